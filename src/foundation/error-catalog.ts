@@ -15,6 +15,94 @@ export const errorCatalog = {
     status: 500,
     message: 'Something went wrong inside Sluice. The log has the details under this request id.',
   },
+
+  // Inference: the gateway and the engine
+  route_not_found: {
+    status: 404,
+    message: 'There is no {method} {path} here. The routes are listed under /openai/v1 in the docs.',
+  },
+  method_not_allowed: { status: 405, message: '{path} does not take {method}; use {allowed}.' },
+  invalid_json: { status: 400, message: 'The request body is not valid JSON: {reason}.' },
+  invalid_request: { status: 400, message: '{reason}' },
+  unsupported_parameter: { status: 400, message: 'The parameter {param} is not supported: {reason}.' },
+  unsupported_media_type: { status: 415, message: 'Send the body as {expected}, not {received}.' },
+  model_required: { status: 400, message: 'Say which model this is for with {how}. Models here: {models}.' },
+  model_not_found: {
+    status: 404,
+    message: 'The model {model} does not exist. GET /openai/v1/models lists those that do.',
+  },
+  model_unavailable: { status: 503, message: 'The model {model} cannot start: {reason}' },
+  wake_deadline: { status: 503, message: 'The model {model} did not wake within {seconds} s: {reason}' },
+  waiting_room_full: {
+    status: 429,
+    message: '{waiting} requests already wait for {model}; try again in {retryAfterSeconds} s.',
+  },
+  upstream_failed: { status: 502, message: 'The server of the model {model} failed before it answered: {reason}.' },
+  upstream_broke_off: {
+    status: 502,
+    message: 'The server of the model {model} broke off in the middle of the answer.',
+  },
+  client_gone: { status: 499, message: 'The client left before the answer was complete.' },
+  body_too_large: { status: 413, message: 'The request body is larger than {limitBytes} bytes.' },
+  context_length_exceeded: {
+    status: 400,
+    message:
+      'The request needs {tokens} tokens, but the model has room for {limit}. Shorten the messages or lower max_tokens.',
+  },
+  engine_start_failed: { status: 500, message: 'The engine cannot start: {reason}' },
+  // The exposure edge
+  host_not_exposed: {
+    status: 404,
+    message: 'No service is exposed as {host}. `kubectl get serviceexporters -A` lists those that are.',
+  },
+  service_without_endpoints: { status: 503, message: 'The service behind {host} has no ready endpoint.' },
+  // The management API
+  credential_refused: {
+    status: 401,
+    message:
+      'Send the header "Authorization: plain Credential=<ACCESS_KEY>,Signature=<SECRET_KEY>" with a valid key pair.',
+  },
+  key_disabled: { status: 403, message: 'This API key is disabled.' },
+  cluster_id_malformed: {
+    status: 400,
+    message: 'A cluster ID is made of lower-case letters, digits and dashes, at most 40 characters.',
+  },
+  cluster_not_found: { status: 404, message: 'There is no cluster {id}.' },
+  management_route_not_found: { status: 404, message: 'There is no {path} in the management API.' },
+  // Starting and commands
+  invalid_flag: { status: 400, message: '{flag}: {reason}' },
+  unknown_command: { status: 400, message: 'There is no command {command}. `sluice --help` lists them.' },
+  data_directory_in_use: {
+    status: 409,
+    message: 'The data directory {path} is in use by the process {pid}. Stop it, or choose another with --data.',
+  },
+  port_in_use: {
+    status: 409,
+    message: 'The {name} port {host}:{port} is in use. Choose another with {flag} (0 picks a free one).',
+  },
+  gateway_needs_card: {
+    status: 409,
+    message:
+      'The gateway needs a cluster with at least one GPU card. Declare some with --gpus KIND=COUNT, or leave the gateway out with --no-gateway.',
+  },
+  model_source_unknown: { status: 400, message: 'The model {name} is not known here. Known: {known}.' },
+  model_pull_failed: { status: 502, message: 'The model {name} could not be fetched: {reason}' },
+  checksum_mismatch: { status: 502, message: '{file} has the checksum {actual}, not {expected}. It was not kept.' },
+  // The store
+  store_unavailable: {
+    status: 503,
+    message:
+      'The store at {path} takes no writes: {reason}. What was acknowledged before is safe; free or repair the disk and start again.',
+  },
+  store_corrupt: {
+    status: 500,
+    message:
+      'The store file {path} cannot be read: {reason}. Restore it from a copy, or start with another --data directory.',
+  },
+  store_too_new: {
+    status: 409,
+    message: 'The store file {path} was written by a newer version (schema {found}; this one knows {known}).',
+  },
 } as const satisfies Record<string, CatalogEntry>
 
 export type ErrorCode = keyof typeof errorCatalog

@@ -1,0 +1,107 @@
+import type { HeaderList } from './header-list.ts'
+
+/** The door of the relay: what a handler sees of one request and may do with it. Exactly one answer is given to each. */
+export interface Exchange {
+  readonly head: RequestHead
+  readonly client: ClientFacts
+  /** Aborted when the client's connection is gone or the server stops; everything done for this request takes it. */
+  readonly signal: AbortSignal
+  /** True once a byte of the response head has been handed to the socket: from then on no other answer can be given. */
+  readonly responseStarted: boolean
+  /** Reads the whole body once and keeps it for `forward`. Throws `body_too_large` beyond the limit. */
+  readBody(limitBytes: number): Promise<Buffer>
+  /** A whole answer at once. */
+  respond(answer: Answer): Promise<void>
+  /** Sends the head now and leaves the body open (chunked, or until close for HTTP/1.0). */
+  startResponse(status: number, headers: HeaderPairs): ResponseStream
+  /** Moves the request to an upstream and the response back, streaming both ways with backpressure. */
+  forward(upstream: Upstream, options?: ForwardOptions): Promise<ForwardResult>
+}
+
+export interface RequestHead {
+  readonly method: string
+  /** As received, in origin form: path and query. */
+  readonly target: string
+  readonly path: string
+  /** Without the question mark; empty when there is none. */
+  readonly query: string
+  readonly version: '1.0' | '1.1'
+  readonly headers: HeaderList
+}
+
+export interface ClientFacts {
+  readonly address: string
+  readonly secure: boolean
+}
+
+export type HeaderPairs = ReadonlyArray<readonly [name: string, value: string]>
+
+export interface Answer {
+  readonly status: number
+  readonly headers?: HeaderPairs
+  readonly body?: Buffer | string
+}
+
+export interface ResponseStream {
+  /** Resolves when there is room for more; rejects when the client is gone. */
+  write(chunk: Buffer | string): Promise<void>
+  end(): Promise<void>
+}
+
+export interface Upstream {
+  readonly host: string
+  readonly port: number
+}
+
+export interface ForwardOptions {
+  /** Path and query to ask the upstream for, instead of the client's. */
+  readonly target?: string
+  /** Headers to set on the way up (replacing the client's) or, with `undefined`, to remove. Names are lower case. */
+  readonly requestHeaders?: Readonly<Record<string, string | undefined>>
+  /** Headers to set on the way back. */
+  readonly responseHeaders?: Readonly<Record<string, string | undefined>>
+  readonly signal?: AbortSignal
+  readonly connectTimeoutMs?: number
+  /** How long the upstream may take to its first response byte. */
+  readonly firstByteTimeoutMs?: number
+  /** A response already begun with `startResponse`: the upstream's body goes there and its head is only reported. */
+  readonly into?: ResponseStream
+  /** Sees the upstream's response head before a byte of it goes to the client. */
+  readonly onResponseHead?: (head: ResponseHead) => void
+  /**
+   * The upstream broke off after its first byte. What is returned is appended before the response is ended properly;
+   * `undefined`, or a response of fixed length, means the client's connection is cut so that the loss is visible.
+   */
+  readonly onBrokenOff?: (head: ResponseHead, error: Error) => Buffer | string | undefined
+}
+
+export interface ResponseHead {
+  readonly status: number
+  readonly headers: HeaderList
+}
+
+export interface ForwardResult {
+  readonly status: number
+  readonly requestBytes: number
+  readonly responseBytes: number
+  /** Milliseconds from the start of `forward` to the upstream's first response byte. */
+  readonly firstByteMs: number
+  /** False when the upstream broke off after its first byte. */
+  readonly complete: boolean
+}
+
+/**
+ * Why `forward` could not deliver a response head. When `retryable` is true nothing reached the client and the request
+ * can be sent again: its body was not consumed, or was kept by `readBody`.
+ */
+export class ForwardError extends Error {
+  override readonly name = 'ForwardError'
+  readonly phase: 'connect' | 'first-byte' | 'bad-response'
+  readonly retryable: boolean
+
+  constructor(phase: ForwardError['phase'], retryable: boolean, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.phase = phase
+    this.retryable = retryable
+  }
+}
