@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import type { Kind } from './kind.ts'
+import { objectMetaSchema } from './kubernetes-object.ts'
+
+export const computeCenterSchema = z.object({
+  apiVersion: z.literal('sluice.dev/v1'),
+  kind: z.literal('ComputeCenter'),
+  metadata: objectMetaSchema,
+  spec: z.object({
+    /** The `id` of the compute-center list. */
+    id: z.string().min(1).max(64),
+    code: z.string().regex(/^[a-z][a-z0-9]*-[0-9]+$/, 'must have the form <site>-<n>'),
+    name: z.string().min(1).max(253),
+    nameEn: z.string().min(1).max(253),
+    country: z.string().max(253),
+    address: z.string().max(1024),
+    /** Enterprises that see this center; empty means every one. */
+    enterprises: z.array(z.string()).default([]),
+    endpoint: z.string().optional(),
+    osmEndpoint: z.string().optional(),
+    onlineDate: z
+      .string()
+      .regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/, 'must have the form YYYY-MM-DD HH:MM:SS')
+      .optional(),
+    createdTime: z.string().nullable().optional(),
+    /** Exposed services live below it. */
+    proxyDomain: z.string().min(1).max(253),
+    /** Where images of this center's clusters must come from. */
+    registry: z.string().min(1).max(253),
+  }),
+})
+
+export type ComputeCenter = z.infer<typeof computeCenterSchema> & { [field: string]: unknown }
+
+export const computeCenterKind: Kind<ComputeCenter> = {
+  group: 'sluice.dev',
+  version: 'v1',
+  kind: 'ComputeCenter',
+  plural: 'computecenters',
+  singular: 'computecenter',
+  shortNames: ['aidc'],
+  categories: ['sluice'],
+  namespaced: false,
+  schema: computeCenterSchema,
+  unknownFields: 'prune',
+  columns: [
+    { name: 'Code', type: 'string', jsonPath: '.spec.code' },
+    { name: 'Domain', type: 'string', jsonPath: '.spec.proxyDomain' },
+    { name: 'Registry', type: 'string', jsonPath: '.spec.registry', priority: 1 },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  hasStatus: false,
+}

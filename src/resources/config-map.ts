@@ -1,0 +1,29 @@
+import { z } from 'zod'
+import { ageColumn } from './age.ts'
+import { coreKind } from './core-kind.ts'
+import { objectMetaSchema } from './kubernetes-object.ts'
+
+export const configMapSchema = z.looseObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('ConfigMap'),
+  metadata: objectMetaSchema,
+  data: z.record(z.string(), z.string()).optional(),
+  binaryData: z.record(z.string(), z.base64()).optional(),
+  immutable: z.boolean().optional(),
+})
+
+export type ConfigMap = z.infer<typeof configMapSchema>
+
+export const configMapKind = coreKind(configMapSchema, {
+  kind: 'ConfigMap',
+  plural: 'configmaps',
+  shortNames: ['cm'],
+  columns: [
+    {
+      name: 'Data',
+      type: 'string',
+      cell: (object) => Object.keys(object.data ?? {}).length + Object.keys(object.binaryData ?? {}).length,
+    },
+    ageColumn,
+  ],
+})

@@ -1,0 +1,21 @@
+import type { z } from 'zod'
+import type { Kind } from './kind.ts'
+import type { KubernetesObject } from './kubernetes-object.ts'
+
+type CoreFacts<T extends KubernetesObject> = Pick<Kind<T>, 'kind' | 'plural' | 'columns'> & Partial<Kind<T>>
+
+/** A kind of Kubernetes' own: version v1, unknown fields kept, namespaced unless it says otherwise. */
+export function coreKind<T extends KubernetesObject>(schema: z.ZodType<T>, facts: CoreFacts<NoInfer<T>>): Kind<T> {
+  return {
+    group: '',
+    version: 'v1',
+    singular: facts.kind.toLowerCase(),
+    shortNames: [],
+    categories: [],
+    namespaced: true,
+    unknownFields: 'keep',
+    hasStatus: false,
+    ...facts,
+    schema,
+  }
+}

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { ageColumn } from './age.ts'
+import { coreKind } from './core-kind.ts'
+import { objectReferenceSchema } from './event.ts'
+import { objectMetaSchema } from './kubernetes-object.ts'
+
+export const endpointSliceSchema = z.looseObject({
+  apiVersion: z.literal('discovery.k8s.io/v1'),
+  kind: z.literal('EndpointSlice'),
+  metadata: objectMetaSchema,
+  addressType: z.enum(['IPv4', 'IPv6', 'FQDN']),
+  endpoints: z.array(
+    z.looseObject({
+      addresses: z.array(z.string()),
+      conditions: z
+        .looseObject({
+          ready: z.boolean().optional(),
+          serving: z.boolean().optional(),
+          terminating: z.boolean().optional(),
+        })
+        .optional(),
+      nodeName: z.string().optional(),
+      targetRef: objectReferenceSchema.optional(),
+    }),
+  ),
+  ports: z
+    .array(
+      z.looseObject({ name: z.string().optional(), port: z.int().optional(), protocol: z.string().default('TCP') }),
+    )
+    .optional(),
+})
+
+export type EndpointSlice = z.infer<typeof endpointSliceSchema>
+
+/** The label that says which Service a slice belongs to. */
+export const serviceNameLabel = 'kubernetes.io/service-name'
+
+export const endpointSliceKind = coreKind(endpointSliceSchema, {
+  group: 'discovery.k8s.io',
+  kind: 'EndpointSlice',
+  plural: 'endpointslices',
+  columns: [
+    { name: 'AddressType', type: 'string', jsonPath: '.addressType' },
+    {
+      name: 'Ports',
+      type: 'string',
+      cell: ({ ports }) => (ports ?? []).map(({ port }) => port ?? '*').join(',') || '<unset>',
+    },
+    {
+      name: 'Endpoints',
+      type: 'string',
+      cell: ({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses).join(',') || '<unset>',
+    },
+    ageColumn,
+  ],
+})

@@ -1,0 +1,71 @@
+import type { z } from 'zod'
+
+/** What is wrong with one field, in the words Kubernetes uses, so that kubectl prints what its users know. */
+export interface FieldError {
+  readonly reason:
+    | 'FieldValueRequired'
+    | 'FieldValueInvalid'
+    | 'FieldValueNotSupported'
+    | 'FieldValueForbidden'
+    | 'FieldValueTypeInvalid'
+  /** `spec.url`, `spec.features[0]`. */
+  readonly field: string
+  readonly message: string
+}
+
+const words: Record<FieldError['reason'], string> = {
+  FieldValueRequired: 'Required value',
+  FieldValueInvalid: 'Invalid value',
+  FieldValueNotSupported: 'Unsupported value',
+  FieldValueForbidden: 'Forbidden',
+  FieldValueTypeInvalid: 'Invalid value',
+}
+
+export function invalid(field: string, value: unknown, why: string): FieldError {
+  return { reason: 'FieldValueInvalid', field, message: `${words.FieldValueInvalid}: ${JSON.stringify(value)}: ${why}` }
+}
+
+export function required(field: string, why = ''): FieldError {
+  return { reason: 'FieldValueRequired', field, message: words.FieldValueRequired + (why && `: ${why}`) }
+}
+
+export function forbidden(field: string, why: string): FieldError {
+  return { reason: 'FieldValueForbidden', field, message: `${words.FieldValueForbidden}: ${why}` }
+}
+
+export function unsupported(field: string, value: unknown, allowed: readonly string[]): FieldError {
+  const list = allowed.map((item) => JSON.stringify(item)).join(', ')
+  const message = `${words.FieldValueNotSupported}: ${JSON.stringify(value)}: supported values: ${list}`
+  return { reason: 'FieldValueNotSupported', field, message }
+}
+
+/** Renders a path as Kubernetes does: `spec.features[0]`. */
+export function fieldPath(path: readonly PropertyKey[]): string {
+  return path
+    .map((segment, index) => (typeof segment === 'number' ? `[${segment}]` : (index > 0 ? '.' : '') + String(segment)))
+    .join('')
+}
+
+/** What a schema found wrong, as field errors. `input` is what was checked, to show the offending values. */
+export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldError[] {
+  return error.issues.map((issue) => {
+    const field = fieldPath(issue.path)
+    const value = valueAt(input, issue.path)
+    if (value === undefined && issue.code === 'invalid_type') return required(field)
+    if (issue.code === 'invalid_value') return unsupported(field, value, issue.values.map(String))
+    if (issue.code === 'invalid_type') {
+      const message = `${words.FieldValueTypeInvalid}: ${JSON.stringify(value)}: ${field} must be of type ${issue.expected}`
+      return { reason: 'FieldValueTypeInvalid', field, message }
+    }
+    return invalid(field, value, issue.message)
+  })
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  let value: unknown = input
+  for (const segment of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = Reflect.get(value, segment)
+  }
+  return value
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+
+const stringMap = z.record(z.string(), z.string())
+
+export const ownerReferenceSchema = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  controller: z.boolean().optional(),
+  blockOwnerDeletion: z.boolean().optional(),
+})
+
+export type OwnerReference = z.infer<typeof ownerReferenceSchema>
+
+export const objectMetaSchema = z.looseObject({
+  name: z.string(),
+  generateName: z.string().optional(),
+  namespace: z.string().optional(),
+  uid: z.string().optional(),
+  resourceVersion: z.string().optional(),
+  generation: z.number().int().optional(),
+  creationTimestamp: z.string().nullish(),
+  deletionTimestamp: z.string().optional(),
+  deletionGracePeriodSeconds: z.number().int().optional(),
+  labels: stringMap.optional(),
+  annotations: stringMap.optional(),
+  ownerReferences: z.array(ownerReferenceSchema).optional(),
+  finalizers: z.array(z.string()).optional(),
+})
+
+export type ObjectMeta = z.infer<typeof objectMetaSchema>
+
+/** What every resource has in common. Fields that a kind's schema does not name are kept as they are. */
+export interface KubernetesObject {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  [field: string]: unknown
+}
+
+/** Names one object of a kind. Cluster-scoped kinds have no namespace. */
+export interface ObjectRef {
+  readonly name: string
+  readonly namespace?: string | undefined
+}
+
+export function refOf(object: KubernetesObject): ObjectRef {
+  return object.metadata.namespace === undefined
+    ? { name: object.metadata.name }
+    : { namespace: object.metadata.namespace, name: object.metadata.name }
+}
+
+/** `namespace/name`, or `name` for cluster-scoped objects: the key of work queues and caches. */
+export function keyOf(ref: ObjectRef): string {
+  return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`
+}
+
+export const conditionSchema = z.object({
+  type: z.string(),
+  status: z.enum(['True', 'False', 'Unknown']),
+  reason: z.string().optional(),
+  message: z.string().optional(),
+  lastTransitionTime: z.string().optional(),
+  observedGeneration: z.number().int().optional(),
+})
+
+export type Condition = z.infer<typeof conditionSchema>
+
+/** Replaces the condition of the same type; the transition time moves only when the status does. */
+export function withCondition(conditions: readonly Condition[] | undefined, next: Condition, now: number): Condition[] {
+  const previous = conditions?.find((condition) => condition.type === next.type)
+  const changed = previous?.status !== next.status
+  const lastTransitionTime = changed ? timestamp(now) : (previous?.lastTransitionTime ?? timestamp(now))
+  return [...(conditions ?? []).filter((condition) => condition.type !== next.type), { ...next, lastTransitionTime }]
+}
+
+/** Kubernetes' form of a time: RFC 3339 in whole seconds. */
+export function timestamp(now: number): string {
+  return new Date(now).toISOString().replace(/\.\d{3}Z$/, 'Z')
+}

@@ -1,0 +1,17 @@
+/** On every Pod of a Model: the Model's name. */
+export const modelLabel = 'sluice.dev/model'
+
+/** On every Pod of a Model: a hash of what the Pod was made from, so that a changed Model is noticed. */
+export const modelHashLabel = 'sluice.dev/spec-hash'
+
+/** On a Pod that is being drained: since when (RFC 3339). It gets no new requests. */
+export const drainingAnnotation = 'sluice.dev/draining-since'
+
+/** Per Model: seconds without a request until its last Pods go, instead of the gateway's own window. */
+export const idleWindowAnnotation = 'sluice.dev/idle-window-seconds'
+
+/** On Pods whose container port serves the OpenAI face. */
+export const enginePortName = 'http'
+
+export const gatewayNamespace = 'sluice'
+export const gatewayServiceName = 'gateway'

@@ -1,0 +1,30 @@
+/** `pvc://<claim>/<path>`: the claim is a DNS label; segments are not empty, not `.` or `..`, and hold no encoded slash or dot. */
+export const modelUrlPattern =
+  /^pvc:\/\/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\/(?!\.{1,2}(\/|$))(?![^/]*%(2[eEfF]|5[cC]|00))[^/\\\s]+)+$/
+
+/** `<gpu-profile>:<card-count>`; the profile is a card's resource name or `default`. */
+export const resourceProfilePattern =
+  /^(default|[a-z0-9]([-a-z0-9]*[a-z0-9])?\.com\/gpu-[a-z0-9]([-a-z0-9]*[a-z0-9])?):([1-9][0-9]{0,3})$/
+
+export interface ModelLocation {
+  readonly claim: string
+  readonly path: string
+}
+
+/** Takes apart an already validated `spec.url`. */
+export function parseModelUrl(url: string): ModelLocation {
+  const rest = url.slice('pvc://'.length)
+  const slash = rest.indexOf('/')
+  return { claim: rest.slice(0, slash), path: rest.slice(slash + 1) }
+}
+
+export interface ResourceProfile {
+  readonly profile: string
+  readonly cards: number
+}
+
+/** Takes apart an already validated `spec.resourceProfile`. */
+export function parseResourceProfile(text: string): ResourceProfile {
+  const colon = text.lastIndexOf(':')
+  return { profile: text.slice(0, colon), cards: Number(text.slice(colon + 1)) }
+}

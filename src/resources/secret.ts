@@ -1,0 +1,27 @@
+import { z } from 'zod'
+import { ageColumn } from './age.ts'
+import { coreKind } from './core-kind.ts'
+import { objectMetaSchema } from './kubernetes-object.ts'
+
+export const secretSchema = z.looseObject({
+  apiVersion: z.literal('v1'),
+  kind: z.literal('Secret'),
+  metadata: objectMetaSchema,
+  type: z.string().default('Opaque'),
+  data: z.record(z.string(), z.base64()).optional(),
+  /** Write-only: folded into `data` on the way in. */
+  stringData: z.record(z.string(), z.string()).optional(),
+  immutable: z.boolean().optional(),
+})
+
+export type Secret = z.infer<typeof secretSchema>
+
+export const secretKind = coreKind(secretSchema, {
+  kind: 'Secret',
+  plural: 'secrets',
+  columns: [
+    { name: 'Type', type: 'string', jsonPath: '.type' },
+    { name: 'Data', type: 'string', cell: (object) => Object.keys(object.data ?? {}).length },
+    ageColumn,
+  ],
+})

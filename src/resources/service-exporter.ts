@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import type { Kind } from './kind.ts'
+import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
+
+export const serviceExporterSchema = z.object({
+  apiVersion: z.literal('sluice.dev/v1'),
+  kind: z.literal('ServiceExporter'),
+  metadata: objectMetaSchema,
+  spec: z.object({
+    serviceName: z
+      .string()
+      .min(1)
+      .max(63)
+      .regex(/^[a-z]([-a-z0-9]*[a-z0-9])?$/, 'must be the name of a Service in this namespace'),
+    servicePort: z.int().min(1, 'must be between 1 and 65535').max(65535, 'must be between 1 and 65535'),
+  }),
+  status: z
+    .object({
+      /** `https://<service-name>-x-<namespace>-x-<cluster_id>.<proxy domain>:22443` */
+      url: z.string().optional(),
+      conditions: z.array(conditionSchema).optional(),
+    })
+    .optional(),
+})
+
+/** Binds a Service of its namespace to an address outside the cluster. */
+export type ServiceExporter = z.infer<typeof serviceExporterSchema> & { [field: string]: unknown }
+
+export const serviceExporterKind: Kind<ServiceExporter> = {
+  group: 'sluice.dev',
+  version: 'v1',
+  kind: 'ServiceExporter',
+  plural: 'serviceexporters',
+  singular: 'serviceexporter',
+  shortNames: ['svcexp'],
+  categories: ['sluice'],
+  namespaced: true,
+  schema: serviceExporterSchema,
+  unknownFields: 'prune',
+  columns: [
+    { name: 'Service', type: 'string', jsonPath: '.spec.serviceName' },
+    { name: 'Port', type: 'integer', jsonPath: '.spec.servicePort' },
+    { name: 'URL', type: 'string', jsonPath: '.status.url' },
+    { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
+  ],
+  hasStatus: true,
+}
+
+/** The label in front of the proxy domain. DNS allows 63 characters; a longer one cannot be exposed. */
+export function exposedHostLabel(serviceName: string, namespace: string, clusterId: string): string {
+  return `${serviceName}-x-${namespace}-x-${clusterId}`
+}
+
+export const longestHostLabel = 63
