@@ -19,7 +19,7 @@ export const errorCatalog = {
   // Inference: the gateway and the engine
   route_not_found: {
     status: 404,
-    message: 'There is no {method} {path} here. The routes are listed under /openai/v1 in the docs.',
+    message: 'There is no {method} {path} here.',
   },
   method_not_allowed: { status: 405, message: '{path} does not take {method}; use {allowed}.' },
   invalid_json: { status: 400, message: 'The request body is not valid JSON: {reason}.' },
@@ -29,7 +29,7 @@ export const errorCatalog = {
   model_required: { status: 400, message: 'Say which model this is for with {how}. Models here: {models}.' },
   model_not_found: {
     status: 404,
-    message: 'The model {model} does not exist. GET /openai/v1/models lists those that do.',
+    message: 'The model {model} does not exist. The list of models shows those that do.',
   },
   model_unavailable: { status: 503, message: 'The model {model} cannot start: {reason}' },
   wake_deadline: { status: 503, message: 'The model {model} did not wake within {seconds} s: {reason}' },
@@ -49,7 +49,18 @@ export const errorCatalog = {
     message:
       'The request needs {tokens} tokens, but the model has room for {limit}. Shorten the messages or lower max_tokens.',
   },
+  engine_loading: { status: 503, message: 'The model {model} is still loading ({percent} %); try again in a moment.' },
   engine_start_failed: { status: 500, message: 'The engine cannot start: {reason}' },
+  // HTTP itself: the relay
+  invalid_http: { status: 400, message: 'The request is not valid HTTP/1.1: {reason}.' },
+  request_timeout: { status: 408, message: 'The request did not arrive within {seconds} s.' },
+  target_too_long: { status: 414, message: 'The request line is longer than {limitBytes} bytes.' },
+  expectation_failed: { status: 417, message: 'The only expectation this server can meet is 100-continue.' },
+  head_too_large: { status: 431, message: 'The header fields are larger than this server takes: {reason}.' },
+  method_not_implemented: { status: 501, message: 'The method {method} is not known here.' },
+  transfer_coding_not_implemented: { status: 501, message: 'The only transfer coding understood here is chunked.' },
+  bad_gateway: { status: 502, message: 'The server behind this address failed before it answered: {reason}.' },
+  http_version_not_supported: { status: 505, message: 'Only HTTP/1.0 and HTTP/1.1 are spoken here.' },
   // The exposure edge
   host_not_exposed: {
     status: 404,
@@ -76,6 +87,10 @@ export const errorCatalog = {
     status: 409,
     message: 'The data directory {path} is in use by the process {pid}. Stop it, or choose another with --data.',
   },
+  data_file_unreadable: {
+    status: 500,
+    message: '{path} is damaged. Restore it from a copy, or start with another --data directory.',
+  },
   port_in_use: {
     status: 409,
     message: 'The {name} port {host}:{port} is in use. Choose another with {flag} (0 picks a free one).',
@@ -98,6 +113,10 @@ export const errorCatalog = {
     status: 500,
     message:
       'The store file {path} cannot be read: {reason}. Restore it from a copy, or start with another --data directory.',
+  },
+  store_overloaded: {
+    status: 503,
+    message: 'The store has {waiting} writes waiting for the disk; try again in a moment.',
   },
   store_too_new: {
     status: 409,

@@ -14,7 +14,10 @@ export interface Exchange {
   respond(answer: Answer): Promise<void>
   /** Sends the head now and leaves the body open (chunked, or until close for HTTP/1.0). */
   startResponse(status: number, headers: HeaderPairs): ResponseStream
-  /** Moves the request to an upstream and the response back, streaming both ways with backpressure. */
+  /**
+   * Moves the request to an upstream and the response back, streaming both ways with backpressure. Throws a ForwardError
+   * while nothing of a response has arrived, `client_gone` when the client leaves, and the reason of an abort.
+   */
   forward(upstream: Upstream, options?: ForwardOptions): Promise<ForwardResult>
 }
 
@@ -64,9 +67,15 @@ export interface ForwardOptions {
   readonly connectTimeoutMs?: number
   /** How long the upstream may take to its first response byte. */
   readonly firstByteTimeoutMs?: number
-  /** A response already begun with `startResponse`: the upstream's body goes there and its head is only reported. */
+  /**
+   * A response already begun with `startResponse`: the upstream's body goes there, its end ends it, and its head is only
+   * reported. It may be a stream of the handler's own that passes on to the real one.
+   */
   readonly into?: ResponseStream
-  /** Sees the upstream's response head before a byte of it goes to the client. */
+  /**
+   * Sees the upstream's response head before a byte of it goes to the client. When it throws, the response is dropped and
+   * `forward` throws the same: another answer, or another upstream, is still possible.
+   */
   readonly onResponseHead?: (head: ResponseHead) => void
   /**
    * The upstream broke off after its first byte. What is returned is appended before the response is ended properly;

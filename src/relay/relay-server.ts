@@ -1,4 +1,130 @@
+import * as net from 'node:net'
+import * as tls from 'node:tls'
+import { type Clock, systemClock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import { ClientConnection, type ConnectionTools } from './client-connection.ts'
 import type { Exchange } from './exchange.ts'
+import { type RelayLimits, defaultRelayLimits } from './limits.ts'
+import { UpstreamPool } from './upstream-pool.ts'
 
 /** What answers requests. When it throws without having answered, the server answers 500 and closes the connection. */
 export type Handler = (exchange: Exchange) => Promise<void>
+
+export interface RelayServerOptions {
+  readonly handler: Handler
+  readonly log: Logger
+  readonly clock?: Clock
+  /** With it the server speaks TLS. The function form is asked again on every `reloadTls`. */
+  readonly tls?: tls.SecureContextOptions | (() => tls.SecureContextOptions)
+  readonly limits?: Partial<RelayLimits>
+}
+
+/** Accepts clients and gives each request to the handler. */
+export class RelayServer {
+  readonly #options: RelayServerOptions
+  readonly #clock: Clock
+  readonly #limits: RelayLimits
+  readonly #pool: UpstreamPool
+  readonly #server: net.Server
+  readonly #connections = new Set<ClientConnection>()
+  /** Every accepted socket, those in the middle of a TLS handshake too. */
+  readonly #sockets = new Set<net.Socket>()
+  #onEmpty: () => void = () => {}
+
+  constructor(options: RelayServerOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#limits = { ...defaultRelayLimits, ...options.limits }
+    this.#pool = new UpstreamPool(this.#limits, this.#clock)
+    this.#server = this.#createServer()
+    this.#server.maxConnections = this.#limits.maxConnections
+    this.#server.on('connection', (socket) => {
+      this.#sockets.add(socket)
+      socket.once('close', () => this.#sockets.delete(socket))
+    })
+  }
+
+  listen(host: string, port: number): Promise<{ host: string; port: number }> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen({ host, port, backlog: 1024 }, () => {
+        this.#server.off('error', reject)
+        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'the listening socket failed'))
+        const address = this.#server.address()
+        if (address === null || typeof address === 'string') return reject(new Error('no address to listen on'))
+        resolve({ host: address.address, port: address.port })
+      })
+    })
+  }
+
+  /** New connections use what the `tls` function returns now; those that are open keep theirs. */
+  reloadTls(): void {
+    if (this.#server instanceof tls.Server) this.#server.setSecureContext(this.#secureContext())
+  }
+
+  /**
+   * Stops accepting and closes idle connections at once, lets running exchanges finish within the grace, then aborts
+   * them: a handler that hears the abort has a last moment to say so to its client.
+   */
+  async close(options: { readonly graceMs: number }): Promise<void> {
+    const stopped = this.#server.listening
+      ? new Promise<void>((resolve) => this.#server.close(() => resolve()))
+      : undefined
+    for (const connection of this.#connections) connection.stop()
+    await this.#emptyWithin(options.graceMs)
+    for (const connection of this.#connections) connection.abort()
+    await this.#emptyWithin(this.#limits.lingerMs)
+    for (const socket of this.#sockets) socket.destroy()
+    this.#pool.close()
+    await stopped
+  }
+
+  /** Resolves when no connection is left, or after `ms`. */
+  #emptyWithin(ms: number): Promise<void> {
+    if (this.#connections.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(ms, resolve)
+      this.#onEmpty = () => {
+        cancel()
+        resolve()
+      }
+    })
+  }
+
+  #createServer(): net.Server {
+    const socketOptions = { allowHalfOpen: true, noDelay: true }
+    if (!this.#options.tls) return net.createServer(socketOptions, (socket) => this.#accept(socket, false))
+    const options = {
+      ...socketOptions,
+      ...this.#secureContext(),
+      ALPNProtocols: ['http/1.1'],
+      handshakeTimeout: this.#limits.headTimeoutMs,
+    }
+    const server = tls.createServer(options, (socket) => this.#accept(socket, true))
+    server.on('tlsClientError', (error, socket) => {
+      this.#options.log.debug({ err: error }, 'TLS handshake failed')
+      socket.destroy()
+    })
+    return server
+  }
+
+  #secureContext(): tls.SecureContextOptions {
+    const { tls: context } = this.#options
+    return typeof context === 'function' ? context() : (context ?? {})
+  }
+
+  #accept(socket: net.Socket, secure: boolean): void {
+    const tools: ConnectionTools = {
+      handler: this.#options.handler,
+      log: this.#options.log,
+      clock: this.#clock,
+      limits: this.#limits,
+      pool: this.#pool,
+      onFinished: (connection) => {
+        this.#connections.delete(connection)
+        if (this.#connections.size === 0) this.#onEmpty()
+      },
+    }
+    this.#connections.add(new ClientConnection(socket, secure, tools))
+  }
+}

@@ -20,6 +20,8 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   readonly columns: ReadonlyArray<Column<T>>
   readonly hasStatus: boolean
   readonly scale?: ScalePaths
+  /** What `validate` and patterns with look-ahead say, for a real API server: kinds that become CustomResourceDefinitions. */
+  readonly celRules?: readonly CelRule[]
   /** Rules that the schema cannot say. `previous` is there on updates. */
   validate?(object: T, previous: T | undefined): FieldError[]
 }
@@ -41,6 +43,16 @@ export interface ScalePaths {
   readonly specReplicasPath: string
   readonly statusReplicasPath: string
   readonly labelSelectorPath?: string
+}
+
+/** A rule in the Common Expression Language. `self` is the field at `path`. */
+export interface CelRule {
+  /** `spec` or `spec.url`: where the rule is attached. */
+  readonly path: string
+  readonly rule: string
+  readonly message: string
+  /** The field below `path` that is at fault, such as `.minReplicas`; otherwise `path` itself. */
+  readonly fieldPath?: string
 }
 
 /** `v1` or `group/version`. */

@@ -2,6 +2,19 @@
 export const modelUrlPattern =
   /^pvc:\/\/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\/(?!\.{1,2}(\/|$))(?![^/]*%(2[eEfF]|5[cC]|00))[^/\\\s]+)+$/
 
+export const modelUrlForm =
+  'must have the form pvc://<claim-name>/<path-in-storage>, without empty, "." or ".." segments'
+
+/**
+ * The same in the Common Expression Language, whose regular expressions know no look-ahead and whose `\s` knows fewer
+ * spaces. A test runs both over the same urls on a real API server.
+ */
+export const modelUrlCel = [
+  String.raw`self.matches(r'^pvc://[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(/[^/\\\s\v\pZ\x{FEFF}]+)+$')`,
+  String.raw`!self.matches(r'/[.]{1,2}(/|$)')`,
+  String.raw`!self.matches(r'%(2[eEfF]|5[cC]|00)')`,
+].join(' && ')
+
 /** `<gpu-profile>:<card-count>`; the profile is a card's resource name or `default`. */
 export const resourceProfilePattern =
   /^(default|[a-z0-9]([-a-z0-9]*[a-z0-9])?\.com\/gpu-[a-z0-9]([-a-z0-9]*[a-z0-9])?):([1-9][0-9]{0,3})$/

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type FieldError, invalid } from './field-error.ts'
 import type { Kind } from './kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
-import { modelUrlPattern, resourceProfilePattern } from './model-references.ts'
+import { modelUrlCel, modelUrlForm, modelUrlPattern, resourceProfilePattern } from './model-references.ts'
 
 export const modelPhases = ['Asleep', 'Waking', 'Ready', 'Draining', 'Failed'] as const
 export type ModelPhase = (typeof modelPhases)[number]
@@ -19,13 +19,7 @@ const specSchema = z.object({
     .min(1, 'name at least one feature')
     .default(['TextGeneration']),
   owner: z.string().max(253).optional(),
-  url: z
-    .string()
-    .max(2048)
-    .regex(
-      modelUrlPattern,
-      'must have the form pvc://<claim-name>/<path-in-storage>, without empty, "." or ".." segments',
-    ),
+  url: z.string().max(2048).regex(modelUrlPattern, modelUrlForm),
   engine: z.enum(engines),
   imagePullSecrets: z.array(z.string().min(1)).max(16).default([]),
   resourceProfile: z
@@ -96,6 +90,15 @@ export const modelKind: Kind<Model> = {
     labelSelectorPath: '.status.selector',
   },
   validate: validateModel,
+  celRules: [
+    { path: 'spec.url', rule: modelUrlCel, message: modelUrlForm },
+    {
+      path: 'spec',
+      rule: 'self.minReplicas <= self.maxReplicas',
+      message: 'minReplicas must not be greater than maxReplicas',
+      fieldPath: '.minReplicas',
+    },
+  ],
 }
 
 function validateModel(model: Model): FieldError[] {

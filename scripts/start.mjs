@@ -1,0 +1,18 @@
+// `npm start -- FLAGS`: installs and builds what is missing, then becomes `sluice up FLAGS`.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
+
+try {
+  installIfNeeded()
+  buildPageIfNeeded()
+} catch (error) {
+  console.error(error.message)
+  process.exit(1)
+}
+
+const child = spawn(pinnedNode, [join(root, 'src/cli/main.ts'), 'up', ...process.argv.slice(2)], { stdio: 'inherit' })
+// A terminal sends Ctrl-C to every process in the foreground: the child has it already, and we wait for its orderly end.
+process.on('SIGINT', () => {})
+for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))

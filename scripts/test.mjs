@@ -1,0 +1,87 @@
+// `npm test [unit|integration|kubernetes …]`: installs what is missing and runs every suite.
+// The last line counts checks and tests over all of them: `N passed, N failed, N skipped`.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
+
+const bin = join(root, 'node_modules/.bin')
+const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` }
+const totals = { passed: 0, failed: 0, skipped: 0 }
+const asked = process.argv.slice(2)
+
+installIfNeeded()
+buildPageIfNeeded()
+if (asked.length === 0 || asked.includes('integration')) {
+  installTestPrograms()
+  fetchTestModel()
+}
+
+if (asked.length === 0) {
+  check('types', 'tsc', ['--noEmit', '-p', 'tsconfig.json'])
+  check('types of the page', 'tsc', ['--noEmit', '-p', 'web/tsconfig.json'])
+  check('lint', 'oxlint', ['--type-aware', '--deny-warnings'])
+  check('format', 'prettier', ['--check', '--log-level', 'warn', '.'])
+}
+for (const project of asked.length > 0 ? asked : ['unit', 'integration']) suite(project)
+
+console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
+process.exit(totals.failed > 0 ? 1 : 0)
+
+function check(name, program, args) {
+  const result = spawnSync(join(bin, program), args, { cwd: root, env, stdio: 'inherit' })
+  const passed = result.status === 0
+  totals[passed ? 'passed' : 'failed'] += 1
+  console.log(`${passed ? 'ok' : 'FAILED'}  ${name}`)
+}
+
+function suite(project) {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
+  const report = join(folder, 'report.json')
+  const args = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const result = spawnSync(pinnedNode, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
+    cwd: root,
+    env,
+    stdio: 'inherit',
+  })
+  if (existsSync(report)) {
+    const counts = JSON.parse(readFileSync(report, 'utf8'))
+    totals.passed += counts.numPassedTests
+    totals.failed += counts.numFailedTests
+    totals.skipped += counts.numPendingTests + counts.numTodoTests
+    // A file that cannot even be loaded, or an error outside a test, has no failed test to show for itself.
+    if (result.status !== 0 && counts.numFailedTests === 0) totals.failed += 1
+  } else {
+    totals.failed += 1
+  }
+  rmSync(folder, { recursive: true, force: true })
+}
+
+/** A browser and kubectl for the end-to-end tests, from Debian's packages where we may install them; without them those tests are skipped by name. */
+function installTestPrograms() {
+  const missing = []
+  if (!['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].some((path) => existsSync(path)))
+    missing.push('chromium')
+  const assets = process.env.KUBEBUILDER_ASSETS
+  if (!(assets && existsSync(join(assets, 'kubectl'))) && !onPath('kubectl')) missing.push('kubernetes-client')
+  if (!onPath('curl')) missing.push('curl')
+  if (missing.length === 0 || process.getuid?.() !== 0 || !onPath('apt-get')) return
+  console.log(`Installing ${missing.join(', ')} for the tests…`)
+  const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }
+  spawnSync('apt-get', ['update', '-qq'], quiet)
+  for (const name of missing) spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', name], quiet)
+}
+
+function onPath(program) {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
+}
+
+/** The real model of the engine and end-to-end tests, once per machine. */
+function fetchTestModel() {
+  const result = spawnSync(pinnedNode, [join(root, 'src/cli/main.ts'), 'model', 'pull', 'smollm2', '--cache-only'], {
+    cwd: root,
+    stdio: 'inherit',
+  })
+  if (result.status !== 0) console.log('SmolLM2 could not be fetched: the tests that need it are skipped.')
+}

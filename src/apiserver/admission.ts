@@ -1,0 +1,14 @@
+import type { FieldError } from '../resources/field-error.ts'
+import type { Kind } from '../resources/kind.ts'
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+
+export interface AdmissionRequest {
+  readonly operation: 'create' | 'update' | 'delete'
+  readonly kind: Kind
+  /** As it would be stored: defaulted and valid. For a deletion, as it is. */
+  readonly object: KubernetesObject
+  readonly previous?: KubernetesObject | undefined
+}
+
+/** What a cluster adds to a kind's own rules. An empty answer admits. */
+export type AdmissionRule = (request: AdmissionRequest) => readonly FieldError[]

@@ -1,0 +1,52 @@
+/** A JSON object of unknown content. */
+export type JsonObject = { readonly [field: string]: unknown }
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What is at a path of field names; `undefined` when the path leads nowhere. Only own fields count. */
+export function valueAtPath(value: unknown, path: readonly string[]): unknown {
+  let current = value
+  for (const segment of path) {
+    if (!isJsonObject(current) || !Object.hasOwn(current, segment)) return undefined
+    current = current[segment]
+  }
+  return current
+}
+
+/** A copy with the value at the path replaced; what is missing on the way is made. `undefined` removes the field. */
+export function withValueAtPath(value: JsonObject, path: readonly string[], next: unknown): JsonObject {
+  const [field, ...rest] = path
+  if (field === undefined) return value
+  if (rest.length === 0) return withField(value, field, next)
+  const inner = value[field]
+  return withField(value, field, withValueAtPath(isJsonObject(inner) ? inner : {}, rest, next))
+}
+
+function withField(value: JsonObject, field: string, next: unknown): JsonObject {
+  if (next !== undefined) return { ...value, [field]: next }
+  const { [field]: _removed, ...others } = value
+  return others
+}
+
+/** Fields that are absent and fields that are `undefined` are the same: JSON cannot tell them apart. */
+export function sameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (Array.isArray(one)) {
+    if (!Array.isArray(other) || one.length !== other.length) return false
+    return one.every((item, index) => sameJson(item, other[index]))
+  }
+  if (!isJsonObject(one) || !isJsonObject(other)) return false
+  const fields = new Set([...Object.keys(one), ...Object.keys(other)])
+  for (const field of fields) if (!sameJson(one[field], other[field])) return false
+  return true
+}
+
+/** Nesting depth, counted up to `limit` so that a hostile value cannot exhaust the stack. */
+export function isDeeperThan(value: unknown, limit: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (limit <= 0) return true
+  for (const inner of Object.values(value)) if (isDeeperThan(inner, limit - 1)) return true
+  return false
+}

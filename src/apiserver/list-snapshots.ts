@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import { StatusError } from '../resources/status-error.ts'
+
+export interface ListPage {
+  readonly items: readonly KubernetesObject[]
+  readonly resourceVersion: string
+  readonly continueToken?: string | undefined
+  readonly remaining?: number | undefined
+}
+
+interface Snapshot {
+  readonly items: readonly KubernetesObject[]
+  readonly resourceVersion: string
+  readonly scope: string
+  readonly takenAt: number
+}
+
+const mostSnapshots = 64
+const snapshotLifeMs = 5 * 60_000
+
+/**
+ * Lists that are read in pages. The whole answer is held from the first page on (the objects are shared, so it costs a
+ * pointer each), which makes every page of it one consistent state. Bounded in number and time; who comes back too late
+ * is told so with Expired and starts again, as with Kubernetes.
+ */
+export class ListSnapshots {
+  readonly #held = new Map<string, Snapshot>()
+
+  /** `scope` says what was listed: a token is good only for the same question. */
+  firstPage(
+    items: readonly KubernetesObject[],
+    resourceVersion: string,
+    limit: number,
+    scope: string,
+    now: number,
+  ): ListPage {
+    if (limit <= 0 || items.length <= limit) return { items, resourceVersion }
+    const id = randomUUID()
+    this.#makeRoom(now)
+    const snapshot = { items, resourceVersion, scope, takenAt: now }
+    this.#held.set(id, snapshot)
+    return this.#page(id, snapshot, 0, limit)
+  }
+
+  nextPage(token: string, limit: number, scope: string, now: number): ListPage {
+    const { id, at } = readToken(token)
+    const snapshot = this.#held.get(id)
+    if (!snapshot || now - snapshot.takenAt > snapshotLifeMs) {
+      throw new StatusError(
+        'Expired',
+        'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
+      )
+    }
+    if (snapshot.scope !== scope) throw invalidToken()
+    return this.#page(id, snapshot, at, limit)
+  }
+
+  #page(id: string, { items, resourceVersion }: Snapshot, at: number, limit: number): ListPage {
+    const end = limit > 0 ? Math.min(items.length, at + limit) : items.length
+    const page = { items: items.slice(at, end), resourceVersion }
+    // The snapshot of a finished list is kept for its time: a client whose last page was lost asks for it again.
+    if (end >= items.length) return page
+    const continueToken = Buffer.from(JSON.stringify({ id, at: end })).toString('base64url')
+    return { ...page, continueToken, remaining: items.length - end }
+  }
+
+  #makeRoom(now: number): void {
+    for (const [id, { takenAt }] of this.#held) {
+      const tooMany = this.#held.size >= mostSnapshots
+      if (!tooMany && now - takenAt <= snapshotLifeMs) break
+      this.#held.delete(id)
+    }
+  }
+}
+
+function readToken(token: string): { id: string; at: number } {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'))
+    if (typeof value === 'object' && value !== null && 'id' in value && 'at' in value) {
+      const { id, at } = value
+      if (typeof id === 'string' && typeof at === 'number' && Number.isSafeInteger(at) && at >= 0) return { id, at }
+    }
+  } catch {
+    // Not JSON: refused below like every other token that is not ours.
+  }
+  throw invalidToken()
+}
+
+function invalidToken(): StatusError {
+  return new StatusError('BadRequest', 'continue key is not valid')
+}

@@ -1,0 +1,55 @@
+import { StatusError } from '../resources/status-error.ts'
+
+/** How the client wants objects shown. */
+export type Representation = 'object' | 'table' | 'partial'
+
+interface MediaRange {
+  readonly type: string
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+const mostRanges = 32
+
+/** The first of the client's wishes that can be met, in its order; 406 names what there is. */
+export function chooseRepresentation(accept: string | undefined): Representation {
+  for (const range of rangesOf(accept)) {
+    if (!isJson(range.type)) continue
+    const as = range.parameters.get('as')
+    if (as === undefined || as === '') return 'object'
+    if (range.parameters.get('g') !== 'meta.k8s.io' || range.parameters.get('v') !== 'v1') continue
+    if (as === 'Table') return 'table'
+    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return 'partial'
+  }
+  const available = 'application/json, application/json;stream=watch, application/json;as=Table;v=v1;g=meta.k8s.io'
+  throw new StatusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available}`)
+}
+
+/** Whether the client takes discovery in one piece. */
+export function wantsAggregatedDiscovery(accept: string | undefined): boolean {
+  for (const range of rangesOf(accept)) {
+    if (!isJson(range.type)) continue
+    const as = range.parameters.get('as')
+    if (as === undefined) return false
+    if (as === 'APIGroupDiscoveryList' && range.parameters.get('v') === 'v2') return true
+  }
+  return false
+}
+
+function isJson(type: string): boolean {
+  return type === 'application/json' || type === 'application/*' || type === '*/*'
+}
+
+function rangesOf(accept: string | undefined): MediaRange[] {
+  const text = accept === undefined || accept.trim() === '' ? '*/*' : accept
+  return text
+    .split(',')
+    .slice(0, mostRanges)
+    .map((part) => {
+      const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim())
+      const pairs = parameters.map((parameter): [string, string] => {
+        const equals = parameter.indexOf('=')
+        return equals < 0 ? [parameter, ''] : [parameter.slice(0, equals), parameter.slice(equals + 1)]
+      })
+      return { type: type.toLowerCase(), parameters: new Map(pairs) }
+    })
+}

@@ -1,0 +1,66 @@
+import { humanDuration } from '../resources/age.ts'
+import type { Column, Kind } from '../resources/kind.ts'
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import { valueAtPath } from './json-value.ts'
+
+export type IncludeObject = 'None' | 'Metadata' | 'Object'
+
+/** `meta.k8s.io/v1` Table: what `kubectl get` prints. */
+export function tableOf(
+  kind: Kind,
+  objects: readonly KubernetesObject[],
+  metadata: Readonly<Record<string, unknown>>,
+  options: { readonly now: number; readonly include: IncludeObject; readonly withColumns: boolean },
+): Record<string, unknown> {
+  return {
+    kind: 'Table',
+    apiVersion: 'meta.k8s.io/v1',
+    metadata,
+    columnDefinitions: options.withColumns ? columnDefinitions(kind) : null,
+    rows: objects.map((object) => ({
+      cells: [object.metadata.name, ...kind.columns.map((column) => cellOf(column, object, options.now))],
+      ...included(object, options.include),
+    })),
+  }
+}
+
+/** What stands in a row beside the cells, so that kubectl knows the namespace and the version. */
+export function partialMetadata(object: KubernetesObject): Record<string, unknown> {
+  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }
+}
+
+function included(object: KubernetesObject, include: IncludeObject): Record<string, unknown> {
+  switch (include) {
+    case 'None':
+      return {}
+    case 'Metadata':
+      return { object: partialMetadata(object) }
+    default:
+      return { object }
+  }
+}
+
+function columnDefinitions(kind: Kind): Array<Record<string, unknown>> {
+  const name = { name: 'Name', type: 'string', format: 'name', description: `Name of the ${kind.kind}.`, priority: 0 }
+  const others = kind.columns.map((column) => ({
+    name: column.name,
+    type: column.type,
+    format: '',
+    description: column.description ?? column.jsonPath ?? column.name,
+    priority: column.priority ?? 0,
+  }))
+  return [name, ...others]
+}
+
+function cellOf(column: Column, object: KubernetesObject, now: number): string | number | boolean | null {
+  if (column.cell) return column.cell(object, now)
+  const path = (column.jsonPath ?? '').split('.').filter((segment) => segment !== '')
+  const value = valueAtPath(object, path)
+  if (column.type === 'date') {
+    const at = typeof value === 'string' ? Date.parse(value) : Number.NaN
+    return Number.isNaN(at) ? '<unknown>' : humanDuration(now - at)
+  }
+  if (value === undefined || value === null) return null
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
+  return JSON.stringify(value)
+}

@@ -1,0 +1,19 @@
+/** How much a model is asked for. Filled by traffic, handed over by platform; keyed by the Model's name. */
+export interface Demand {
+  /** `undefined`: nobody knows right now, which is not the same as nobody asks. */
+  sample(model: string): DemandReading | undefined
+  /** Calls back when a model without an awake Pod gets its first waiter. Returns how to stop listening. */
+  onFirstWaiter(callback: (model: string) => void): () => void
+}
+
+export interface DemandReading {
+  /** Requests being served. */
+  readonly active: number
+  /** Requests waiting for a Pod. */
+  readonly waiting: number
+}
+
+export interface DemandSample extends DemandReading {
+  /** Milliseconds since the Unix epoch. */
+  readonly at: number
+}

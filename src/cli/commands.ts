@@ -1,0 +1,16 @@
+import type { Command } from './command.ts'
+import { modelPullCommand } from './model-pull.ts'
+import { serveCommand } from './serve.ts'
+import { upCommand } from './up.ts'
+import { versionCommand } from './version.ts'
+
+export const commands: readonly Command[] = [upCommand, serveCommand, modelPullCommand, versionCommand]
+
+/** The command whose name the words begin with, and what follows it. */
+export function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } | undefined {
+  for (const command of commands) {
+    const name = command.name.split(' ')
+    if (name.every((word, index) => words[index] === word)) return { command, rest: words.slice(name.length) }
+  }
+  return undefined
+}

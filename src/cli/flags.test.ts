@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { commands, findCommand } from './commands.ts'
+import { parseFlags } from './flags.ts'
+import { renderCommandHelp, renderHelp } from './help.ts'
+import { upCommand, upOptions } from './up.ts'
+
+describe('flags of sluice up', () => {
+  const parse = (...args: string[]) => upOptions(parseFlags(upCommand.flags, args))
+
+  it('has the documented defaults', () => {
+    expect(parse()).toEqual({
+      data: '.sluice',
+      host: '127.0.0.1',
+      ports: { management: 8080, controlPlane: 6443, gateway: 8000, exposure: 22443 },
+      clusterName: 'home',
+      center: 'local-1',
+      gpus: undefined,
+      idleWindowMs: 600_000,
+      wakeDeadlineMs: 600_000,
+      demoModel: true,
+      gateway: true,
+    })
+  })
+
+  it('reads every flag', () => {
+    const options = parse(
+      '--gateway-port',
+      '0',
+      '--gpus=nvidia.com/gpu-h800=16',
+      '--idle-window',
+      '2.5',
+      '--no-demo-model',
+      '--no-gateway',
+    )
+    expect(options).toMatchObject({
+      gpus: 'nvidia.com/gpu-h800=16',
+      idleWindowMs: 2500,
+      demoModel: false,
+      gateway: false,
+    })
+    expect(options.ports.gateway).toBe(0)
+  })
+
+  it.each([
+    [['--gateway-port', '70000'], '--gateway-port: "70000" is not a number from 0 to 65535'],
+    [['--gateway-port', '80.5'], '--gateway-port: "80.5" is not a whole number'],
+    [['--gateway-port', ''], '--gateway-port: "" is not a number'],
+    [['--idle-window', 'soon'], '--idle-window: "soon" is not a number'],
+    [['--cards', '3'], "Unknown option '--cards'"],
+    [['--data'], 'argument missing'],
+  ])('refuses %j by name', (args, message) => {
+    expect(() => parse(...args)).toThrow(message)
+  })
+})
+
+describe('commands', () => {
+  it('are found by one word or two', () => {
+    expect(findCommand(['model', 'pull', 'smollm2'])?.rest).toEqual(['smollm2'])
+    expect(findCommand(['up', '--host', '::1'])?.command.name).toBe('up')
+    expect(findCommand(['model'])).toBeUndefined()
+  })
+
+  it('are all in the help, with all their flags', () => {
+    for (const command of commands) {
+      expect(renderHelp(commands)).toContain(command.summary)
+      for (const flag of command.flags) expect(renderCommandHelp(command)).toContain(`--${flag.name}`)
+    }
+  })
+})

@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util'
+import { SluiceError, errorMessage } from '../foundation/errors.ts'
+import type { Flag } from './command.ts'
+
+export interface ParsedFlags {
+  readonly positionals: readonly string[]
+  text(name: string): string | undefined
+  /** A whole number within bounds. */
+  integer(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined
+  /** A fraction or whole number within bounds. */
+  number(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined
+  isSet(name: string): boolean
+}
+
+/** Reads flags by their declarations; a flag that is not declared is refused by name. */
+export function parseFlags(flags: readonly Flag[], args: readonly string[]): ParsedFlags {
+  const options = Object.fromEntries(
+    flags.map((flag) => [flag.name, { type: flag.value === undefined ? ('boolean' as const) : ('string' as const) }]),
+  )
+  const { values, positionals } = read()
+  const text = (name: string): string | undefined => {
+    const value = values[name] ?? flags.find((flag) => flag.name === name)?.fallback
+    return typeof value === 'string' ? value : undefined
+  }
+  const number = (name: string, { min, max }: { readonly min: number; readonly max: number }): number | undefined => {
+    const given = text(name)
+    if (given === undefined) return undefined
+    const value = given.trim() === '' ? Number.NaN : Number(given)
+    if (Number.isFinite(value) && value >= min && value <= max) return value
+    throw new SluiceError('invalid_flag', {
+      flag: `--${name}`,
+      reason: `"${given}" is not a number from ${min} to ${max}.`,
+    })
+  }
+  return {
+    positionals,
+    text,
+    number,
+    integer(name, bounds) {
+      const value = number(name, bounds)
+      if (value === undefined || Number.isInteger(value)) return value
+      throw new SluiceError('invalid_flag', { flag: `--${name}`, reason: `"${value}" is not a whole number.` })
+    },
+    isSet: (name) => values[name] === true,
+  }
+
+  function read() {
+    try {
+      return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
+    } catch (error) {
+      const reason = errorMessage(error).split('. To specify')[0] ?? ''
+      throw new SluiceError(
+        'invalid_flag',
+        { flag: 'sluice', reason: `${reason}. --help lists the flags.` },
+        { cause: error },
+      )
+    }
+  }
+}

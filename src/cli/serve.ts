@@ -1,0 +1,75 @@
+import type { Command, Flag } from './command.ts'
+import { parseFlags } from './flags.ts'
+import { SluiceError } from '../foundation/errors.ts'
+
+const flags: readonly Flag[] = [
+  { name: 'host', value: 'ADDRESS', fallback: '127.0.0.1', help: 'the address to listen on' },
+  { name: 'port', value: 'PORT', fallback: '8000', help: 'the port to listen on; 0 picks a free one' },
+  { name: 'served-model-name', value: 'NAME', help: 'the model name that requests use (default: the path as given)' },
+  { name: 'tensor-parallel-size', value: 'N', help: 'cards the model is split across; must equal the cards given' },
+  { name: 'gpu-memory-utilization', value: 'FRACTION', help: 'fraction of card memory used (no effect on CPU)' },
+  { name: 'num-scheduler-steps', value: 'N', help: 'scheduler steps (no effect on CPU)' },
+  {
+    name: 'max-model-len',
+    value: 'TOKENS',
+    help: 'longest context (default: what the model was trained for, at most 4096)',
+  },
+  { name: 'trust-remote-code', help: 'accepted for compatibility; a GGUF file carries no code' },
+  { name: 'threads', value: 'N', help: 'CPU threads (default: cores - 1)' },
+]
+
+const drainMs = 20_000
+
+export const serveCommand: Command = {
+  name: 'serve',
+  summary: 'Serve one model with llama.cpp behind the OpenAI interface.',
+  positional: 'MODEL_DIR',
+  flags,
+  async run(args) {
+    const parsed = parseFlags(flags, args)
+    const [modelPath, ...extra] = parsed.positionals
+    if (modelPath === undefined || extra.length > 0) {
+      throw new SluiceError('invalid_flag', { flag: 'MODEL_DIR', reason: 'name exactly one folder or .gguf file.' })
+    }
+    const [{ startEngine }, { createLogger }] = await Promise.all([
+      import('../engine/serve.ts'),
+      import('../foundation/log.ts'),
+    ])
+    const log = createLogger()
+    const stop = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
+    const whole = { min: 1, max: 1_000_000_000 }
+    const engine = await startEngine(
+      {
+        modelPath,
+        host: parsed.text('host') ?? '127.0.0.1',
+        port: parsed.integer('port', { min: 0, max: 65_535 }) ?? 8000,
+        servedModelName: parsed.text('served-model-name'),
+        tensorParallelSize: parsed.integer('tensor-parallel-size', whole),
+        gpuMemoryUtilization: parsed.number('gpu-memory-utilization', { min: 0, max: 1 }),
+        numSchedulerSteps: parsed.integer('num-scheduler-steps', whole),
+        maxModelLen: parsed.integer('max-model-len', whole),
+        trustRemoteCode: parsed.isSet('trust-remote-code'),
+        threads: parsed.integer('threads', { min: 1, max: 1024 }),
+      },
+      { log, signal: stop.signal },
+    )
+    try {
+      // A model that cannot be loaded ends the program: whoever started it sees the reason and decides.
+      await engine.ready
+      await aborted(stop.signal)
+    } catch (error) {
+      if (!stop.signal.aborted) throw error
+    } finally {
+      await engine.stop(drainMs)
+    }
+    return 0
+  },
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

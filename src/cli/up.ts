@@ -1,0 +1,72 @@
+import type { UpOptions } from '../platform/up-options.ts'
+import type { Command, Flag } from './command.ts'
+import { type ParsedFlags, parseFlags } from './flags.ts'
+
+const flags: readonly Flag[] = [
+  { name: 'data', value: 'DIR', fallback: '.sluice', help: 'where everything is kept' },
+  { name: 'host', value: 'ADDRESS', fallback: '127.0.0.1', help: 'the address to listen on' },
+  { name: 'management-port', value: 'PORT', fallback: '8080', help: 'the management API; 0 picks a free port' },
+  { name: 'control-plane-port', value: 'PORT', fallback: '6443', help: 'the Kubernetes API' },
+  { name: 'gateway-port', value: 'PORT', fallback: '8000', help: 'the OpenAI gateway and the chat page' },
+  { name: 'exposure-port', value: 'PORT', fallback: '22443', help: 'exposed services' },
+  { name: 'cluster', value: 'NAME', fallback: 'home', help: 'the name of the cluster' },
+  { name: 'center', value: 'CODE', fallback: 'local-1', help: 'the code of the compute center, <site>-<n>' },
+  {
+    name: 'gpus',
+    value: 'KIND=COUNT,...',
+    help: 'simulated cards, such as nvidia.com/gpu-l40s=4 (default: a small set)',
+  },
+  {
+    name: 'idle-window',
+    value: 'SECONDS',
+    fallback: '600',
+    help: 'without requests for so long, a model goes to sleep',
+  },
+  { name: 'wake-deadline', value: 'SECONDS', fallback: '600', help: 'how long a request waits for its model' },
+  { name: 'no-demo-model', help: 'do not create the model smollm2 nor fetch its file' },
+  { name: 'no-gateway', help: 'leave the gateway out' },
+]
+
+export const upCommand: Command = {
+  name: 'up',
+  summary: 'Start a whole cluster on this machine: control plane, node, gateway, exposure, management API.',
+  flags,
+  async run(args) {
+    const options = upOptions(parseFlags(flags, args))
+    const [{ startUp }, { renderWelcome }] = await Promise.all([import('../platform/up.ts'), import('./welcome.ts')])
+    const stop = new AbortController()
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.on(signal, () => {
+        // A second Ctrl-C is somebody who does not want to wait.
+        if (stop.signal.aborted) process.exit(130)
+        stop.abort()
+      })
+    }
+    const running = await startUp(options, stop.signal)
+    console.log(renderWelcome(running.facts))
+    await running.ended
+    return 0
+  },
+}
+
+export function upOptions(parsed: ParsedFlags): UpOptions {
+  const port = (name: string) => parsed.integer(name, { min: 0, max: 65_535 }) ?? 0
+  const seconds = (name: string) => parsed.number(name, { min: 1, max: 30 * 24 * 3600 }) ?? 600
+  return {
+    data: parsed.text('data') ?? '.sluice',
+    host: parsed.text('host') ?? '127.0.0.1',
+    ports: {
+      management: port('management-port'),
+      controlPlane: port('control-plane-port'),
+      gateway: port('gateway-port'),
+      exposure: port('exposure-port'),
+    },
+    clusterName: parsed.text('cluster') ?? 'home',
+    center: parsed.text('center') ?? 'local-1',
+    gpus: parsed.text('gpus'),
+    idleWindowMs: seconds('idle-window') * 1000,
+    wakeDeadlineMs: seconds('wake-deadline') * 1000,
+    demoModel: !parsed.isSet('no-demo-model'),
+    gateway: !parsed.isSet('no-gateway'),
+  }
+}

@@ -1,0 +1,89 @@
+import type { ClusterApi } from '../apiserver/cluster-api.ts'
+import { labelsEqual } from '../apiserver/label-selector.ts'
+import { mergePatch } from '../apiserver/merge-patch.ts'
+import { namespaceKind } from '../resources/namespace.ts'
+import { type Kind, apiVersionOf } from '../resources/kind.ts'
+import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
+import type {
+  ClusterClient,
+  DeleteOptions,
+  ListOptions,
+  MergePatch,
+  NewObject,
+  ObjectList,
+  WatchEvent,
+  WatchOptions,
+} from './cluster-client.ts'
+
+/** The cluster in this process: the verbs of the API without the wire. Objects are shared with the store: never change them in place. */
+export class EmbeddedClient implements ClusterClient {
+  readonly #api: ClusterApi
+
+  constructor(api: ClusterApi) {
+    this.#api = api
+  }
+
+  async get<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef): Promise<T | undefined> {
+    const object = this.#api.find(kind, ref)
+    return object && typed(kind, object)
+  }
+
+  async list<T extends KubernetesObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
+    const { items, resourceVersion } = this.#api.list(kind, selectionOf(options))
+    return { items: items.map((object) => typed(kind, object)), resourceVersion }
+  }
+
+  async create<T extends KubernetesObject>(kind: Kind<T>, object: NewObject<T>): Promise<T> {
+    return typed(kind, await this.#api.create(kind, object.metadata.namespace, object))
+  }
+
+  async update<T extends KubernetesObject>(kind: Kind<T>, object: T): Promise<T> {
+    return typed(kind, await this.#api.update(kind, refOf(object), object))
+  }
+
+  async updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T): Promise<T> {
+    return typed(kind, await this.#api.update(kind, refOf(object), object, {}, 'status'))
+  }
+
+  async patch<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, patch: MergePatch): Promise<T> {
+    return typed(kind, await this.#api.patch(kind, ref, (current) => mergePatch(current, patch)))
+  }
+
+  async delete(kind: Kind, ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
+    await this.#api.delete(kind, ref, options)
+  }
+
+  async *watch<T extends KubernetesObject>(
+    kind: Kind<T>,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncGenerator<WatchEvent<T>> {
+    const request = { ...selectionOf(options), fromVersion: options.resourceVersion }
+    for await (const event of this.#api.watch(kind, request, signal)) {
+      if (event.type !== 'SYNCED') yield { type: event.type, object: typed(kind, event.object) }
+    }
+  }
+
+  async scale(kind: Kind, ref: ObjectRef, replicas: number): Promise<void> {
+    await this.#api.patch(kind, ref, (scale) => mergePatch(scale, { spec: { replicas } }), {}, 'scale')
+  }
+
+  /** The `finalize` subresource of a namespace: its content is gone, so may it be. */
+  async finalizeNamespace(name: string): Promise<void> {
+    await this.#api.update(namespaceKind, { name }, { spec: { finalizers: [] } }, {}, 'finalize')
+  }
+}
+
+function selectionOf({ namespace, labels = {} }: ListOptions) {
+  return { namespace, labels: labelsEqual(labels) }
+}
+
+function typed<T extends KubernetesObject>(kind: Kind<T>, object: KubernetesObject): T {
+  if (isOfKind(kind, object)) return object
+  throw new TypeError(`expected a ${kind.kind}, got ${object.apiVersion} ${object.kind}`)
+}
+
+/** What the store holds went through the schema of its kind on its way in, so its kind tells its type. */
+function isOfKind<T extends KubernetesObject>(kind: Kind<T>, object: KubernetesObject): object is T {
+  return object.kind === kind.kind && object.apiVersion === apiVersionOf(kind)
+}

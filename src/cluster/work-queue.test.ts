@@ -1,0 +1,173 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { FakeClock } from '../foundation/fake-clock.ts'
+import { silentLogger } from '../foundation/log.ts'
+import { type Reconcile, WorkQueue } from './work-queue.ts'
+
+describe('WorkQueue', () => {
+  let clock: FakeClock
+  let stop: AbortController
+  let running: Promise<void> | undefined
+
+  beforeEach(() => {
+    clock = new FakeClock(0)
+    stop = new AbortController()
+    running = undefined
+  })
+  afterEach(async () => {
+    stop.abort()
+    await running
+  })
+
+  function start(reconcile: Reconcile, options: { concurrency?: number; deadlineMs?: number } = {}): WorkQueue {
+    const queue = new WorkQueue({ name: 'test', reconcile, clock, log: silentLogger, random: () => 1, ...options })
+    running = queue.run(stop.signal)
+    return queue
+  }
+
+  it('works on a key once, however often it was added before', async () => {
+    const done: string[] = []
+    const queue = start(async (key) => void done.push(key))
+    for (const key of ['a', 'b', 'a', 'a']) queue.add(key)
+    await clock.advance(0)
+    expect(done).toEqual(['a', 'b'])
+  })
+
+  it('takes keys that were added before it ran', async () => {
+    const done: string[] = []
+    const queue = new WorkQueue({
+      name: 'test',
+      reconcile: async (key) => void done.push(key),
+      clock,
+      log: silentLogger,
+    })
+    queue.add('early')
+    running = queue.run(stop.signal)
+    await clock.advance(0)
+    expect(done).toEqual(['early'])
+  })
+
+  it('runs a key again that was added while it was worked on, and never twice at once', async () => {
+    let active = 0
+    let most = 0
+    let runs = 0
+    const gates: Array<() => void> = []
+    const queue = start(
+      async () => {
+        runs += 1
+        most = Math.max(most, (active += 1))
+        await new Promise<void>((resolve) => gates.push(resolve))
+        active -= 1
+      },
+      { concurrency: 4 },
+    )
+    queue.add('a')
+    await clock.advance(0)
+    queue.add('a')
+    queue.add('a')
+    await clock.advance(0)
+    expect(runs).toBe(1)
+    gates.shift()?.()
+    await clock.advance(0)
+    expect(runs).toBe(2)
+    gates.shift()?.()
+    await clock.advance(0)
+    expect({ runs, most }).toEqual({ runs: 2, most: 1 })
+  })
+
+  it('works on as many keys at once as it may, and no more', async () => {
+    const gates: Array<() => void> = []
+    const queue = start(() => new Promise<void>((resolve) => gates.push(resolve)), { concurrency: 2 })
+    for (const key of ['a', 'b', 'c']) queue.add(key)
+    await clock.advance(0)
+    expect(gates).toHaveLength(2)
+    gates[0]?.()
+    await clock.advance(0)
+    expect(gates).toHaveLength(3)
+    for (const open of gates) open()
+  })
+
+  it('tries again after a failure, waiting longer each time, and from the beginning after a success', async () => {
+    const times: number[] = []
+    const queue = start(async () => {
+      times.push(clock.now())
+      if (times.length <= 3 || times.length === 5) throw new Error('not yet')
+    })
+    queue.add('a')
+    await clock.advance(1_000)
+    expect(times).toEqual([0, 50, 150, 350])
+    queue.add('a')
+    await clock.advance(1_000)
+    expect(times.slice(4)).toEqual([1_000, 1_050])
+  })
+
+  it('never waits longer than a minute between tries', async () => {
+    const times: number[] = []
+    const queue = start(async () => {
+      times.push(clock.now())
+      throw new Error('never')
+    })
+    queue.add('a')
+    await clock.advance(30 * 60_000)
+    const last = times.slice(-2)
+    expect((last[1] ?? 0) - (last[0] ?? 0)).toBe(60_000)
+  })
+
+  it('comes back when the reconciler asks for it', async () => {
+    const times: number[] = []
+    const queue = start(async () => {
+      times.push(clock.now())
+      return { requeueAfterMs: 400 }
+    })
+    queue.add('a')
+    await clock.advance(1_000)
+    expect(times).toEqual([0, 400, 800])
+  })
+
+  it('keeps the earlier of two delays, and an add now replaces both', async () => {
+    const times: number[] = []
+    const queue = start(async () => void times.push(clock.now()))
+    queue.addAfter('a', 100)
+    queue.addAfter('a', 500)
+    queue.addAfter('b', 500)
+    queue.addAfter('b', 100)
+    await clock.advance(1_000)
+    expect(times).toEqual([100, 100])
+    queue.addAfter('a', 100)
+    queue.add('a')
+    await clock.advance(1_000)
+    expect(times.slice(2)).toEqual([1_000])
+  })
+
+  it('aborts a reconcile that takes too long, and tries again', async () => {
+    let runs = 0
+    const queue = start(
+      (_key, signal) => {
+        runs += 1
+        return runs > 1 ? Promise.resolve() : clock.sleep(60_000, signal)
+      },
+      { deadlineMs: 1_000 },
+    )
+    queue.add('a')
+    await clock.advance(999)
+    expect(runs).toBe(1)
+    await clock.advance(100)
+    expect(runs).toBe(2)
+  })
+
+  it('ends what is under way before it returns, and takes nothing after', async () => {
+    let ended = false
+    const queue = start(async (_key, signal) => {
+      await clock.sleep(60_000, signal).catch(() => {})
+      ended = true
+    })
+    queue.add('a')
+    queue.addAfter('later', 100)
+    await clock.advance(0)
+    stop.abort()
+    await running
+    expect(ended).toBe(true)
+    queue.add('b')
+    queue.addAfter('c', 10)
+    expect(clock.pendingTimers).toBe(0)
+  })
+})

@@ -1,0 +1,66 @@
+import { Metrics } from '../foundation/metrics.ts'
+
+const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+
+/** What one finished request adds up to. */
+export interface RequestFigures {
+  readonly endpoint: string
+  readonly status: number
+  readonly seconds: number
+  readonly firstTokenSeconds: number | undefined
+  readonly promptTokens: number
+  readonly reusedTokens: number
+  readonly completionTokens: number
+}
+
+export class EngineMetrics {
+  readonly #metrics = new Metrics()
+  readonly #requests = this.#metrics.counter('sluice_engine_requests_total', 'Requests answered.', [
+    'endpoint',
+    'status',
+  ])
+  readonly #promptTokens = this.#metrics.counter('sluice_engine_prompt_tokens_total', 'Prompt tokens read.')
+  readonly #reusedTokens = this.#metrics.counter(
+    'sluice_engine_reused_prompt_tokens_total',
+    'Prompt tokens that an earlier request had computed already.',
+  )
+  readonly #completionTokens = this.#metrics.counter('sluice_engine_generation_tokens_total', 'Tokens generated.')
+  readonly #firstToken = this.#metrics.histogram(
+    'sluice_engine_time_to_first_token_seconds',
+    'From the arrival of a request to its first text.',
+    secondsBuckets,
+  )
+  readonly #duration = this.#metrics.histogram(
+    'sluice_engine_request_seconds',
+    'From the arrival of a request to the end of its answer.',
+    secondsBuckets,
+    ['endpoint'],
+  )
+  readonly #running = this.#metrics.gauge('sluice_engine_running_requests', 'Requests that generate now.')
+  readonly #waiting = this.#metrics.gauge('sluice_engine_waiting_requests', 'Requests that wait for a free sequence.')
+  readonly #ready = this.#metrics.gauge('sluice_engine_ready', '1 when the model can answer.')
+
+  constructor() {
+    this.#metrics.includeProcess()
+  }
+
+  finished(figures: RequestFigures): void {
+    this.#requests.inc({ endpoint: figures.endpoint, status: String(figures.status) })
+    this.#duration.observe({ endpoint: figures.endpoint }, figures.seconds)
+    this.#promptTokens.inc(figures.promptTokens)
+    this.#reusedTokens.inc(figures.reusedTokens)
+    this.#completionTokens.inc(figures.completionTokens)
+    if (figures.firstTokenSeconds !== undefined) this.#firstToken.observe(figures.firstTokenSeconds)
+  }
+
+  get contentType(): string {
+    return this.#metrics.contentType
+  }
+
+  text(now: { ready: boolean; running: number; waiting: number }): Promise<string> {
+    this.#ready.set(now.ready ? 1 : 0)
+    this.#running.set(now.running)
+    this.#waiting.set(now.waiting)
+    return this.#metrics.text()
+  }
+}

@@ -1,0 +1,92 @@
+import { SluiceError, errorMessage } from '../foundation/errors.ts'
+import type { LanguageModel } from './language-model.ts'
+
+type Phase =
+  | { readonly name: 'loading'; readonly fraction: number }
+  | { readonly name: 'ready'; readonly model: LanguageModel }
+  | { readonly name: 'failed'; readonly reason: string }
+  | { readonly name: 'stopping' }
+
+/** Whether the engine can answer, and the requests it is answering. */
+export class EngineState {
+  readonly modelName: string
+  #phase: Phase = { name: 'loading', fraction: 0 }
+  readonly #inFlight = new Set<object>()
+  #whenIdle: (() => void)[] = []
+
+  constructor(modelName: string) {
+    this.modelName = modelName
+  }
+
+  loadProgressed(fraction: number): void {
+    if (this.#phase.name === 'loading') this.#phase = { name: 'loading', fraction }
+  }
+
+  loaded(model: LanguageModel): void {
+    if (this.#phase.name === 'loading') this.#phase = { name: 'ready', model }
+  }
+
+  loadFailed(error: unknown): void {
+    if (this.#phase.name === 'loading') this.#phase = { name: 'failed', reason: errorMessage(error) }
+  }
+
+  stopping(): void {
+    this.#phase = { name: 'stopping' }
+  }
+
+  get ready(): boolean {
+    return this.#phase.name === 'ready'
+  }
+
+  get load(): LanguageModel['load'] {
+    return this.#phase.name === 'ready' ? this.#phase.model.load : { running: this.#inFlight.size, waiting: 0 }
+  }
+
+  /** The model, or why there is none to answer with. */
+  requireModel(): LanguageModel {
+    switch (this.#phase.name) {
+      case 'ready':
+        return this.#phase.model
+      case 'loading':
+        throw new SluiceError('engine_loading', {
+          model: this.modelName,
+          percent: Math.floor(this.#phase.fraction * 100),
+          retryAfterSeconds: 1,
+        })
+      case 'failed':
+        throw new SluiceError('model_unavailable', { model: this.modelName, reason: this.#phase.reason })
+      case 'stopping':
+        throw new SluiceError('stopping')
+      default:
+        throw new SluiceError('internal_error')
+    }
+  }
+
+  /** What GET /health says. */
+  health(): { status: 200 | 503; body: object } {
+    const phase = this.#phase
+    if (phase.name === 'ready') return { status: 200, body: { status: 'ready', model: this.modelName } }
+    const detail =
+      phase.name === 'loading' ? { progress: phase.fraction } : phase.name === 'failed' ? { reason: phase.reason } : {}
+    return { status: 503, body: { status: phase.name, model: this.modelName, ...detail } }
+  }
+
+  /** Counts a request in; the returned function counts it out. */
+  enter(): () => void {
+    const request = {}
+    this.#inFlight.add(request)
+    return () => {
+      this.#inFlight.delete(request)
+      if (this.#inFlight.size > 0) return
+      for (const wake of this.#whenIdle.splice(0)) wake()
+    }
+  }
+
+  /** Resolves when nothing is being answered. */
+  idle(): Promise<void> {
+    if (this.#inFlight.size === 0) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#whenIdle.push(resolve)
+    })
+  }
+}

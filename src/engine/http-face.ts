@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { z } from 'zod'
+import type { Clock } from '../foundation/clock.ts'
+import { SluiceError } from '../foundation/errors.ts'
+import type { Logger } from '../foundation/log.ts'
+import { type AnswerRecord, answerRequest } from './answer-request.ts'
+import { chatAnswer, textAnswer } from './answer-shapes.ts'
+import { parseChatRequest, parseTextRequest, parseTokenizeRequest } from './completion-request.ts'
+import type { EngineMetrics } from './engine-metrics.ts'
+import type { EngineState } from './engine-state.ts'
+import { readJsonBody } from './json-body.ts'
+import { renderOpenAiError } from './openai-errors.ts'
+
+/** As vLLM: a bare continuation is short unless the request says otherwise. */
+const completionMaxTokens = 16
+
+export interface HttpFaceParts {
+  readonly state: EngineState
+  readonly metrics: EngineMetrics
+  readonly clock: Clock
+  readonly log: Logger
+  /** The path as given to the serve command. */
+  readonly modelPath: string
+  /** Aborted when the grace of a stop is over. */
+  readonly abort: AbortSignal
+}
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly signal: AbortSignal
+  readonly record: AnswerRecord
+}
+
+type Handler = (parts: HttpFaceParts, exchange: Exchange) => Promise<void> | void
+
+const version = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))).version
+
+/** Every path there is, and what each of its methods does. */
+const routes: Readonly<Record<string, { readonly method: 'GET' | 'POST'; readonly handle: Handler }>> = {
+  '/health': { method: 'GET', handle: answerHealth },
+  '/readyz': { method: 'GET', handle: answerHealth },
+  '/healthz': { method: 'GET', handle: (_parts, { response }) => sendJson(response, 200, { status: 'ok' }) },
+  '/version': { method: 'GET', handle: (_parts, { response }) => sendJson(response, 200, { version }) },
+  '/metrics': { method: 'GET', handle: answerMetrics },
+  '/v1/models': { method: 'GET', handle: answerModels },
+  '/v1/chat/completions': { method: 'POST', handle: answerChat },
+  '/v1/completions': { method: 'POST', handle: answerText },
+  '/tokenize': { method: 'POST', handle: answerTokenize },
+  '/v1/embeddings': { method: 'POST', handle: refuse('embeddings') },
+  '/v1/audio/transcriptions': { method: 'POST', handle: refuse('transcriptions') },
+}
+
+/** The engine's HTTP face, in the manner of vLLM's. */
+export function createHttpFace(parts: HttpFaceParts): RequestListener {
+  return (request, response) => {
+    void serve(parts, request, response)
+  }
+}
+
+async function serve(parts: HttpFaceParts, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const startedAt = parts.clock.now()
+  const leave = parts.state.enter()
+  const gone = new AbortController()
+  response.once('close', () => {
+    if (!response.writableFinished) gone.abort(new SluiceError('client_gone'))
+  })
+  const record: AnswerRecord = { promptTokens: 0, reusedTokens: 0, completionTokens: 0, firstTokenAt: undefined }
+  const signal = AbortSignal.any([gone.signal, parts.abort])
+  const path = (request.url ?? '/').split('?')[0] ?? '/'
+  let failure: unknown
+  try {
+    await handlerFor(request.method ?? 'GET', path)(parts, { request, response, signal, record })
+  } catch (error) {
+    // An aborted wait throws whatever the waiting part throws; the reason for the abort is what happened.
+    failure = signal.aborted ? signal.reason : error
+    sendFailure(response, failure)
+  } finally {
+    leave()
+  }
+  if (path in routes && request.method === 'POST') report(parts, path, startedAt, record, response, failure)
+}
+
+function handlerFor(method: string, path: string): Handler {
+  const route = Object.hasOwn(routes, path) ? routes[path] : undefined
+  if (!route) throw new SluiceError('route_not_found', { method, path })
+  if (route.method !== method) throw new SluiceError('method_not_allowed', { method, path, allowed: route.method })
+  return route.handle
+}
+
+function answerHealth({ state }: HttpFaceParts, { response }: Exchange): void {
+  const { status, body } = state.health()
+  sendJson(response, status, body)
+}
+
+async function answerMetrics({ metrics, state }: HttpFaceParts, { response }: Exchange): Promise<void> {
+  const text = await metrics.text({ ready: state.ready, ...state.load })
+  response.writeHead(200, { 'content-type': metrics.contentType })
+  response.end(text)
+}
+
+function answerModels({ state, modelPath, clock }: HttpFaceParts, { response }: Exchange): void {
+  const model = state.requireModel()
+  const entry = {
+    id: state.modelName,
+    object: 'model',
+    created: Math.floor(clock.now() / 1000),
+    owned_by: 'sluice',
+    root: modelPath,
+    parent: null,
+    max_model_len: model.contextLength,
+    permission: [],
+  }
+  sendJson(response, 200, { object: 'list', data: [entry] })
+}
+
+async function answerChat({ state, clock }: HttpFaceParts, exchange: Exchange): Promise<void> {
+  const model = state.requireModel()
+  const request = parseChatRequest(await readJsonBody(exchange.request))
+  requireName(state, request.model)
+  const prompt = model.chatPrompt(request.messages)
+  const { record, response, signal } = exchange
+  const answering = { model, request, prompt, shape: chatAnswer, defaultMaxTokens: undefined, clock, record }
+  await answerRequest(answering, response, signal)
+}
+
+async function answerText({ state, clock }: HttpFaceParts, exchange: Exchange): Promise<void> {
+  const model = state.requireModel()
+  const request = parseTextRequest(await readJsonBody(exchange.request))
+  requireName(state, request.model)
+  const prompt = model.textPrompt(request.prompt)
+  const { record, response, signal } = exchange
+  const answering = { model, request, prompt, shape: textAnswer, defaultMaxTokens: completionMaxTokens, clock, record }
+  await answerRequest(answering, response, signal)
+}
+
+async function answerTokenize({ state }: HttpFaceParts, { request, response }: Exchange): Promise<void> {
+  const model = state.requireModel()
+  const { model: name, input } = parseTokenizeRequest(await readJsonBody(request))
+  if (name !== undefined) requireName(state, name)
+  const { tokens } =
+    'messages' in input ? model.chatPrompt(input.messages) : model.textPrompt(input.prompt, input.special)
+  sendJson(response, 200, { count: tokens.length, max_model_len: model.contextLength, tokens, token_strs: null })
+}
+
+function refuse(what: string): Handler {
+  return ({ state }) => {
+    throw new SluiceError('invalid_request', {
+      reason: `The model ${state.modelName} generates text; this engine does not make ${what}.`,
+    })
+  }
+}
+
+function requireName(state: EngineState, name: string): void {
+  if (name !== state.modelName) throw new SluiceError('model_not_found', { model: name, param: 'model' })
+}
+
+function sendJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(JSON.stringify(body))
+}
+
+/** Tells the client what failed: as a response, or inside a stream that has begun as its last event. */
+function sendFailure(response: ServerResponse, failure: unknown): void {
+  if (response.destroyed) return
+  const { status, headers, body } = renderOpenAiError(failure)
+  if (response.headersSent) {
+    response.end(`data: ${JSON.stringify(body)}\n\n`)
+    return
+  }
+  // A body that was not read to its end would be taken for the next request.
+  const close = response.req.complete ? {} : { connection: 'close' }
+  response.writeHead(status, { 'content-type': 'application/json', ...headers, ...close })
+  response.end(JSON.stringify(body))
+}
+
+/** One line per finished request. */
+function report(
+  { clock, log, metrics }: HttpFaceParts,
+  endpoint: string,
+  startedAt: number,
+  record: AnswerRecord,
+  response: ServerResponse,
+  failure: unknown,
+): void {
+  const status = failure === undefined ? response.statusCode : renderOpenAiError(failure).status
+  const { firstTokenAt, ...tokens } = record
+  const seconds = (clock.now() - startedAt) / 1000
+  const firstTokenSeconds = firstTokenAt === undefined ? undefined : (firstTokenAt - startedAt) / 1000
+  metrics.finished({ endpoint, status, seconds, firstTokenSeconds, ...tokens })
+  const fields = { endpoint, status, seconds, firstTokenSeconds, ...tokens }
+  if (failure === undefined) log.info(fields, 'request answered')
+  else if (failure instanceof SluiceError) log.info({ ...fields, code: failure.code }, 'request refused')
+  else log.error({ ...fields, err: failure }, 'request failed')
+}

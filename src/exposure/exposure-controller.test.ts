@@ -1,0 +1,114 @@
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ClusterApi } from '../apiserver/cluster-api.ts'
+import { EmbeddedClient } from '../cluster/embedded-client.ts'
+import { Informer } from '../cluster/informer.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { silentLogger } from '../foundation/log.ts'
+import { coreKinds, customKinds } from '../resources/all-kinds.ts'
+import { endpointSliceKind } from '../resources/endpoint-slice.ts'
+import { namespaceKind } from '../resources/namespace.ts'
+import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
+import { serviceKind } from '../resources/service.ts'
+import { MemoryStore } from '../store/memory-store.ts'
+import { ExposureController } from './exposure-controller.ts'
+import { RouteTable } from './route-table.ts'
+
+async function startExposure() {
+  const stop = new AbortController()
+  const store = new MemoryStore({ historyLimit: 1_000 })
+  const client = new EmbeddedClient(
+    new ClusterApi({ store, kinds: [...coreKinds, ...customKinds], clock: systemClock }),
+  )
+  await client.create(namespaceKind, { metadata: { name: 'web' } })
+  const common = { client, clock: systemClock, log: silentLogger }
+  const exporters = new Informer({ ...common, kind: serviceExporterKind })
+  const services = new Informer({ ...common, kind: serviceKind })
+  const slices = new Informer({ ...common, kind: endpointSliceKind })
+  const routes = new RouteTable({
+    exporters,
+    services,
+    slices,
+    facts: { clusterId: 'c1', proxyDomain: 'site-1.localhost', port: 22443 },
+  })
+  const controller = new ExposureController({ ...common, exporters, routes })
+  const running = [exporters, services, slices, controller].map((part) => part.run(stop.signal))
+  onTestFinished(async () => {
+    stop.abort()
+    await Promise.allSettled(running)
+    routes.close()
+    await store.close()
+  })
+  await Promise.all([exporters, services, slices].map((informer) => informer.whenSynced()))
+  /** The exporter as soon as it says what is expected. */
+  const when = (name: string, holds: (exporter: ServiceExporter) => boolean) =>
+    new Promise<ServiceExporter>((resolve) => {
+      const look = () => {
+        const found = exporters.get({ namespace: 'web', name })
+        if (!found || !holds(found)) return
+        forget()
+        resolve(found)
+      }
+      const forget = exporters.onChange(look)
+      look()
+    })
+  return { client, routes, when }
+}
+
+const reasonOf = ({ status }: ServiceExporter) => status?.conditions?.find(({ type }) => type === 'Ready')?.reason
+
+describe('ExposureController', () => {
+  it('tells a ServiceExporter why it is not reachable, and where it is once the Service is there', async () => {
+    const { client, routes, when } = await startExposure()
+    await client.create(serviceExporterKind, {
+      metadata: { name: 'shop', namespace: 'web' },
+      spec: { serviceName: 'shop', servicePort: 80 },
+    })
+    const refused = await when('shop', (one) => reasonOf(one) === 'ServiceNotFound')
+    expect(refused.status?.url).toBeUndefined()
+    await client.create(serviceKind, {
+      metadata: { name: 'shop', namespace: 'web' },
+      spec: { ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
+    })
+    const exposed = await when('shop', (one) => reasonOf(one) === 'Exposed')
+    expect(exposed.status?.url).toBe('https://shop-x-web-x-c1.site-1.localhost:22443')
+    expect(exposed.status?.conditions).toMatchObject([{ type: 'Ready', status: 'True' }])
+
+    await client.create(endpointSliceKind, {
+      metadata: { name: 'shop-1', namespace: 'web', labels: { 'kubernetes.io/service-name': 'shop' } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: ['127.64.0.7'] }],
+      ports: [{ name: 'http', port: 8080 }],
+    })
+    const host = 'shop-x-web-x-c1.site-1.localhost'
+    while (routes.find(host)?.endpoints.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    expect(routes.find(host)?.endpoints).toEqual([{ host: '127.64.0.7', port: 8080 }])
+  })
+
+  it('takes the address back when the Service goes', async () => {
+    const { client, routes, when } = await startExposure()
+    const metadata = { name: 'shop', namespace: 'web' }
+    await client.create(serviceKind, { metadata, spec: { ports: [{ port: 80 }] } })
+    await client.create(serviceExporterKind, { metadata, spec: { serviceName: 'shop', servicePort: 80 } })
+    await when('shop', (one) => reasonOf(one) === 'Exposed')
+    await client.delete(serviceKind, metadata)
+    const refused = await when('shop', (one) => reasonOf(one) === 'ServiceNotFound')
+    expect(refused.status?.url).toBeUndefined()
+    expect(routes.find('shop-x-web-x-c1.site-1.localhost')).toBeUndefined()
+  })
+
+  it('writes nothing when nothing changed', async () => {
+    const { client, when } = await startExposure()
+    const metadata = { name: 'shop', namespace: 'web' }
+    await client.create(serviceKind, { metadata, spec: { ports: [{ port: 80 }] } })
+    await client.create(serviceExporterKind, { metadata, spec: { serviceName: 'shop', servicePort: 80 } })
+    const { metadata: told } = await when('shop', (one) => reasonOf(one) === 'Exposed')
+    await client.patch(serviceKind, metadata, { metadata: { labels: { any: 'change' } } })
+    await client.create(serviceExporterKind, {
+      metadata: { name: 'second', namespace: 'web' },
+      spec: { serviceName: 'shop', servicePort: 80 },
+    })
+    await when('second', (one) => reasonOf(one) === 'HostTaken')
+    const now = await client.get(serviceExporterKind, metadata)
+    expect(now?.metadata.resourceVersion).toBe(told.resourceVersion)
+  })
+})

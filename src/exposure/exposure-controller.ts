@@ -1,0 +1,69 @@
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { ObjectCache } from '../cluster/informer.ts'
+import { WorkQueue } from '../cluster/work-queue.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { isStatusError } from '../resources/status-error.ts'
+import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
+import { statusFor } from './exporter-status.ts'
+import type { RouteTable } from './route-table.ts'
+
+export interface ExposureControllerOptions {
+  readonly client: ClusterClient
+  readonly exporters: ObjectCache<ServiceExporter>
+  readonly routes: RouteTable
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Tells each ServiceExporter where it is reachable, or why it is not. */
+export class ExposureController {
+  readonly #options: ExposureControllerOptions
+  readonly #queue: WorkQueue
+
+  constructor(options: ExposureControllerOptions) {
+    this.#options = options
+    const { clock, log } = options
+    this.#queue = new WorkQueue({ name: 'exposure', clock, log, reconcile: (key, signal) => this.#tell(key, signal) })
+  }
+
+  /** Until aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const forget = this.#options.routes.onChange(() => this.#addAll())
+    this.#addAll()
+    try {
+      await this.#queue.run(signal)
+    } finally {
+      forget()
+    }
+  }
+
+  #addAll(): void {
+    const { exporters, routes, clock } = this.#options
+    for (const exporter of exporters.list()) {
+      const verdict = routes.verdictOn(keyOf(refOf(exporter)))
+      if (verdict && statusFor(exporter, verdict, clock.now())) this.#queue.add(keyOf(refOf(exporter)))
+    }
+  }
+
+  async #tell(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | void> {
+    const { client, exporters, routes, clock, log } = this.#options
+    // Before everything has been seen a Service may only seem to be missing.
+    if (!routes.synced) return { requeueAfterMs: 100 }
+    const [namespace, name = ''] = key.split('/')
+    const exporter = exporters.get({ namespace, name })
+    const verdict = routes.verdictOn(key)
+    const status = exporter && verdict && statusFor(exporter, verdict, clock.now())
+    if (!exporter || !verdict || !status) return
+    try {
+      await client.updateStatus(serviceExporterKind, { ...exporter, status }, signal)
+    } catch (error) {
+      // It changed or went meanwhile; the change itself comes back here through the cache.
+      if (isStatusError(error, 'Conflict', 'NotFound')) return
+      throw error
+    }
+    const outcome = verdict.exposed ? { url: verdict.url } : { reason: verdict.reason }
+    log.info({ exporter: key, ...outcome }, verdict.exposed ? 'service exposed' : 'service not exposed')
+  }
+}

@@ -1,0 +1,156 @@
+import * as http from 'node:http'
+import * as https from 'node:https'
+import type { AddressInfo } from 'node:net'
+import * as tls from 'node:tls'
+import 'reflect-metadata'
+import * as x509 from '@peculiar/x509'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { silentLogger } from '../foundation/log.ts'
+import { Metrics } from '../foundation/metrics.ts'
+import { ExposureEdge } from './exposure-edge.ts'
+import type { ExposureRoute } from './plan-routes.ts'
+
+const host = 'shop-x-web-x-c1.localhost'
+let certificate = { key: '', cert: '' }
+
+beforeAll(async () => {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const issued = await x509.X509CertificateGenerator.createSelfSigned({
+    name: `CN=${host}`,
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: host }])],
+  })
+  const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
+  certificate = {
+    cert: issued.toString('pem'),
+    key: `-----BEGIN PRIVATE KEY-----\n${key.replaceAll(/(.{64})/g, '$1\n')}\n-----END PRIVATE KEY-----\n`,
+  }
+})
+
+async function startService(answer: http.RequestListener) {
+  const server = http.createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { server, endpoint: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } }
+}
+
+async function startEdge(endpoints: ExposureRoute['endpoints']) {
+  const metrics = new Metrics()
+  const edge = new ExposureEdge({ log: silentLogger, tls: () => certificate, metrics })
+  edge.addRoutes({ find: () => undefined })
+  edge.addRoutes({ find: (asked) => (asked === host ? { host, exporter: 'web/e', endpoints } : undefined) })
+  const { port } = await edge.listen('127.0.0.1', 0)
+  onTestFinished(() => edge.close({ graceMs: 0 }))
+  const ask = (options: https.RequestOptions & { body?: string } = {}) =>
+    new Promise<{ status: number; body: string; headers: http.IncomingHttpHeaders }>((resolve, reject) => {
+      const { body, ...rest } = options
+      const request = https.request(
+        { host: '127.0.0.1', port, servername: host, ca: certificate.cert, agent: false, headers: { host }, ...rest },
+        (response) => {
+          let text = ''
+          response.on('data', (chunk: Buffer) => (text += chunk.toString()))
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, body: text, headers: response.headers }))
+        },
+      )
+      request.on('error', reject)
+      request.end(body)
+    })
+  return { ask, port, metrics, edge }
+}
+
+describe('ExposureEdge', () => {
+  it('takes a request over TLS to the Service, telling it where the request came from', async () => {
+    const service = await startService((request, response) => {
+      const { host, 'x-forwarded-proto': proto, 'x-forwarded-for': from } = request.headers
+      response.end(`${request.method} ${request.url} ${host} ${String(proto)} ${String(from)}`)
+    })
+    const { ask } = await startEdge([service.endpoint])
+    const headers = { host: `${host.toUpperCase()}:22443`, 'x-forwarded-for': '6.6.6.6' }
+    const { status, body } = await ask({ path: '/a?b', headers })
+    expect([status, body]).toEqual([200, `GET /a?b ${host.toUpperCase()}:22443 https 127.0.0.1`])
+  })
+
+  it.each([
+    'other-x-web-x-c1.localhost',
+    `${host}.evil.example`,
+    `x.${host}`,
+    'localhost',
+    '127.0.0.1:22443',
+    `${host}:port`,
+  ])('knows no host %s', async (asked) => {
+    const service = await startService((_request, response) => response.end('reached'))
+    const { ask } = await startEdge([service.endpoint])
+    const { status, body } = await ask({ headers: { host: asked } })
+    expect([400, 404]).toContain(status)
+    expect(Object.keys(JSON.parse(body) as object)).toEqual(['error'])
+  })
+
+  it('says so when the Service has no ready endpoint', async () => {
+    const { ask, metrics } = await startEdge([])
+    const { status, body, headers } = await ask()
+    expect([status, headers['retry-after']]).toEqual([503, '5'])
+    expect(JSON.parse(body)).toMatchObject({ error: { code: 'service_without_endpoints' } })
+    expect(await metrics.text()).toContain('sluice_exposure_requests_total{exporter="web/e",status="503"} 1')
+  })
+
+  it('spreads requests, and goes on to another endpoint when one does not listen', async () => {
+    const hits = [0, 0]
+    const services = await Promise.all(
+      [0, 1].map((index) =>
+        startService((_request, response) => {
+          hits[index] = (hits[index] ?? 0) + 1
+          response.end('ok')
+        }),
+      ),
+    )
+    const gone = await startService((_request, response) => response.end())
+    await new Promise((resolve) => gone.server.close(resolve))
+    const { ask } = await startEdge([gone, ...services].map(({ endpoint }) => endpoint))
+    const answers = []
+    for (let turn = 0; turn < 6; turn++) answers.push(await ask({ method: 'POST', body: 'x' }))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200])
+    expect(Math.min(...hits)).toBeGreaterThan(0)
+  })
+
+  it('does not send a POST again that a Service may have acted on', async () => {
+    let received = 0
+    const killers = await Promise.all(
+      [0, 1].map(() =>
+        startService((request) => {
+          received++
+          request.socket.destroy()
+        }),
+      ),
+    )
+    const { ask } = await startEdge(killers.map(({ endpoint }) => endpoint))
+    const { status, body } = await ask({ method: 'POST', body: 'order' })
+    expect([status, received]).toEqual([502, 1])
+    expect(JSON.parse(body)).toMatchObject({ error: { code: 'bad_gateway' } })
+  })
+
+  it('lets upgrades through', async () => {
+    const service = await startService((_request, response) => response.end())
+    service.server.on('upgrade', (_request, socket) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n')
+      socket.pipe(socket)
+    })
+    const { port } = await startEdge([service.endpoint])
+    const socket = tls.connect({ host: '127.0.0.1', port, servername: host, ca: certificate.cert })
+    const text = await new Promise<string>((resolve) => {
+      let received = ''
+      socket.on('data', (chunk: Buffer) => {
+        received += chunk.toString()
+        if (received.endsWith('\r\n\r\n')) socket.write('hello')
+        if (received.endsWith('hello')) resolve(received)
+      })
+      socket.write(`GET / HTTP/1.1\r\nhost: ${host}\r\nconnection: upgrade\r\nupgrade: echo\r\n\r\n`)
+    })
+    socket.destroy()
+    expect(text).toMatch(/^HTTP\/1\.1 101 [^]*hello$/)
+  })
+})

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest'
+import type { EndpointSlice } from '../resources/endpoint-slice.ts'
+import type { ServiceExporter } from '../resources/service-exporter.ts'
+import type { Service } from '../resources/service.ts'
+import { planRoutes } from './plan-routes.ts'
+
+const facts = { clusterId: 'c1', proxyDomain: 'Site-1.localhost', port: 22443 }
+
+function exporter(
+  name: string,
+  serviceName: string,
+  servicePort: number,
+  extra: Record<string, unknown> = {},
+): ServiceExporter {
+  return {
+    apiVersion: 'sluice.dev/v1',
+    kind: 'ServiceExporter',
+    metadata: { name, namespace: 'web', creationTimestamp: '2030-01-01T00:00:00Z', ...extra },
+    spec: { serviceName, servicePort },
+  }
+}
+
+function service(name: string, ports: Service['spec']['ports'], namespace = 'web'): Service {
+  return { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace }, spec: { type: 'ClusterIP', ports } }
+}
+
+function slice(
+  serviceName: string,
+  addresses: readonly string[],
+  ports: EndpointSlice['ports'],
+  conditions: Record<string, boolean> = { ready: true },
+): EndpointSlice {
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: `${serviceName}-${addresses.join('-')}`,
+      namespace: 'web',
+      labels: { 'kubernetes.io/service-name': serviceName },
+    },
+    addressType: 'IPv4',
+    endpoints: addresses.map((address) => ({ addresses: [address], conditions })),
+    ports,
+  }
+}
+
+const http = { name: 'http', port: 80, targetPort: 8080, protocol: 'TCP' as const }
+const shop = service('shop', [http])
+
+describe('planRoutes', () => {
+  it('leads a host to the ready endpoints of the port the Service names', () => {
+    const slices = [
+      slice(
+        'shop',
+        ['10.0.0.2', '10.0.0.1'],
+        [
+          { name: 'metrics', port: 9090, protocol: 'TCP' },
+          { name: 'http', port: 8080, protocol: 'TCP' },
+        ],
+      ),
+      slice('shop', ['10.0.0.3'], [{ name: 'http', port: 8080, protocol: 'TCP' }], { ready: false }),
+      slice('shop', ['10.0.0.4'], [{ name: 'http', port: 8080, protocol: 'TCP' }], { ready: true, terminating: true }),
+      slice('shop', ['10.0.0.1'], [{ name: 'http', port: 8080, protocol: 'TCP' }]),
+      slice('other', ['10.0.0.5'], [{ name: 'http', port: 8080, protocol: 'TCP' }]),
+    ]
+    const { routes, verdicts } = planRoutes([exporter('e', 'shop', 80)], [shop], slices, facts)
+    expect([...routes.values()]).toEqual([
+      {
+        host: 'shop-x-web-x-c1.site-1.localhost',
+        exporter: 'web/e',
+        endpoints: [
+          { host: '10.0.0.1', port: 8080 },
+          { host: '10.0.0.2', port: 8080 },
+        ],
+      },
+    ])
+    expect(verdicts.get('web/e')).toEqual({ exposed: true, url: 'https://shop-x-web-x-c1.site-1.localhost:22443' })
+  })
+
+  it.each([
+    ['an unnamed port', [{ port: 80, protocol: 'TCP' as const }], [{ port: 3000, protocol: 'TCP' }], 3000],
+    [
+      'a number, when a slice made by hand has another name',
+      [http],
+      [{ name: 'x', port: 8080, protocol: 'TCP' }],
+      8080,
+    ],
+    [
+      'the port itself, without targetPort',
+      [{ port: 80, protocol: 'TCP' as const }],
+      [{ name: 'x', port: 80, protocol: 'TCP' }],
+      80,
+    ],
+  ])('finds the endpoint port by %s', (_case, ports, slicePorts, found) => {
+    const plan = planRoutes(
+      [exporter('e', 'shop', 80)],
+      [service('shop', ports)],
+      [slice('shop', ['10.0.0.1'], slicePorts)],
+      facts,
+    )
+    expect([...plan.routes.values()][0]?.endpoints).toEqual([{ host: '10.0.0.1', port: found }])
+  })
+
+  it('keeps the address of a Service that has no ready endpoint', () => {
+    const { routes, verdicts } = planRoutes([exporter('e', 'shop', 80)], [shop], [], facts)
+    expect([...routes.values()][0]?.endpoints).toEqual([])
+    expect(verdicts.get('web/e')).toMatchObject({ exposed: true })
+  })
+
+  it.each([
+    ['ServiceNotFound', exporter('e', 'nope', 80)],
+    ['PortNotFound', exporter('e', 'shop', 81)],
+    ['NameTooLong', exporter('e', 's'.repeat(60), 80)],
+  ])('refuses with %s', (reason, one) => {
+    const { routes, verdicts } = planRoutes([one], [shop], [], facts)
+    expect(routes.size).toBe(0)
+    expect(verdicts.get('web/e')).toMatchObject({ exposed: false, reason })
+  })
+
+  it('takes a name of exactly 63 characters', () => {
+    const name = 's'.repeat(63 - '-x-web-x-c1'.length)
+    const { verdicts } = planRoutes([exporter('e', name, 80)], [service(name, [http])], [], facts)
+    expect(verdicts.get('web/e')).toMatchObject({ exposed: true })
+  })
+
+  it('leaves a host to the older binding', () => {
+    const older = exporter('z-older', 'shop', 80, { creationTimestamp: '2029-01-01T00:00:00Z' })
+    const younger = exporter('a-younger', 'shop', 80)
+    const { routes, verdicts } = planRoutes([younger, older], [shop], [], facts)
+    expect([...routes.values()][0]?.exporter).toBe('web/z-older')
+    expect(verdicts.get('web/a-younger')).toMatchObject({ exposed: false, reason: 'HostTaken' })
+  })
+
+  it('leaves a host to the binding that has it when both are of one second', () => {
+    const holder = {
+      ...exporter('z-holder', 'shop', 80),
+      status: { url: 'https://shop-x-web-x-c1.site-1.localhost:22443' },
+    }
+    const { routes } = planRoutes([exporter('a-late', 'shop', 80), holder], [shop], [], facts)
+    expect([...routes.values()][0]?.exporter).toBe('web/z-holder')
+  })
+
+  it('sees that two names can make one host, and lets no binding hold it that leads nowhere', () => {
+    const squatter = exporter('e', 'a', 80, { namespace: 'b-x-web', creationTimestamp: '2029-01-01T00:00:00Z' })
+    const honest = exporter('e', 'a-x-b', 80)
+    const services = [service('a-x-b', [http])]
+    const before = planRoutes([squatter, honest], services, [], facts)
+    expect(before.verdicts.get('web/e')).toMatchObject({ exposed: true })
+    expect(before.verdicts.get('b-x-web/e')).toMatchObject({ reason: 'ServiceNotFound' })
+    const after = planRoutes([squatter, honest], [...services, service('a', [http], 'b-x-web')], [], facts)
+    expect(after.verdicts.get('web/e')).toMatchObject({ reason: 'HostTaken' })
+  })
+
+  it('forgets a binding that is being deleted', () => {
+    const { routes, verdicts } = planRoutes(
+      [exporter('e', 'shop', 80, { deletionTimestamp: '2030-01-01T00:00:00Z' })],
+      [shop],
+      [],
+      facts,
+    )
+    expect([routes.size, verdicts.size]).toEqual([0, 0])
+  })
+})

@@ -1,0 +1,38 @@
+import type { EndpointSlice } from '../resources/endpoint-slice.ts'
+import type { Service } from '../resources/service.ts'
+
+export interface RouteEndpoint {
+  readonly host: string
+  readonly port: number
+}
+
+export type ServicePort = NonNullable<Service['spec']['ports']>[number]
+
+export function servicePortOf(service: Service, port: number): ServicePort | undefined {
+  return service.spec.ports?.find((one) => one.port === port && one.protocol === 'TCP')
+}
+
+/** The ready addresses behind one port of a Service, sorted and each once. */
+export function readyEndpoints(port: ServicePort, slices: readonly EndpointSlice[]): readonly RouteEndpoint[] {
+  const found = new Map<string, RouteEndpoint>()
+  for (const slice of slices) {
+    const slicePort = slicePortOf(slice, port)
+    if (slicePort === undefined || slice.addressType === 'FQDN') continue
+    for (const { addresses, conditions } of slice.endpoints) {
+      // Kubernetes: an unset `ready` means ready.
+      if (conditions?.ready === false || conditions?.terminating === true) continue
+      // Further addresses of an endpoint are the same endpoint.
+      const [host] = addresses
+      if (host !== undefined) found.set(`${host} ${slicePort}`, { host, port: slicePort })
+    }
+  }
+  return [...found.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, endpoint]) => endpoint)
+}
+
+/** Slices carry the name of the Service's port; one made by hand may only carry the number. */
+function slicePortOf({ ports = [] }: EndpointSlice, port: ServicePort): number | undefined {
+  const tcp = ports.filter(({ protocol }) => protocol === 'TCP')
+  const byName = tcp.find(({ name }) => (name ?? '') === (port.name ?? ''))
+  const byNumber = tcp.find((one) => one.port === (port.targetPort ?? port.port))
+  return (byName ?? byNumber)?.port
+}

@@ -1,0 +1,46 @@
+import { Metrics } from '../foundation/metrics.ts'
+
+/** What the gateway counts. Routes and statuses are few; models are those that exist. */
+export class GatewayMetrics {
+  readonly requests
+  readonly inFlight
+  readonly firstByteSeconds
+  readonly requestSeconds
+  readonly responseBytes
+  readonly retries
+  readonly brokenOff
+
+  constructor(metrics: Metrics = new Metrics()) {
+    this.requests = metrics.counter(
+      'sluice_gateway_requests_total',
+      'Finished requests; status 499: the client left.',
+      ['route', 'model', 'status'],
+    )
+    this.inFlight = metrics.gauge('sluice_gateway_in_flight_requests', 'Requests being served or waiting.')
+    this.firstByteSeconds = metrics.histogram(
+      'sluice_gateway_first_byte_seconds',
+      "From the request's head to the first byte of the model's answer, waiting included.",
+      [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
+      ['model'],
+    )
+    this.requestSeconds = metrics.histogram(
+      'sluice_gateway_request_seconds',
+      "From the request's head to the end of its answer.",
+      [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800],
+      ['route'],
+    )
+    this.responseBytes = metrics.counter(
+      'sluice_gateway_response_bytes_total',
+      'Body bytes that models answered with.',
+      ['model'],
+    )
+    this.retries = metrics.counter('sluice_gateway_retries_total', 'Requests sent again to another endpoint.', [
+      'model',
+    ])
+    this.brokenOff = metrics.counter(
+      'sluice_gateway_broken_off_total',
+      'Answers that broke off after their first byte.',
+      ['model'],
+    )
+  }
+}

@@ -1,0 +1,152 @@
+import type { Clock } from '../foundation/clock.ts'
+import { SluiceError } from '../foundation/errors.ts'
+import { type Exchange, ForwardError, type ForwardOptions, type ForwardResult } from '../relay/exchange.ts'
+import type { EndpointPool, Seat } from '../traffic/endpoint-pool.ts'
+import type { ModelCatalog } from '../traffic/model-catalog.ts'
+import { isClientGone } from './client-gone.ts'
+import { doneEvent, EventStreamBody, isEventStream } from './event-stream-body.ts'
+import type { GatewayMetrics } from './gateway-metrics.ts'
+import type { GatewaySettings } from './gateway-settings.ts'
+import { codedError, errorEvent, openAiError } from './openai-errors.ts'
+import type { RequestRecord } from './request-record.ts'
+import { wakeComment, WakeFeedback } from './wake-feedback.ts'
+
+export interface InferenceRequest {
+  readonly model: string
+  readonly streamed: boolean
+  /** Path and query at the model's server. */
+  readonly target: string
+}
+
+export interface InferenceOptions {
+  readonly catalog: ModelCatalog
+  readonly pool: EndpointPool
+  readonly clock: Clock
+  readonly metrics: GatewayMetrics
+  readonly settings: GatewaySettings
+}
+
+/** A request's way to its model: a seat, now or after waking it; then there and back; on another endpoint if need be. */
+export class Inference {
+  readonly #options: InferenceOptions
+
+  constructor(options: InferenceOptions) {
+    this.#options = options
+  }
+
+  async serve(exchange: Exchange, request: InferenceRequest, record: RequestRecord): Promise<void> {
+    const feedback = request.streamed ? this.#feedback(exchange, request.model, record) : undefined
+    try {
+      await this.#serveSomewhere(exchange, request, record, feedback)
+    } catch (error) {
+      if (!feedback?.stream || isClientGone(exchange)) throw error
+      await this.#endWithError(feedback, record, codedError(error))
+    }
+  }
+
+  async #serveSomewhere(
+    exchange: Exchange,
+    request: InferenceRequest,
+    record: RequestRecord,
+    feedback: WakeFeedback | undefined,
+  ): Promise<void> {
+    const { clock, settings, metrics } = this.#options
+    const failed = new Set<string>()
+    const begunAt = clock.now()
+    for (;;) {
+      record.attempts++
+      const seat = await this.#reserve(exchange, request, record, feedback, failed)
+      record.endpoint = seat.endpoint
+      let healthy = true
+      try {
+        const result = await this.#forward(exchange, request, record, feedback, seat)
+        healthy = result.complete || exchange.signal.aborted
+        return
+      } catch (error) {
+        if (!(error instanceof ForwardError) || exchange.signal.aborted) throw error
+        healthy = false
+        failed.add(seat.endpoint)
+        const late = clock.now() - begunAt >= settings.retryWithinMs
+        if (!error.retryable || late || record.attempts >= settings.maxAttempts) {
+          throw new SluiceError('upstream_failed', { model: request.model, reason: error.message }, { cause: error })
+        }
+        metrics.retries.inc({ model: request.model })
+      } finally {
+        seat.release(healthy ? 'served' : 'failed')
+      }
+    }
+  }
+
+  async #reserve(
+    exchange: Exchange,
+    request: InferenceRequest,
+    record: RequestRecord,
+    feedback: WakeFeedback | undefined,
+    exclude: ReadonlySet<string>,
+  ): Promise<Seat> {
+    const { clock, pool } = this.#options
+    const askedAt = clock.now()
+    try {
+      const reserving = pool.reserve(request.model, { exclude }, exchange.signal)
+      return await (feedback ? feedback.during(reserving) : reserving)
+    } finally {
+      record.waitMs += clock.now() - askedAt
+    }
+  }
+
+  async #forward(
+    exchange: Exchange,
+    request: InferenceRequest,
+    record: RequestRecord,
+    feedback: WakeFeedback | undefined,
+    seat: Seat,
+  ): Promise<ForwardResult> {
+    const body = feedback?.stream && new EventStreamBody(feedback.stream, request.model)
+    const options: ForwardOptions = {
+      target: request.target,
+      // Keys are between the client and the gateway; the model's server never sees them.
+      requestHeaders: { authorization: undefined, 'x-sluice-model': undefined, 'x-request-id': record.requestId },
+      responseHeaders: Object.fromEntries(record.headers),
+      onResponseHead: (head) => {
+        record.status = head.status
+        record.firstByteMs = record.elapsedMs(this.#options.clock.now())
+        body?.begin(head)
+      },
+      onBrokenOff: (head, error) => {
+        body?.abandon()
+        return body || isEventStream(head) ? brokenOffEvent(request.model, error) : undefined
+      },
+      ...(body && { into: body }),
+    }
+    const result = await exchange.forward(seat.address, options)
+    record.bytes = result.responseBytes
+    record.complete = result.complete
+    return result
+  }
+
+  #feedback(exchange: Exchange, model: string, record: RequestRecord): WakeFeedback {
+    const { catalog, clock, settings } = this.#options
+    return new WakeFeedback({
+      exchange,
+      clock,
+      headers: record.headers,
+      afterMs: settings.feedbackAfterMs,
+      everyMs: settings.feedbackEveryMs,
+      describe: (waitedMs) => wakeComment(model, catalog.get(model), waitedMs),
+    })
+  }
+
+  /** The status line is long gone; the error is told as an event, and the stream ended as clients expect it. */
+  async #endWithError({ stream }: WakeFeedback, record: RequestRecord, error: SluiceError): Promise<void> {
+    record.status = error.status
+    record.errorCode = error.code
+    await stream?.write(errorEvent(openAiError(error)) + doneEvent)
+    await stream?.end()
+  }
+}
+
+/** Begins with an empty line: the answer may have broken off in the middle of one. */
+function brokenOffEvent(model: string, error: Error): string {
+  const cause = error instanceof SluiceError && error.code === 'stopping' ? error : undefined
+  return `\n\n${errorEvent(openAiError(cause ?? new SluiceError('upstream_broke_off', { model })))}`
+}

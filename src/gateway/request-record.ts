@@ -1,0 +1,56 @@
+import type { Logger } from '../foundation/log.ts'
+import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
+import { corsHeaders } from './cors.ts'
+import type { GatewayMetrics } from './gateway-metrics.ts'
+import { requestIdFrom } from './request-id.ts'
+
+/** What becomes known of one request while it is served; told once, when it is finished. */
+export class RequestRecord {
+  readonly requestId: string
+  /** On every answer, whoever gives it. */
+  readonly headers: HeaderPairs
+  readonly #startedAt: number
+  route = 'none'
+  model: string | undefined
+  endpoint: string | undefined
+  status = 0
+  attempts = 0
+  waitMs = 0
+  firstByteMs: number | undefined
+  bytes = 0
+  complete = true
+  errorCode: string | undefined
+
+  constructor(exchange: Exchange, now: number) {
+    this.requestId = requestIdFrom(exchange.head.headers.get('x-request-id'))
+    this.headers = [['x-request-id', this.requestId], ...corsHeaders]
+    this.#startedAt = now
+  }
+
+  elapsedMs(now: number): number {
+    return now - this.#startedAt
+  }
+
+  finish(exchange: Exchange, now: number, log: Logger, metrics: GatewayMetrics): void {
+    const { route, model, endpoint, status, waitMs, firstByteMs, bytes } = this
+    const durationMs = this.elapsedMs(now)
+    metrics.requests.inc({ route, model: model ?? '', status: String(status) })
+    metrics.requestSeconds.observe({ route }, durationMs / 1000)
+    if (model !== undefined && firstByteMs !== undefined) {
+      metrics.firstByteSeconds.observe({ model }, firstByteMs / 1000)
+      metrics.responseBytes.inc({ model }, bytes)
+    }
+    if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
+    const { requestId, attempts, errorCode, complete } = this
+    const { method } = exchange.head
+    const line = { requestId, method, route, model, endpoint, status, waitMs, firstByteMs, durationMs, bytes }
+    const problems = {
+      ...(errorCode && { errorCode }),
+      ...(attempts > 1 && { attempts }),
+      ...(!complete && { complete }),
+    }
+    // What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails.
+    const level = status >= 500 || !complete ? 'warn' : model === undefined && status < 400 ? 'debug' : 'info'
+    log[level]({ ...line, ...problems }, 'request')
+  }
+}

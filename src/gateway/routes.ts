@@ -1,0 +1,95 @@
+/** Everything the gateway answers. What is not in this table does not exist. */
+export type Route =
+  | { readonly kind: 'models' }
+  | { readonly kind: 'model'; readonly id: string }
+  | InferenceRoute
+  | { readonly kind: 'pass-through'; readonly name: string; readonly upstreamPath: string }
+  | { readonly kind: 'health' }
+  | { readonly kind: 'readiness' }
+  | { readonly kind: 'metrics' }
+
+export interface InferenceRoute {
+  readonly kind: 'inference'
+  readonly name: string
+  /** The path at the model's server. */
+  readonly upstreamPath: string
+  readonly body: 'json' | 'form'
+}
+
+export type RouteMatch =
+  | { readonly found: 'route'; readonly route: Route; readonly methods: readonly string[] | 'any' }
+  | { readonly found: 'method-refused'; readonly methods: readonly string[] }
+  | { readonly found: 'nothing' }
+
+interface Row {
+  readonly methods: readonly string[]
+  readonly route: Route
+}
+
+const reading = ['GET', 'HEAD']
+const inferenceNames = ['chat/completions', 'completions', 'embeddings', 'audio/transcriptions'] as const
+
+/** The OpenAI face, under /openai/v1 and, so that client libraries need not care, under /v1. */
+const openAiPrefixes = ['/openai/v1', '/v1'] as const
+
+/** Any method, and the rest of the path as it is: prefix here → prefix at the model's server. */
+const passThroughs = [
+  { name: 'api', prefix: '/openai/api/v1/', upstreamPrefix: '/api/v1/' },
+  { name: 'gradio_api', prefix: '/openai/gradio_api/v1/', upstreamPrefix: '/gradio_api/v1/' },
+] as const
+
+const exactRows: ReadonlyMap<string, Row> = new Map<string, Row>([
+  ...openAiPrefixes.flatMap((prefix): Array<[string, Row]> => [
+    [`${prefix}/models`, { methods: reading, route: { kind: 'models' } }],
+    ...inferenceNames.map((name): [string, Row] => [
+      `${prefix}/${name}`,
+      {
+        methods: ['POST'],
+        route: {
+          kind: 'inference',
+          name,
+          upstreamPath: `/v1/${name}`,
+          body: name === 'audio/transcriptions' ? 'form' : 'json',
+        },
+      },
+    ]),
+  ]),
+  ['/healthz', { methods: reading, route: { kind: 'health' } }],
+  ['/readyz', { methods: reading, route: { kind: 'readiness' } }],
+  ['/metrics', { methods: reading, route: { kind: 'metrics' } }],
+])
+
+export function matchRoute(method: string, path: string): RouteMatch {
+  const row = exactRows.get(path) ?? modelRow(path)
+  if (row) {
+    const { methods, route } = row
+    return methods.includes(method) ? { found: 'route', route, methods } : { found: 'method-refused', methods }
+  }
+  const passThrough = passThroughs.find(({ prefix }) => path.startsWith(prefix))
+  if (!passThrough || leavesItsPrefix(path)) return { found: 'nothing' }
+  const upstreamPath = passThrough.upstreamPrefix + path.slice(passThrough.prefix.length)
+  return { found: 'route', route: { kind: 'pass-through', name: passThrough.name, upstreamPath }, methods: 'any' }
+}
+
+function modelRow(path: string): Row | undefined {
+  for (const prefix of openAiPrefixes) {
+    if (!path.startsWith(`${prefix}/models/`)) continue
+    const id = decodeSegment(path.slice(prefix.length + '/models/'.length))
+    if (id) return { methods: reading, route: { kind: 'model', id } }
+  }
+  return undefined
+}
+
+function decodeSegment(segment: string): string | undefined {
+  if (segment === '' || segment.includes('/')) return undefined
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
+
+/** A server that resolves dot segments, encoded or not, would otherwise be asked for paths outside the table. */
+function leavesItsPrefix(path: string): boolean {
+  return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\;]|%2f|%5c|%3b)/i.test(path)
+}

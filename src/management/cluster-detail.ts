@@ -1,0 +1,97 @@
+import type { Cluster, ClusterStatus } from '../resources/cluster.ts'
+import { type Node, isNodeReady } from '../resources/node.ts'
+import type { Pod } from '../resources/pod.ts'
+import { cardDisplayName, isCardName } from './card-name.ts'
+import { type MilliAmounts, allocatableOf, usedBy } from './resource-use.ts'
+
+export interface ClusterDetail {
+  readonly id: string
+  readonly name: string
+  readonly status: ClusterStatus
+  readonly utilizationRate: {
+    readonly gpu: readonly CardUse[]
+    /** Whole GiB. */
+    readonly mem: ResourceUse
+    /** Whole cores. */
+    readonly cpu: ResourceUse
+  }
+}
+
+export interface ResourceUse {
+  readonly hard: number
+  readonly used: number
+}
+
+export interface CardUse extends ResourceUse {
+  readonly name: string
+  readonly displayName: string
+  /** Cards : cores : GiB that come with one card. */
+  readonly ratio: string
+}
+
+const simulatedCardsLabel = 'sluice.dev/simulated-cards'
+const milliCore = 1000
+const milliGibibyte = 1000 * 2 ** 30
+
+/** `answers`: whether the cluster's control plane does. */
+export function clusterDetail(
+  cluster: Cluster,
+  nodes: readonly Node[],
+  pods: readonly Pod[],
+  answers = true,
+): ClusterDetail {
+  const hard = allocatableOf(nodes)
+  const used = usedBy(pods)
+  const cards = new Set([...hard.keys(), ...used.keys()].filter(isCardName))
+  return {
+    id: cluster.metadata.name,
+    name: cluster.spec.displayName,
+    status: clusterStatus(cluster, nodes, answers),
+    utilizationRate: {
+      gpu: [...cards].sort().map((name) => cardUse(name, nodes, hard, used)),
+      mem: resourceUse(hard.get('memory') ?? 0, used.get('memory') ?? 0, milliGibibyte),
+      cpu: resourceUse(hard.get('cpu') ?? 0, used.get('cpu') ?? 0, milliCore),
+    },
+  }
+}
+
+function clusterStatus(cluster: Cluster, nodes: readonly Node[], answers: boolean): ClusterStatus {
+  const { metadata, status } = cluster
+  if (metadata.deletionTimestamp !== undefined || status?.phase === 'Deleting') return 'Deleting'
+  if (answers && nodes.some(isNodeReady)) return 'Running'
+  // One that never ran is still being made; one that did has a problem.
+  return status?.phase === undefined || status.phase === 'Creating' ? 'Creating' : 'Abnormal'
+}
+
+function cardUse(name: string, nodes: readonly Node[], hard: MilliAmounts, used: MilliAmounts): CardUse {
+  const holders = nodes.filter((node) => (allocatableOf([node]).get(name) ?? 0) > 0)
+  return {
+    name,
+    displayName: cardDisplayName(name) + simulatedNote(holders),
+    ...resourceUse(hard.get(name) ?? 0, used.get(name) ?? 0, 1000),
+    ratio: ratioOf(holders),
+  }
+}
+
+function simulatedNote(holders: readonly Node[]): string {
+  const simulated = holders.filter(({ metadata }) => metadata.labels?.[simulatedCardsLabel] === 'true').length
+  if (simulated === 0) return ''
+  return simulated === holders.length ? ' (simulated)' : ' (partly simulated)'
+}
+
+/** The nodes' cores and memory, shared out evenly over all their cards. */
+function ratioOf(holders: readonly Node[]): string {
+  const there = allocatableOf(holders)
+  let cards = 0
+  for (const [resource, amount] of there) if (isCardName(resource)) cards += amount / 1000
+  const perCard = (resource: string, unit: number) =>
+    Math.max(1, Math.floor((there.get(resource) ?? 0) / unit / Math.max(1, cards)))
+  return `1:${perCard('cpu', milliCore)}:${perCard('memory', milliGibibyte)}`
+}
+
+function resourceUse(hard: number, used: number, unit: number): ResourceUse {
+  const wholeHard = Math.floor(hard / unit)
+  const wholeUsed = Math.ceil(used / unit)
+  // Rounding alone must not show more in use than there is.
+  return { hard: wholeHard, used: used <= hard ? Math.min(wholeUsed, wholeHard) : wholeUsed }
+}

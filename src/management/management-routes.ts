@@ -1,0 +1,88 @@
+import type { ObjectCache } from '../cluster/informer.ts'
+import { SluiceError } from '../foundation/errors.ts'
+import { clusterIdPattern } from '../resources/cluster.ts'
+import type { ComputeCenter } from '../resources/compute-center.ts'
+import { clusterDetail } from './cluster-detail.ts'
+import type { ClusterDirectory } from './cluster-directory.ts'
+import { computeCenterEntries } from './compute-center-entry.ts'
+import { parseCredential } from './credential.ts'
+import type { KeyRing } from './key-ring.ts'
+
+export interface ManagementRequest {
+  readonly method: string
+  /** The request target as it came: path and query. */
+  readonly target: string
+  /** Every Authorization header. */
+  readonly authorization: readonly string[] | undefined
+}
+
+export interface ManagementResources {
+  readonly keys: KeyRing
+  readonly centers: ObjectCache<ComputeCenter>
+  readonly clusters: ClusterDirectory
+}
+
+export type RouteName = 'cluster' | 'centers' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
+
+export interface Route {
+  readonly name: RouteName
+  /** Of the cluster route: the last segment, still encoded. */
+  readonly segment?: string
+}
+
+export const allowedMethods: readonly string[] = ['GET', 'HEAD']
+
+const clusterPrefix = '/api/vks/v1/'
+
+/** The allow-list. Paths are taken as they are: no folding of dots, slashes or letters. */
+export function routeOf(target: string): Route {
+  const path = pathOf(target)
+  if (path === '/healthz') return { name: 'healthz' }
+  if (path === '/readyz') return { name: 'readyz' }
+  if (path === '/metrics') return { name: 'metrics' }
+  if (path === '/api/aidc/v1/list') return { name: 'centers' }
+  const segment = path.startsWith(clusterPrefix) ? path.slice(clusterPrefix.length) : undefined
+  return segment === undefined || segment.includes('/') ? { name: 'unknown' } : { name: 'cluster', segment }
+}
+
+/** The `data` of the answer. Throws what is to be refused. */
+export function answerApi(request: ManagementRequest, route: Route, resources: ManagementResources): unknown {
+  if (route.name === 'unknown') throw new SluiceError('management_route_not_found', { path: pathOf(request.target) })
+  if (!allowedMethods.includes(request.method)) {
+    const details = { path: pathOf(request.target), method: request.method, allowed: allowedMethods.join(', ') }
+    throw new SluiceError('method_not_allowed', details)
+  }
+  // Before anything is looked at: who is not known learns nothing, not even what an ID looks like.
+  const enterprise = resources.keys.authenticate(parseCredential(request.authorization))
+  if (route.name === 'centers') return computeCenterEntries(resources.centers.list(), enterprise)
+  return findCluster(clusterIdOf(route.segment ?? ''), enterprise, resources.clusters)
+}
+
+function findCluster(id: string, enterprise: string, clusters: ClusterDirectory): unknown {
+  const view = clusters.find(id)
+  // Somebody else's cluster is refused in the very words of one that does not exist.
+  if (view === undefined || view.cluster.spec.enterprise !== enterprise)
+    throw new SluiceError('cluster_not_found', { id })
+  const { cluster, nodes, pods } = view
+  const answers = nodes.synced && pods.synced && (view.answers?.() ?? true)
+  return clusterDetail(cluster, nodes.list(), pods.list(), answers)
+}
+
+function clusterIdOf(segment: string): string {
+  const id = decoded(segment)
+  if (id === undefined || !clusterIdPattern.test(id)) throw new SluiceError('cluster_id_malformed')
+  return id
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
+
+/** Proxies may send the whole address; who sends it to us means us. */
+function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/'
+}

@@ -1,0 +1,220 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, type Server, type ServerResponse, createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { ObjectCache } from '../cluster/informer.ts'
+import type { Clock } from '../foundation/clock.ts'
+import { SluiceError } from '../foundation/errors.ts'
+import type { Logger } from '../foundation/log.ts'
+import type { Metrics } from '../foundation/metrics.ts'
+import type { ApiKey } from '../resources/api-key.ts'
+import type { ComputeCenter } from '../resources/compute-center.ts'
+import type { ClusterDirectory } from './cluster-directory.ts'
+import { type Answer, failure, rawFailure, success, text } from './envelope.ts'
+import { KeyRing } from './key-ring.ts'
+import { type ManagementResources, type Route, allowedMethods, answerApi, routeOf } from './management-routes.ts'
+
+export interface ManagementServerOptions {
+  readonly host: string
+  /** 0 picks a free one. */
+  readonly port: number
+  readonly keys: ObjectCache<ApiKey>
+  readonly centers: ObjectCache<ComputeCenter>
+  readonly clusters: ClusterDirectory
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+  /** Further conditions of readiness than having read keys and centers. */
+  readonly ready?: () => boolean
+  readonly limits?: Partial<ManagementLimits>
+}
+
+export interface ManagementLimits {
+  readonly headBytes: number
+  readonly headMs: number
+  readonly requestMs: number
+  readonly keepAliveMs: number
+  readonly connections: number
+}
+
+const defaultLimits: ManagementLimits = {
+  headBytes: 16 * 1024,
+  headMs: 10_000,
+  requestMs: 15_000,
+  keepAliveMs: 5_000,
+  connections: 1_024,
+}
+
+/** The REST face of the platform: compute centers and clusters, for who holds a key pair of the enterprise. */
+export class ManagementServer {
+  readonly name = 'management'
+  readonly #options: ManagementServerOptions
+  readonly #keys: KeyRing
+  readonly #resources: ManagementResources
+  readonly #server: Server
+  readonly #requests
+  readonly #seconds
+
+  constructor(options: ManagementServerOptions) {
+    this.#options = options
+    this.#keys = new KeyRing(options.keys)
+    this.#resources = { keys: this.#keys, centers: options.centers, clusters: options.clusters }
+    this.#requests = options.metrics.counter(
+      'sluice_management_requests_total',
+      'Requests to the management API, by route and status',
+      ['route', 'status'],
+    )
+    this.#seconds = options.metrics.histogram(
+      'sluice_management_request_seconds',
+      'Time to answer a management request',
+      [0.001, 0.005, 0.025, 0.1, 0.5, 2],
+      ['route'],
+    )
+    this.#server = this.#createServer({ ...defaultLimits, ...options.limits })
+  }
+
+  get port(): number {
+    const address = this.#server.address()
+    return isAddressInfo(address) ? address.port : 0
+  }
+
+  start(): Promise<void> {
+    const { host, port } = this.#options
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => {
+        const details = { name: 'management', host, port, flag: '--management-port' }
+        reject(error.code === 'EADDRINUSE' ? new SluiceError('port_in_use', details, { cause: error }) : error)
+      })
+      this.#server.listen({ host, port }, () => resolve())
+    })
+  }
+
+  /** Takes nothing new, lets running answers end, and cuts what is left when the signal is aborted. */
+  stop(signal?: AbortSignal): Promise<void> {
+    this.#keys.close()
+    return new Promise((resolve) => {
+      const cut = () => this.#server.closeAllConnections()
+      signal?.addEventListener('abort', cut, { once: true })
+      this.#server.close(() => {
+        signal?.removeEventListener('abort', cut)
+        resolve()
+      })
+      this.#server.closeIdleConnections()
+    })
+  }
+
+  #createServer(limits: ManagementLimits): Server {
+    const settings = {
+      maxHeaderSize: limits.headBytes,
+      headersTimeout: limits.headMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.keepAliveMs,
+      connectionsCheckingInterval: Math.min(1_000, limits.headMs),
+      // Checked here instead, because Node's own refusal has no body.
+      requireHostHeader: false,
+    }
+    const server = createServer(settings, (request, response) => this.#handle(request, response))
+    server.maxConnections = limits.connections
+    server.on('checkExpectation', (request: IncomingMessage, response: ServerResponse) => {
+      this.#finish(request, response, { name: 'unknown' }, failure(malformed('the expectation cannot be met')))
+    })
+    server.on('clientError', refuseRaw)
+    server.on('connect', (_request: IncomingMessage, socket: Duplex) => {
+      socket.on('error', () => socket.destroy())
+      const details = { path: 'The management API', method: 'CONNECT', allowed: allowedMethods.join(', ') }
+      socket.end(rawFailure(405, new SluiceError('method_not_allowed', details).message))
+    })
+    return server
+  }
+
+  #handle(request: IncomingMessage, response: ServerResponse): void {
+    const route = routeOf(request.url ?? '/')
+    const startedAt = this.#options.clock.now()
+    const requestId = randomUUID()
+    const log = this.#options.log.child({ requestId, route: route.name })
+    response.setHeader('x-request-id', requestId)
+    response.on('close', () => {
+      const seconds = (this.#options.clock.now() - startedAt) / 1000
+      this.#seconds.observe({ route: route.name }, seconds)
+      this.#requests.inc({ route: route.name, status: response.statusCode })
+      log.info({ method: request.method, status: response.statusCode, seconds }, 'management request')
+    })
+    this.#answer(request, route)
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'a management request failed')
+        return failure(new SluiceError('internal_error'))
+      })
+      .then((answer) => this.#finish(request, response, route, answer))
+      .catch((error: unknown) => {
+        log.error({ err: error }, 'a management answer could not be sent')
+        response.destroy()
+      })
+  }
+
+  async #answer(request: IncomingMessage, route: Route): Promise<Answer> {
+    const { metrics } = this.#options
+    try {
+      if (request.httpVersionMinor > 0 && request.headersDistinct['host']?.length !== 1) {
+        return failure(malformed('it must have exactly one Host header'))
+      }
+      const reading = allowedMethods.includes(request.method ?? '')
+      if (route.name === 'healthz' && reading) return text(200, 'ok\n')
+      if (route.name === 'readyz' && reading) return this.#isReady() ? text(200, 'ok\n') : text(503, 'not ready\n')
+      if (route.name === 'metrics' && reading) return text(200, await metrics.text(), metrics.contentType)
+      const { method = '', url: target = '/', headersDistinct } = request
+      const asked = { method, target, authorization: headersDistinct['authorization'] }
+      return success(answerApi(asked, route, this.#resources))
+    } catch (error) {
+      if (error instanceof SluiceError) return failure(error)
+      throw error
+    }
+  }
+
+  #isReady(): boolean {
+    const { centers, keys, ready } = this.#options
+    return keys.synced && centers.synced && (ready?.() ?? true)
+  }
+
+  #finish(request: IncomingMessage, response: ServerResponse, route: Route, answer: Answer): void {
+    if (response.headersSent || response.destroyed) return
+    response.writeHead(answer.status, {
+      ...answer.headers,
+      'content-length': Buffer.byteLength(answer.body),
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...(answer.status === 405 ? { allow: allowedMethods.join(', ') } : {}),
+      // No route takes a body: rather than reading one to its end, the connection is not used again.
+      ...(hasBody(request) || route.name === 'unknown' || answer.status === 400 ? { connection: 'close' } : {}),
+    })
+    response.end(request.method === 'HEAD' ? undefined : answer.body)
+  }
+}
+
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+}
+
+function malformed(reason: string): SluiceError {
+  return new SluiceError('invalid_http', { reason })
+}
+
+/** What Node's parser refuses never becomes a request, but gets the same envelope. */
+function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy()
+    return
+  }
+  socket.end(rawFailure(...rawRefusal(error.code)))
+}
+
+function rawRefusal(code: string | undefined): [status: number, message: string] {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return [431, new SluiceError('head_too_large', { reason: 'together they must fit the limit' }).message]
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return [408, 'The request did not arrive in time.']
+  return [400, malformed('it cannot be parsed').message]
+}
+
+function isAddressInfo(address: AddressInfo | string | null): address is AddressInfo {
+  return typeof address === 'object' && address !== null
+}

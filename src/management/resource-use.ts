@@ -1,0 +1,45 @@
+import type { Node } from '../resources/node.ts'
+import { type Container, type Pod, isPodFinished } from '../resources/pod.ts'
+import { milliQuantity } from '../resources/quantity.ts'
+
+/** Amounts by resource, in thousandths of its unit (core, byte, card), so that sums are exact. */
+export type MilliAmounts = ReadonlyMap<string, number>
+
+/** What there is to hand out: of all nodes, or of one. */
+export function allocatableOf(nodes: readonly Node[]): MilliAmounts {
+  return total(nodes.map(({ status }) => amounts(status?.allocatable ?? status?.capacity)))
+}
+
+/** What is taken: a Pod takes its requests from the moment it is placed until it has finished. */
+export function usedBy(pods: readonly Pod[]): MilliAmounts {
+  return total(pods.filter((pod) => pod.spec.nodeName !== undefined && !isPodFinished(pod)).map(requestsOf))
+}
+
+/** Containers run side by side, init containers one after the other before them. */
+function requestsOf({ spec }: Pod): MilliAmounts {
+  const sideBySide = total(spec.containers.map(containerRequests))
+  return [...(spec.initContainers ?? [])].map(containerRequests).reduce(larger, sideBySide)
+}
+
+/** A limit without a request is a request too. */
+function containerRequests({ resources }: Container): MilliAmounts {
+  return amounts({ ...resources?.limits, ...resources?.requests })
+}
+
+function amounts(quantities: Readonly<Record<string, string>> | undefined): MilliAmounts {
+  return new Map(Object.entries(quantities ?? {}).map(([name, text]) => [name, milliQuantity(text) ?? 0]))
+}
+
+function total(list: readonly MilliAmounts[]): MilliAmounts {
+  const sums = new Map<string, number>()
+  for (const amountsOfOne of list) {
+    for (const [name, amount] of amountsOfOne) sums.set(name, (sums.get(name) ?? 0) + amount)
+  }
+  return sums
+}
+
+function larger(left: MilliAmounts, right: MilliAmounts): MilliAmounts {
+  const result = new Map(left)
+  for (const [name, amount] of right) result.set(name, Math.max(result.get(name) ?? 0, amount))
+  return result
+}

@@ -1,0 +1,137 @@
+import type { Container, ContainerState, ContainerStatus, Pod } from '../resources/pod.ts'
+import { timestamp } from '../resources/kubernetes-object.ts'
+import type { ContainerExit, RunningContainer } from './pod-runtime.ts'
+import { type CrashBackoff, backoffAfterExit, noBackoff } from './restart-policy.ts'
+
+/** What the node knows of one container. Replaced as a whole, never changed in place. */
+export interface ContainerMemory {
+  readonly spec: Container
+  readonly init: boolean
+  readonly state: MemoryState
+  readonly lastExit?: (ContainerExit & { readonly startedAt: number }) | undefined
+  readonly restarts: number
+  readonly backoff: CrashBackoff
+  /** Not started again before this time. */
+  readonly startAt: number
+  readonly started: boolean
+  readonly ready: boolean
+}
+
+export type MemoryState =
+  | { readonly type: 'waiting'; readonly reason: string; readonly message?: string | undefined }
+  | { readonly type: 'running'; readonly running: RunningContainer }
+  | { readonly type: 'exited'; readonly exit: ContainerExit; readonly startedAt: number }
+
+export function freshMemory(spec: Container, init: boolean): ContainerMemory {
+  const state = { type: 'waiting', reason: init ? 'PodInitializing' : 'ContainerCreating' } as const
+  return { spec, init, state, restarts: 0, backoff: noBackoff, startAt: 0, started: false, ready: false }
+}
+
+/** What is known from the Pod's status about a container whose process did not come along. */
+export function recalledMemory(
+  spec: Container,
+  init: boolean,
+  status: ContainerStatus | undefined,
+  now: number,
+): ContainerMemory {
+  const memory = { ...freshMemory(spec, init), restarts: status?.restartCount ?? 0 }
+  const terminated = status?.state?.terminated
+  if (terminated) {
+    const reason = terminated.exitCode === 0 ? ('Completed' as const) : ('Error' as const)
+    const exit = { exitCode: terminated.exitCode, reason, finishedAt: timeOf(terminated.finishedAt, now) }
+    return { ...memory, state: { type: 'exited', exit, startedAt: timeOf(terminated.startedAt, now) } }
+  }
+  if (!status?.state?.running) return memory
+  const startedAt = timeOf(status.state.running.startedAt, now)
+  const message = 'The process ended while nobody was watching it; its exit code is not known.'
+  return afterExit(
+    {
+      ...memory,
+      state: {
+        type: 'exited',
+        exit: { exitCode: 137, reason: 'ContainerStatusUnknown', message, finishedAt: now },
+        startedAt,
+      },
+    },
+    now,
+  )
+}
+
+export function afterStart(memory: ContainerMemory, running: RunningContainer): ContainerMemory {
+  const exited =
+    memory.state.type === 'exited' ? { ...memory.state.exit, startedAt: memory.state.startedAt } : undefined
+  const { startupProbe, readinessProbe } = memory.spec
+  const started = startupProbe === undefined
+  return {
+    ...memory,
+    state: { type: 'running', running },
+    lastExit: exited ?? memory.lastExit,
+    restarts: running.attempt,
+    started,
+    ready: started && readinessProbe === undefined,
+  }
+}
+
+/** Sets when it may start again; for a state that is `exited`. */
+export function afterExit(memory: ContainerMemory, now: number): ContainerMemory {
+  if (memory.state.type !== 'exited') return memory
+  const { exit, startedAt } = memory.state
+  const backoff = backoffAfterExit(memory.backoff, exit.finishedAt - startedAt)
+  return { ...memory, backoff, startAt: now + backoff.delayMs, started: false, ready: false }
+}
+
+/** It could not be started: tried again later, as if it had exited. */
+export function afterRefusal(memory: ContainerMemory, reason: string, message: string, now: number): ContainerMemory {
+  const delayMs = Math.max(10_000, backoffAfterExit(memory.backoff, 0).delayMs)
+  const backoff = { delayMs, nextDelayMs: Math.min(300_000, delayMs * 2) }
+  const restarts = attemptOf(memory)
+  return { ...memory, state: { type: 'waiting', reason, message }, restarts, backoff, startAt: now + delayMs }
+}
+
+export function attemptOf(memory: ContainerMemory): number {
+  return memory.state.type === 'exited' ? memory.restarts + 1 : memory.restarts
+}
+
+/** As the Pod's status shows it. A crashed container that waits for its next start shows why it waits. */
+export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: boolean): ContainerStatus {
+  const { spec, state, lastExit } = memory
+  const previous = lastExit ? { lastState: terminatedState(lastExit, lastExit.startedAt) } : {}
+  const image = spec.image ?? ''
+  const common = { name: spec.name, restartCount: memory.restarts, image, imageID: image }
+  if (state.type === 'waiting') {
+    const { reason, message } = state
+    const waiting = message === undefined ? { reason } : { reason, message }
+    return { ...common, ready: false, started: false, state: { waiting }, ...previous }
+  }
+  if (state.type === 'running') {
+    const running = { startedAt: timestamp(state.running.startedAt) }
+    const containerID = `process://${state.running.pid}`
+    return { ...common, containerID, ready: memory.ready, started: memory.started, state: { running }, ...previous }
+  }
+  const terminated = terminatedState(state.exit, state.startedAt)
+  // An init container that succeeded counts as ready, as in Kubernetes.
+  const ready = memory.init && state.exit.exitCode === 0
+  if (!willRestart) return { ...common, ready, started: false, state: terminated, ...previous }
+  const message = `back-off ${memory.backoff.delayMs / 1000}s restarting failed container=${spec.name} pod=${pod.metadata.name}`
+  const waiting = { reason: 'CrashLoopBackOff', message }
+  return { ...common, ready, started: false, state: { waiting }, lastState: terminated }
+}
+
+function terminatedState(exit: ContainerExit, startedAt: number): ContainerState {
+  const { exitCode, signal, reason, message, finishedAt } = exit
+  return {
+    terminated: {
+      exitCode,
+      ...(signal !== undefined && { signal }),
+      reason,
+      ...(message !== undefined && { message }),
+      startedAt: timestamp(startedAt),
+      finishedAt: timestamp(finishedAt),
+    },
+  }
+}
+
+function timeOf(text: string | undefined, fallback: number): number {
+  const time = Date.parse(text ?? '')
+  return Number.isNaN(time) ? fallback : time
+}

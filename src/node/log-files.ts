@@ -1,0 +1,48 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { PodIdentity } from './pod-runtime.ts'
+
+/** The Pod's folder below `<data>/logs`. */
+export function podLogFolderName({ namespace, name, uid }: PodIdentity): string {
+  return `${namespace}_${name}_${uid}`
+}
+
+/** The uid in a folder's name; a name of a Pod holds no underscore. */
+export function uidOfLogFolder(folderName: string): string {
+  return folderName.slice(folderName.lastIndexOf('_') + 1)
+}
+
+export function containerLogFolder(logsFolder: string, pod: PodIdentity, container: string): string {
+  return join(logsFolder, podLogFolderName(pod), container)
+}
+
+/** `<attempt>.log`; what was rotated out of it is in `<attempt>.log.1`. */
+export function logPath(folder: string, attempt: number): string {
+  return join(folder, `${attempt}.log`)
+}
+
+export function rotatedPath(path: string): string {
+  return `${path}.1`
+}
+
+/** Where the process itself writes; the collector moves it from there into the log, with times. */
+export function rawPath(folder: string, attempt: number): string {
+  return join(folder, `${attempt}.raw`)
+}
+
+/** How far the collector got in the raw file. */
+export function offsetPath(folder: string, attempt: number): string {
+  return join(folder, `${attempt}.offset`)
+}
+
+/** Attempts that have a log, newest first. */
+export function loggedAttempts(folder: string): number[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => /^\d+\.log$/.test(name))
+      .map((name) => Number.parseInt(name, 10))
+      .sort((a, b) => b - a)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,281 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ClusterApi } from '../apiserver/cluster-api.ts'
+import { EmbeddedClient } from '../cluster/embedded-client.ts'
+import { type Clock, systemClock } from '../foundation/clock.ts'
+import { FakeClock } from '../foundation/fake-clock.ts'
+import { silentLogger } from '../foundation/log.ts'
+import { coreKinds, customKinds } from '../resources/all-kinds.ts'
+import { eventKind } from '../resources/event.ts'
+import { namespaceKind } from '../resources/namespace.ts'
+import { isNodeReady, nodeKind } from '../resources/node.ts'
+import { type Pod, isPodReady, podKind } from '../resources/pod.ts'
+import { MemoryStore } from '../store/memory-store.ts'
+import { declaredCards } from './gpu-inventory.ts'
+import { ImageStore } from './image-store.ts'
+import { LogHub } from './log-hub.ts'
+import { NodeAgent } from './node-agent.ts'
+import { processesMarked } from './process-identity.ts'
+import { ProcessRuntime } from './process-runtime.ts'
+
+const image = 'registry.test/sluice/script:1'
+const images = new ImageStore({ 'registry.test/sluice/script': { command: [process.execPath, '-e'] } })
+const never = new AbortController().signal
+const card = 'nvidia.com/gpu-l40s'
+const serverScript = `require('http').createServer((q, r) => r.end(process.env.CUDA_VISIBLE_DEVICES)).listen(8000, process.env.POD_IP)`
+const idleScript = 'setInterval(() => {}, 1000)'
+
+let dataDir = ''
+let client: EmbeddedClient
+let agent: NodeAgent
+let runtime: ProcessRuntime
+let stopped = true
+
+function makeCluster(clock: Clock): void {
+  client = new EmbeddedClient(
+    new ClusterApi({ store: new MemoryStore(), kinds: [...coreKinds, ...customKinds], clock }),
+  )
+}
+
+async function startAgent(clock: Clock = systemClock): Promise<void> {
+  runtime = new ProcessRuntime({ dataDir, images, clock: systemClock, log: silentLogger, logHub: new LogHub() })
+  const cards = declaredCards(`${card}=2`)
+  const options = {
+    name: 'here',
+    client,
+    runtime,
+    cards,
+    clock,
+    log: silentLogger,
+    version: '0.1.0',
+    stopGraceMs: 2000,
+  }
+  agent = new NodeAgent(options)
+  stopped = false
+  await agent.start(never)
+}
+
+async function stopAgent(): Promise<void> {
+  if (stopped) return
+  stopped = true
+  await agent.stop(never)
+  runtime.close()
+}
+
+beforeEach(async () => {
+  dataDir = mkdtempSync(join(tmpdir(), 'sluice-agent-'))
+  makeCluster(systemClock)
+  await client.create(namespaceKind, { metadata: { name: 'default' } })
+})
+
+afterEach(async () => {
+  await stopAgent()
+  const left = processesMarked(`SLUICE_NODE_ID=${runtime.nodeId}`)
+  rmSync(dataDir, { recursive: true, force: true })
+  if (left.length > 0) throw new Error(`processes are left: ${left.map(({ pid }) => pid).join(', ')}`)
+})
+
+function createPod(
+  name: string,
+  script: string,
+  container: Record<string, unknown> = {},
+  spec: Record<string, unknown> = {},
+) {
+  return client.create(podKind, {
+    metadata: { name, namespace: 'default' },
+    spec: { nodeName: 'here', containers: [{ name: 'main', image, args: [script], ...container }], ...spec },
+  })
+}
+
+async function podNow(name: string): Promise<Pod> {
+  const pod = await client.get(podKind, { namespace: 'default', name })
+  if (!pod) throw new Error(`no Pod ${name}`)
+  return pod
+}
+
+/** Polls the object as a user would see it. */
+function until(name: string, holds: (pod: Pod) => boolean, clock?: FakeClock): Promise<Pod> {
+  return expect
+    .poll(
+      async () => {
+        await clock?.advance(0)
+        const pod = await podNow(name)
+        return holds(pod) ? 'holds' : JSON.stringify(pod.status)
+      },
+      { timeout: 8000, interval: 20 },
+    )
+    .toBe('holds')
+    .then(() => podNow(name))
+}
+
+const state = (pod: Pod) => pod.status?.containerStatuses?.[0]?.state
+const pidOf = (pod: Pod) => pod.status?.containerStatuses?.[0]?.containerID
+
+async function eventReasons(name: string): Promise<string[]> {
+  const { items } = await client.list(eventKind, { namespace: 'default' })
+  return items.filter(({ involvedObject }) => involvedObject.name === name).map(({ reason = '' }) => reason)
+}
+
+function fetchText(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get(url, (response) => {
+      response.setEncoding('utf8')
+      let text = ''
+      response.on('data', (chunk: string) => (text += chunk)).on('end', () => resolve(text))
+    }).on('error', reject)
+  })
+}
+
+const httpPod = {
+  ports: [{ name: 'http', containerPort: 8000 }],
+  readinessProbe: { httpGet: { path: '/', port: 'http' } },
+}
+
+describe('NodeAgent', () => {
+  it('registers the machine with its cards, and says that they are simulated', async () => {
+    await startAgent()
+    const node = await client.get(nodeKind, { name: 'here' })
+    expect(node && isNodeReady(node)).toBe(true)
+    expect(node?.status?.allocatable).toMatchObject({ [card]: '2', pods: '250' })
+    expect(node?.metadata.labels).toMatchObject({
+      'sluice.dev/simulated-cards': 'true',
+      'kubernetes.io/hostname': 'here',
+    })
+    expect(node?.status?.nodeInfo?.kubeletVersion).toBe('v1.34.0+sluice.0.1.0')
+    await stopAgent()
+    const after = await client.get(nodeKind, { name: 'here' })
+    expect(after && isNodeReady(after)).toBe(false)
+  })
+
+  it('runs a Pod on an address and with cards of its own until it is deleted', async () => {
+    await startAgent()
+    const limits = { resources: { limits: { [card]: '1' } } }
+    await createPod('one', serverScript, { ...httpPod, ...limits })
+    await createPod('two', serverScript, { ...httpPod, ...limits })
+    const [one, two] = [await until('one', isPodReady), await until('two', isPodReady)]
+    expect(one.status).toMatchObject({ phase: 'Running', hostIP: '127.0.0.1' })
+    expect(one.status?.podIP).toMatch(/^127\.(6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./)
+    expect(one.status?.podIP).not.toBe(two.status?.podIP)
+    const answers = [
+      await fetchText(`http://${one.status?.podIP}:8000/`),
+      await fetchText(`http://${two.status?.podIP}:8000/`),
+    ]
+    expect(answers.sort()).toEqual(['0', '1'])
+    expect(agent.heldCards).toBe(2)
+
+    await client.delete(podKind, { namespace: 'default', name: 'one' })
+    await expect
+      .poll(() => client.get(podKind, { namespace: 'default', name: 'one' }), { timeout: 8000 })
+      .toBeUndefined()
+    expect(processesMarked(`SLUICE_POD_UID=${one.metadata.uid}`)).toEqual([])
+    expect(agent.heldCards).toBe(1)
+    await expect.poll(() => eventReasons('one')).toEqual(expect.arrayContaining(['Started', 'Killing']))
+  })
+
+  it('gives a card on only when the process that had it is gone, though the Pod was deleted by force', async () => {
+    await startAgent()
+    const both = { resources: { limits: { [card]: '2' } } }
+    await createPod('stubborn', `process.on('SIGTERM', () => {}); ${idleScript}`, both)
+    const before = await until('stubborn', (pod) => pod.status?.phase === 'Running')
+    await client.delete(podKind, { namespace: 'default', name: 'stubborn' }, { graceSeconds: 0 })
+    await createPod('next', idleScript, both)
+    await until('next', (pod) => pod.status?.phase === 'Running')
+    expect(processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`)).toEqual([])
+  })
+
+  it('says what is wrong with an image it does not know', async () => {
+    await startAgent()
+    await createPod('odd', '', { image: 'registry.test/other:1' })
+    const pod = await until('odd', (candidate) => state(candidate)?.waiting?.reason === 'ErrImagePull')
+    expect(state(pod)?.waiting?.message).toContain('registry.test/sluice/script')
+  })
+
+  it('refuses by name what it cannot do', async () => {
+    await startAgent()
+    await createPod('host', '', {}, { volumes: [{ name: 'etc', hostPath: { path: '/etc' } }] })
+    const pod = await until('host', (candidate) => candidate.status?.phase === 'Failed')
+    expect(pod.status).toMatchObject({
+      reason: 'UnsupportedPod',
+      message: expect.stringContaining('hostPath') as string,
+    })
+  })
+
+  it('runs init containers in order before the others, and a Pod that finishes', async () => {
+    await startAgent()
+    const init = (name: string) => ({ name, image, args: [`console.log('${name}')`] })
+    await createPod('job', '', {}, { restartPolicy: 'Never', initContainers: [init('a'), init('b')] })
+    const pod = await until('job', (candidate) => candidate.status?.phase === 'Succeeded')
+    expect(state(pod)?.terminated).toMatchObject({ exitCode: 0, reason: 'Completed' })
+    expect(pod.status?.conditions).toEqual(
+      expect.arrayContaining([expect.objectContaining({ type: 'Initialized', status: 'True' })]),
+    )
+  })
+
+  it('restarts a container that its liveness probe gives up', async () => {
+    await startAgent()
+    const livenessProbe = { tcpSocket: { port: 9 }, periodSeconds: 1, failureThreshold: 1 }
+    await createPod('sick', idleScript, { livenessProbe })
+    const pod = await until('sick', (candidate) => candidate.status?.containerStatuses?.[0]?.restartCount === 1)
+    expect(pod.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({ signal: 15 })
+  })
+
+  it('restarts what crashes at once, then after 10 s, then after 20 s', async () => {
+    const clock = new FakeClock()
+    await startAgent(clock)
+    await createPod('crash', 'process.exit(2)')
+    const waiting = (seconds: number) => (pod: Pod) =>
+      state(pod)?.waiting?.message?.includes(`back-off ${seconds}s`) ?? false
+    const first = await until('crash', waiting(10), clock)
+    expect(first.status?.containerStatuses?.[0]).toMatchObject({
+      restartCount: 1,
+      lastState: { terminated: { exitCode: 2 } },
+    })
+    expect(state(first)?.waiting?.reason).toBe('CrashLoopBackOff')
+    await clock.advance(9_000)
+    expect((await podNow('crash')).status?.containerStatuses?.[0]?.restartCount).toBe(1)
+    await clock.advance(1_000)
+    const second = await until('crash', waiting(20), clock)
+    expect(second.status?.containerStatuses?.[0]?.restartCount).toBe(2)
+    // The agent's own clock drives its stop as well.
+    await stopAgent()
+  })
+
+  it('leaves Pods on a stop so that the next start runs them again', async () => {
+    await startAgent()
+    await createPod('web', serverScript, httpPod)
+    const before = await until('web', isPodReady)
+    await stopAgent()
+    expect(processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`)).toEqual([])
+    const left = await podNow('web')
+    expect(left.status).toMatchObject({ phase: 'Pending' })
+    expect(left.status?.podIP).toBeUndefined()
+    expect(isPodReady(left)).toBe(false)
+    await startAgent()
+    const again = await until('web', isPodReady)
+    expect(pidOf(again)).not.toBe(pidOf(before))
+  })
+
+  it('adopts what ran through a crash without restarting it, and ends what lost its Pod meanwhile', async () => {
+    await startAgent()
+    await createPod('kept', serverScript, { ...httpPod, resources: { limits: { [card]: '1' } } })
+    await createPod('lost', idleScript)
+    const before = await until('kept', isPodReady)
+    const lost = await until('lost', (pod) => pod.status?.phase === 'Running')
+    // As if killed: nothing is told to anybody. (The first agent keeps existing, but its runtime has let go.)
+    runtime.close()
+    const crashed = agent
+    await client.delete(podKind, { namespace: 'default', name: 'lost' }, { graceSeconds: 0 })
+    await startAgent()
+    expect(agent).not.toBe(crashed)
+    await expect.poll(() => processesMarked(`SLUICE_POD_UID=${lost.metadata.uid}`), { timeout: 8000 }).toEqual([])
+    expect(agent.heldCards).toBe(1)
+    const after = await podNow('kept')
+    expect(pidOf(after)).toBe(pidOf(before))
+    expect(isPodReady(after)).toBe(true)
+    expect(await fetchText(`http://${before.status?.podIP}:8000/`)).toBe('0')
+    await crashed.stop(never)
+  })
+})

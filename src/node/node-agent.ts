@@ -1,0 +1,216 @@
+import { arch, availableParallelism, platform, release, totalmem } from 'node:os'
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import { EventRecorder } from '../cluster/event-recorder.ts'
+import { Informer } from '../cluster/informer.ts'
+import { WorkQueue } from '../cluster/work-queue.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Component } from '../foundation/lifecycle.ts'
+import type { Logger } from '../foundation/log.ts'
+import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
+import { isStatusError } from '../resources/status-error.ts'
+import { CardLedger } from './card-ledger.ts'
+import type { Card } from './gpu-inventory.ts'
+import { NodeRegistration } from './node-registration.ts'
+import { PodAddresses, addressSeed } from './pod-addresses.ts'
+import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
+import type { PodStatus } from './pod-status.ts'
+import { PodWorker, type PodWorkerServices } from './pod-worker.ts'
+
+export interface NodeAgentOptions {
+  /** The Node's name: a DNS label, usually the host's name in lower case. */
+  readonly name: string
+  readonly client: ClusterClient
+  readonly runtime: PodRuntime
+  readonly cards: readonly Card[]
+  readonly clock: Clock
+  readonly log: Logger
+  /** Of this program; shown as part of the kubelet's version. */
+  readonly version: string
+  readonly hostIP?: string
+  readonly cpus?: number
+  readonly memoryBytes?: number
+  /** What Pods get to end when this program is stopped. */
+  readonly stopGraceMs?: number
+}
+
+/** Runs the Pods that are bound to this machine, and says so in the cluster. */
+export class NodeAgent implements Component {
+  readonly name = 'node'
+  readonly #options: NodeAgentOptions
+  readonly #pods: Informer<Pod>
+  readonly #queue: WorkQueue
+  readonly #registration: NodeRegistration
+  readonly #events: EventRecorder
+  readonly #addresses: PodAddresses
+  readonly #cards: CardLedger
+  readonly #hostIP: string
+  /** By the Pod's uid; a new Pod of the same name may come while the old one's processes still end. */
+  readonly #workers = new Map<string, PodWorker>()
+  readonly #byKey = new Map<string, Set<PodWorker>>()
+  readonly #vanishing = new Set<Promise<void>>()
+  readonly #stopping = new AbortController()
+  #running: Promise<unknown> = Promise.resolve()
+
+  constructor(options: NodeAgentOptions) {
+    this.#options = options
+    const { client, clock, log, cards, name, version } = options
+    this.#hostIP = options.hostIP ?? '127.0.0.1'
+    this.#pods = new Informer({ client, kind: podKind, clock, log })
+    this.#queue = new WorkQueue({
+      name: 'node',
+      clock,
+      log,
+      concurrency: 16,
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+    })
+    this.#events = new EventRecorder({ client, component: 'kubelet', clock, log })
+    this.#addresses = new PodAddresses(addressSeed(`${process.pid}/${name}`))
+    this.#cards = new CardLedger(cards)
+    const facts = {
+      name,
+      address: this.#hostIP,
+      cpus: options.cpus ?? availableParallelism(),
+      memoryBytes: options.memoryBytes ?? totalmem(),
+      arch: arch(),
+      platform: platform(),
+      kernelVersion: release(),
+      version,
+      cards,
+    }
+    this.#registration = new NodeRegistration({ client, clock, log, facts })
+  }
+
+  /** Takes over what still runs, then registers the Node and begins to work. */
+  async start(signal: AbortSignal): Promise<void> {
+    const adopted = await this.#options.runtime.adopt()
+    // Before any Pod is looked at: what runs keeps its address and its cards.
+    for (const { podUid, podIP, container, cards } of adopted) {
+      this.#addresses.hold(podUid, podIP)
+      this.#cards.remember(podUid, container, cards)
+    }
+    this.#pods.onChange(({ object, previous }) => {
+      if (this.#isMine(object) || (previous && this.#isMine(previous))) this.#queue.add(keyOf(refOf(object)))
+    })
+    const stopping = this.#stopping.signal
+    const informing = this.#pods.run(stopping)
+    await this.#pods.whenSynced(AbortSignal.any([signal, stopping]))
+    await this.#takeOver(Map.groupBy(adopted, ({ podUid }) => podUid))
+    await this.#registration.report(true, signal)
+    this.#running = Promise.all([informing, this.#queue.run(stopping), this.#registration.heartbeat(stopping)])
+  }
+
+  /** Ends every Pod's processes and leaves the Pods so that the next start runs them again. */
+  async stop(signal: AbortSignal): Promise<void> {
+    const { stopGraceMs = 5000, log } = this.#options
+    this.#stopping.abort(new Error('the node stops'))
+    await this.#running
+    const leaving = [...this.#workers.values()].map((worker) =>
+      worker.leave(stopGraceMs, signal).catch((error: unknown) => {
+        if (!isStatusError(error, 'NotFound'))
+          log.warn({ err: error, pod: worker.identity }, 'a Pod was not left cleanly')
+      }),
+    )
+    await Promise.all([...leaving, ...this.#vanishing])
+    await this.#registration.report(false, signal)
+    await this.#events.idle()
+  }
+
+  /** Cards that are in some Pod's hands. */
+  get heldCards(): number {
+    return this.#cards.heldCount
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const [namespace, name = ''] = key.split('/')
+    const pod = this.#pods.get({ namespace, name })
+    const mine = pod && this.#isMine(pod) ? pod : undefined
+    for (const worker of this.#byKey.get(key) ?? []) {
+      if (worker.identity.uid !== mine?.metadata.uid) this.#vanish(key, worker)
+    }
+    if (!mine) return {}
+    const uid = mine.metadata.uid ?? ''
+    const worker = this.#workers.get(uid) ?? this.#newWorker(key, mine, [])
+    return worker.step(mine, signal)
+  }
+
+  #newWorker(key: string, pod: Pod, adopted: readonly RunningContainer[]): PodWorker {
+    const worker = new PodWorker(pod, adopted, this.#servicesFor(key))
+    this.#workers.set(worker.identity.uid, worker)
+    this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(worker))
+    return worker
+  }
+
+  #vanish(key: string, worker: PodWorker): void {
+    const siblings = this.#byKey.get(key)
+    siblings?.delete(worker)
+    if (siblings?.size === 0) this.#byKey.delete(key)
+    this.#workers.delete(worker.identity.uid)
+    const vanishing = worker
+      .vanish()
+      .catch((error: unknown) => this.#options.log.error({ err: error, pod: worker.identity }, 'cleaning up failed'))
+      .finally(() => this.#vanishing.delete(vanishing))
+    this.#vanishing.add(vanishing)
+  }
+
+  /** Gives what still runs to its Pods, and ends what has none; clears the disk of Pods that are gone. */
+  async #takeOver(adopted: ReadonlyMap<string, readonly RunningContainer[]>): Promise<void> {
+    const { runtime, log, stopGraceMs = 5000 } = this.#options
+    const mine = new Set<string>()
+    for (const pod of this.#pods.list()) {
+      if (!this.#isMine(pod)) continue
+      const { uid = '' } = pod.metadata
+      const key = keyOf(refOf(pod))
+      mine.add(uid)
+      this.#newWorker(key, pod, adopted.get(uid) ?? [])
+      this.#queue.add(key)
+    }
+    const orphans = [...adopted.keys()].filter((uid) => !mine.has(uid))
+    const ending = orphans.map(async (uid) => {
+      log.warn({ pod: uid }, 'ending processes of a Pod that is gone')
+      await runtime.stop(uid, stopGraceMs)
+      this.#addresses.release(uid)
+      this.#cards.release(uid)
+    })
+    await Promise.all(ending)
+    await runtime.retain(mine)
+  }
+
+  #servicesFor(key: string): PodWorkerServices {
+    const { runtime, clock, log, cards, client } = this.#options
+    return {
+      runtime,
+      clock,
+      log: log.child({ pod: key }),
+      addresses: this.#addresses,
+      cards: this.#cards,
+      hostIP: this.#hostIP,
+      simulatedCards: cards.some(({ simulated }) => simulated),
+      event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
+      wake: () => this.#queue.add(key),
+      writeStatus: (pod, status, signal) => this.#writeStatus(pod, status, signal),
+      remove: async (pod, signal) => {
+        try {
+          await client.delete(podKind, refOf(pod), { graceSeconds: 0, uid: pod.metadata.uid }, signal)
+        } catch (error) {
+          if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+        }
+      },
+    }
+  }
+
+  /** Without a version: once a Pod is bound, its status has one writer, this node. The uid guards against a namesake. */
+  async #writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<void> {
+    const { resourceVersion: _version, ...metadata } = pod.metadata
+    try {
+      await this.#options.client.updateStatus(podKind, { ...pod, metadata, status }, signal)
+    } catch (error) {
+      // Gone meanwhile: the deletion is on its way through the cache.
+      if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+    }
+  }
+
+  #isMine(pod: Pod): boolean {
+    return pod.spec.nodeName === this.#options.name
+  }
+}

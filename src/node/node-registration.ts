@@ -1,0 +1,63 @@
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import { nodeKind } from '../resources/node.ts'
+import { isStatusError } from '../resources/status-error.ts'
+import { type MachineFacts, nodeLabels, nodeStatus } from './node-object.ts'
+
+export interface NodeRegistrationOptions {
+  readonly client: ClusterClient
+  readonly clock: Clock
+  readonly log: Logger
+  readonly facts: MachineFacts
+}
+
+const heartbeatMs = 60_000
+const deadlineMs = 10_000
+
+/** Keeps the Node object that stands for this machine. */
+export class NodeRegistration {
+  readonly #options: NodeRegistrationOptions
+
+  constructor(options: NodeRegistrationOptions) {
+    this.#options = options
+  }
+
+  /** Writes the Node as it is now; makes it when it is not there. */
+  async report(ready: boolean, signal?: AbortSignal): Promise<void> {
+    const { client, clock, facts } = this.#options
+    const ref = { name: facts.name }
+    const labels = nodeLabels(facts)
+    let node = await client.get(nodeKind, ref, signal)
+    try {
+      node ??= await client.create(nodeKind, { metadata: { ...ref, labels }, spec: {} }, signal)
+    } catch (error) {
+      if (!isStatusError(error, 'AlreadyExists')) throw error
+      node = await client.get(nodeKind, ref, signal)
+    }
+    if (!node) return
+    const current = node.metadata.labels ?? {}
+    if (Object.entries(labels).some(([key, value]) => current[key] !== value)) {
+      node = await client.patch(nodeKind, ref, { metadata: { labels } }, signal)
+    }
+    // Without a version: only this agent writes its own status.
+    const { resourceVersion: _version, ...metadata } = node.metadata
+    const status = nodeStatus(facts, ready, node.status, clock.now())
+    await client.updateStatus(nodeKind, { ...node, metadata, status }, signal)
+  }
+
+  /** Reports again and again until the signal is aborted. */
+  async heartbeat(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
+    while (!signal.aborted) {
+      await clock.sleep(heartbeatMs, signal).catch(() => {})
+      if (signal.aborted) return
+      const deadline = new AbortController()
+      const cancel = clock.after(deadlineMs, () => deadline.abort(new Error('the heartbeat took too long')))
+      await this.report(true, AbortSignal.any([signal, deadline.signal])).catch((error: unknown) => {
+        log.warn({ err: error }, 'the node could not report')
+      })
+      cancel()
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import type { Clock } from '../foundation/clock.ts'
+import { join } from 'node:path'
+import type { Pod } from '../resources/pod.ts'
+import { StatusError } from '../resources/status-error.ts'
+import { containerLogFolder, loggedAttempts, logPath } from './log-files.ts'
+import { type LogRecord, logTime, renderRecord } from './log-format.ts'
+import type { LogHub } from './log-hub.ts'
+import { LogReader } from './log-reader.ts'
+
+export interface PodLogOptions {
+  readonly container?: string | undefined
+  readonly follow: boolean
+  readonly tailLines?: number | undefined
+  readonly sinceSeconds?: number | undefined
+  readonly limitBytes?: number | undefined
+  readonly timestamps: boolean
+  readonly previous: boolean
+}
+
+export interface PodLogsOptions {
+  readonly dataDir: string
+  readonly hub: LogHub
+  readonly clock: Clock
+}
+
+/** What Pods have written, as `kubectl logs` asks for it. */
+export class PodLogs {
+  readonly #options: PodLogsOptions
+
+  constructor(options: PodLogsOptions) {
+    this.#options = options
+  }
+
+  async *logs(pod: Pod, options: PodLogOptions, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const container = chosenContainer(pod, options.container)
+    const path = this.#pathOf(pod, container, options.previous)
+    const since =
+      options.sinceSeconds === undefined ? '' : logTime(this.#options.clock.now() - options.sinceSeconds * 1000)
+    const reader = await LogReader.open(path, options.tailLines)
+    let left = options.limitBytes ?? Number.POSITIVE_INFINITY
+    try {
+      for await (const records of this.#read(reader, path, options.follow, signal)) {
+        const output = Buffer.concat(render(records, since, options.timestamps))
+        const allowed = output.subarray(0, Math.min(output.length, left))
+        left -= allowed.length
+        if (allowed.length > 0) yield allowed
+        if (left <= 0) return
+      }
+    } finally {
+      await reader.close()
+    }
+  }
+
+  /** Batches of records; when following, until the container has ended and everything is read. */
+  async *#read(reader: LogReader, path: string, follow: boolean, signal: AbortSignal): AsyncGenerator<LogRecord[]> {
+    const { hub } = this.#options
+    let woken = Promise.withResolvers<void>()
+    const wake = () => woken.resolve()
+    const unsubscribe = hub.subscribe(path, wake)
+    signal.addEventListener('abort', wake, { once: true })
+    try {
+      while (!signal.aborted) {
+        woken = Promise.withResolvers<void>()
+        // Asked before reading: what is written until the close is then read below.
+        const live = hub.isLive(path)
+        const records = await reader.next()
+        if (records.length > 0) yield records
+        else if (!follow || !live) return
+        else await woken.promise
+      }
+    } finally {
+      unsubscribe()
+      signal.removeEventListener('abort', wake)
+    }
+  }
+
+  #pathOf(pod: Pod, container: string, previous: boolean): string {
+    const { namespace = '', name, uid = '' } = pod.metadata
+    const folder = containerLogFolder(join(this.#options.dataDir, 'logs'), { namespace, name, uid }, container)
+    const attempts = loggedAttempts(folder)
+    const attempt = previous ? attempts[1] : attempts[0]
+    if (attempt !== undefined) return logPath(folder, attempt)
+    if (previous) throw badRequest(`previous terminated container "${container}" in pod "${name}" not found`)
+    const status = pod.status?.containerStatuses?.find((candidate) => candidate.name === container)
+    const reason = status?.state?.waiting?.reason ?? pod.status?.reason ?? 'ContainerCreating'
+    throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${reason}`)
+  }
+}
+
+function chosenContainer(pod: Pod, wanted: string | undefined): string {
+  const names = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map(({ name }) => name)
+  const [first, ...others] = pod.spec.containers.map(({ name }) => name)
+  if (wanted !== undefined && wanted !== '') {
+    if (names.includes(wanted)) return wanted
+    throw badRequest(`container ${wanted} is not valid for pod ${pod.metadata.name}`)
+  }
+  if (first !== undefined && others.length === 0) return first
+  throw badRequest(
+    `a container name must be specified for pod ${pod.metadata.name}, choose one of: [${names.join(' ')}]`,
+  )
+}
+
+function render(records: readonly LogRecord[], since: string, timestamps: boolean): Buffer[] {
+  return records.filter(({ time }) => time >= since).map((record) => renderRecord(record, timestamps))
+}
+
+function badRequest(message: string): StatusError {
+  return new StatusError('BadRequest', message)
+}

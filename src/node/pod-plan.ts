@@ -1,0 +1,48 @@
+import type { ContainerMemory } from './container-memory.ts'
+import { type RestartPolicy, shouldRestart } from './restart-policy.ts'
+
+export interface PodPlan {
+  /** Containers to start now. */
+  readonly start: readonly string[]
+  /** When the next one falls due, if nothing happens before. */
+  readonly wakeAt?: number
+  readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed'
+  readonly initialized: boolean
+}
+
+/** What a Pod's containers need next: init containers one after the other, then all the others at once. */
+export function planPod(policy: RestartPolicy, containers: readonly ContainerMemory[], now: number): PodPlan {
+  const apps = containers.filter(({ init }) => !init)
+  const appHasRun = apps.some(({ state, restarts }) => state.type !== 'waiting' || restarts > 0)
+  const current = appHasRun ? undefined : containers.find((memory) => memory.init && !hasSucceeded(memory))
+  if (current) {
+    // "Always" is about the Pod's own containers: an init container that succeeded is done.
+    const failedForGood = current.state.type === 'exited' && policy === 'Never'
+    if (failedForGood) return { start: [], phase: 'Failed', initialized: false }
+    return { ...startDue([current], now), phase: 'Pending', initialized: false }
+  }
+
+  const exits = apps.flatMap(({ state }) => (state.type === 'exited' ? [state.exit.exitCode] : []))
+  if (exits.length === apps.length && !exits.some((code) => shouldRestart(policy, code))) {
+    return { start: [], phase: exits.every((code) => code === 0) ? 'Succeeded' : 'Failed', initialized: true }
+  }
+  const waiting = apps.filter((memory) => willStart(policy, memory))
+  return { ...startDue(waiting, now), phase: appHasRun ? 'Running' : 'Pending', initialized: true }
+}
+
+/** It does not run now but is meant to. */
+export function willStart(policy: RestartPolicy, { state, init }: ContainerMemory): boolean {
+  if (state.type !== 'exited') return state.type === 'waiting'
+  return shouldRestart(init && policy === 'Always' ? 'OnFailure' : policy, state.exit.exitCode)
+}
+
+function startDue(candidates: readonly ContainerMemory[], now: number): Pick<PodPlan, 'start' | 'wakeAt'> {
+  const waiting = candidates.filter(({ state }) => state.type !== 'running')
+  const start = waiting.filter(({ startAt }) => startAt <= now).map(({ spec }) => spec.name)
+  const later = waiting.map(({ startAt }) => startAt).filter((at) => at > now)
+  return later.length > 0 ? { start, wakeAt: Math.min(...later) } : { start }
+}
+
+function hasSucceeded({ state }: ContainerMemory): boolean {
+  return state.type === 'exited' && state.exit.exitCode === 0
+}

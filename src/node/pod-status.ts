@@ -1,0 +1,64 @@
+import { type Condition, timestamp, withCondition } from '../resources/kubernetes-object.ts'
+import type { Pod } from '../resources/pod.ts'
+import { type ContainerMemory, containerStatus } from './container-memory.ts'
+import { type PodPlan, willStart } from './pod-plan.ts'
+
+export type PodStatus = NonNullable<Pod['status']>
+
+export interface PodAddressing {
+  readonly podIP?: string | undefined
+  readonly hostIP: string
+}
+
+/** The status that says what the node knows of a Pod. Conditions of others are kept. */
+export function podStatus(
+  pod: Pod,
+  plan: Pick<PodPlan, 'phase' | 'initialized'>,
+  containers: readonly ContainerMemory[],
+  addressing: PodAddressing,
+  now: number,
+): PodStatus {
+  const { podIP, hostIP } = addressing
+  const finished = plan.phase === 'Succeeded' || plan.phase === 'Failed'
+  const policy = pod.spec.restartPolicy
+  const statusOf = (memory: ContainerMemory) => containerStatus(memory, pod, !finished && willStart(policy, memory))
+  const apps = containers.filter(({ init }) => !init)
+  const inits = containers.filter(({ init }) => init)
+  const unready = apps.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
+  const ready: Omit<Condition, 'type'> =
+    finished || unready.length > 0 ? { status: 'False', ...reasonOf(plan.phase, unready) } : { status: 'True' }
+  const initialized: Condition = plan.initialized
+    ? { type: 'Initialized', status: 'True' }
+    : { type: 'Initialized', status: 'False', reason: 'ContainersNotInitialized' }
+  const conditions = [
+    { type: 'PodScheduled', status: 'True' } as const,
+    initialized,
+    { type: 'ContainersReady', ...ready },
+    { type: 'Ready', ...ready },
+  ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
+  return {
+    phase: plan.phase,
+    hostIP,
+    hostIPs: [{ ip: hostIP }],
+    ...(podIP !== undefined && { podIP, podIPs: [{ ip: podIP }] }),
+    startTime: pod.status?.startTime ?? timestamp(now),
+    conditions,
+    ...(inits.length > 0 && { initContainerStatuses: inits.map(statusOf) }),
+    containerStatuses: apps.map(statusOf),
+  }
+}
+
+/** A Pod that cannot run here at all. */
+export function refusedStatus(pod: Pod, reason: string, message: string, now: number): PodStatus {
+  const conditions = (['ContainersReady', 'Ready'] as const).reduce<Condition[]>(
+    (list, type) => withCondition(list, { type, status: 'False', reason }, now),
+    pod.status?.conditions ?? [],
+  )
+  return { phase: 'Failed', reason, message, startTime: timestamp(now), conditions }
+}
+
+function reasonOf(phase: PodPlan['phase'], unready: readonly string[]): { reason: string; message?: string } {
+  if (phase === 'Succeeded') return { reason: 'PodCompleted' }
+  if (phase === 'Failed') return { reason: 'PodFailed' }
+  return { reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` }
+}

@@ -1,0 +1,103 @@
+import { readFileSync, readdirSync } from 'node:fs'
+
+/** A pid alone may belong to somebody else tomorrow; with its start time it names one process of this boot. */
+export interface ProcessIdentity {
+  readonly pid: number
+  /** Clock ticks since boot (`/proc/<pid>/stat`, field 22). */
+  readonly startTime: string
+}
+
+export interface ProcessFacts extends ProcessIdentity {
+  readonly state: string
+  readonly group: number
+}
+
+/** What the kernel says about a process; `undefined` when there is none (or no /proc to ask). */
+export function readProcess(pid: number): ProcessFacts | undefined {
+  const stat = readText(`/proc/${pid}/stat`)
+  // The command name stands in parentheses and may itself hold spaces and parentheses.
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const [state, , group] = fields ?? []
+  const startTime = fields?.[19]
+  if (state === undefined || group === undefined || startTime === undefined) return undefined
+  return { pid, state, group: Number(group), startTime }
+}
+
+/** Running and the very process that was meant. A zombie is gone: whoever should reap it may never do so. */
+export function isAlive(identity: ProcessIdentity): boolean {
+  const facts = readProcess(identity.pid)
+  return facts !== undefined && facts.startTime === identity.startTime && facts.state !== 'Z' && facts.state !== 'X'
+}
+
+/** Sends a signal to the process if it is still the one that was meant. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  return isAlive(identity) && send(identity.pid, signal)
+}
+
+/** Sends a signal to the whole group that the process leads, if it is still the one that was meant. */
+export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): boolean {
+  const facts = readProcess(leader.pid)
+  if (facts?.startTime !== leader.startTime || facts.group !== leader.pid) return false
+  return send(-leader.pid, signal)
+}
+
+/** Processes that carry this entry in their environment: whoever starts them hands it down to all their descendants. */
+export function processesMarked(entry: string): ProcessFacts[] {
+  return listPids().flatMap((pid) => {
+    if (!hasEnvironmentEntry(pid, entry)) return []
+    const facts = readProcess(pid)
+    return facts && isAlive(facts) ? [facts] : []
+  })
+}
+
+/** Living members of a process group that carry this entry in their environment. */
+export function groupMembersMarked(group: number, entry: string): ProcessFacts[] {
+  return listPids().flatMap((pid) => {
+    const facts = readProcess(pid)
+    if (facts?.group !== group || facts.state === 'Z' || facts.state === 'X') return []
+    return hasEnvironmentEntry(pid, entry) ? [facts] : []
+  })
+}
+
+export function environmentEntry(pid: number, name: string): string | undefined {
+  const entry = readText(`/proc/${pid}/environ`)
+    ?.split('\0')
+    .find((text) => text.startsWith(`${name}=`))
+  return entry?.slice(name.length + 1)
+}
+
+/** Changes with every boot, after which pids and start times mean nothing any more. */
+export function readBootId(): string {
+  return readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
+}
+
+function hasEnvironmentEntry(pid: number, entry: string): boolean {
+  return readText(`/proc/${pid}/environ`)?.split('\0').includes(entry) ?? false
+}
+
+function listPids(): number[] {
+  try {
+    return readdirSync('/proc')
+      .map(Number)
+      .filter((pid) => Number.isInteger(pid) && pid !== process.pid)
+  } catch {
+    return []
+  }
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    // Gone, or another user's.
+    return undefined
+  }
+}
+
+function send(target: number, signal: NodeJS.Signals): boolean {
+  try {
+    return process.kill(target, signal)
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { EventRecorder } from '../cluster/event-recorder.ts'
+import type { ObjectCache } from '../cluster/informer.ts'
+import { WorkQueue } from '../cluster/work-queue.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { modelLabel } from '../resources/model-labels.ts'
+import { parseModelUrl } from '../resources/model-references.ts'
+import { type EngineName, type Model, modelKind } from '../resources/model.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
+import { isStatusError } from '../resources/status-error.ts'
+import { executePlan } from './execute-plan.ts'
+import type { ModelFiles, OperatorFacts } from './operator-facts.ts'
+import { type PodPlan, planPods } from './plan-pods.ts'
+
+export interface ModelControllerOptions {
+  readonly client: ClusterClient
+  readonly models: ObjectCache<Model>
+  readonly pods: ObjectCache<Pod>
+  readonly events: Pick<EventRecorder, 'record'>
+  readonly files: ModelFiles
+  readonly clock: Clock
+  readonly log: Logger
+  readonly registry: string
+  readonly version: string
+  /** What the profile `default` means; asked anew for every plan, as nodes come and go. */
+  defaultCardKind(): string | undefined
+  readonly knownCardKinds?: (() => readonly string[] | undefined) | undefined
+  /** Why an engine cannot run in this cluster; undefined when it can. */
+  engineUnavailable?(engine: EngineName): string | undefined
+  /** Requests in flight at a Pod: 0 when there are none, undefined only when nobody knows. */
+  busy(podName: string): number | undefined
+  readonly drainDeadlineMs?: number
+}
+
+const defaultDrainDeadlineMs = 10 * 60_000
+const unsyncedCheckMs = 100
+const refusedCheckMs = 30_000
+const concurrency = 4
+
+/** Keeps every Model's Pods and status as its plan says. One runs at a time per cluster. */
+export class ModelController {
+  readonly #options: ModelControllerOptions
+  readonly #queue: WorkQueue
+
+  constructor(options: ModelControllerOptions) {
+    this.#options = options
+    this.#queue = new WorkQueue({
+      name: 'models',
+      reconcile: (key, signal) => this.#reconcile(key, signal),
+      clock: options.clock,
+      log: options.log,
+      concurrency,
+    })
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { models, pods } = this.#options
+    const unsubscribe = [
+      models.onChange(({ object }) => this.#queue.add(keyOf(refOf(object)))),
+      pods.onChange(({ object }) => {
+        const owner = owningModel(object)
+        if (owner) this.#queue.add(keyOf(owner))
+      }),
+    ]
+    try {
+      for (const model of models.list()) this.#queue.add(keyOf(refOf(model)))
+      await this.#queue.run(signal)
+    } finally {
+      for (const stop of unsubscribe) stop()
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const { models, pods } = this.#options
+    if (!models.synced || !pods.synced) return { requeueAfterMs: unsyncedCheckMs }
+    const cached = models.get(parseKey(key))
+    if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) return {}
+    let model = cached
+    const own = pods.list().filter((pod) => sameRef(owningModel(pod), refOf(cached)))
+    let plan = planPods(model, own, this.#facts(model))
+    if (hasEffects(plan)) {
+      // The cache may not show yet what the last round did; acting on it would do it twice.
+      const live = await this.#readLive(cached, signal)
+      if (live === undefined) return {}
+      model = live.model
+      plan = planPods(model, live.pods, this.#facts(model))
+      const { refused } = await executePlan(plan, model, this.#options, signal)
+      if (refused !== undefined) {
+        const { status } = planPods(model, live.pods, { ...this.#facts(model), podRefused: refused })
+        plan = { ...plan, status, checkAgainMs: Math.min(refusedCheckMs, plan.checkAgainMs ?? refusedCheckMs) }
+      }
+    }
+    await this.#writeStatus(model, plan, signal)
+    return plan.checkAgainMs === undefined ? {} : { requeueAfterMs: plan.checkAgainMs }
+  }
+
+  #facts(model: Model): OperatorFacts {
+    const { clock, drainDeadlineMs = defaultDrainDeadlineMs, files, registry, version } = this.#options
+    const { claim, path } = parseModelUrl(model.spec.url)
+    return {
+      now: clock.now(),
+      registry,
+      version,
+      files: files.check(claim, path),
+      defaultCardKind: this.#options.defaultCardKind(),
+      knownCardKinds: this.#options.knownCardKinds?.(),
+      engineUnavailable: this.#options.engineUnavailable?.(model.spec.engine),
+      drainDeadlineMs,
+      busy: (podName) => this.#options.busy(podName),
+      suffix: randomSuffix,
+    }
+  }
+
+  async #readLive(cached: Model, signal: AbortSignal): Promise<{ model: Model; pods: readonly Pod[] } | undefined> {
+    const { client } = this.#options
+    const model = await client.get(modelKind, refOf(cached), signal)
+    if (model === undefined || model.metadata.deletionTimestamp !== undefined) return undefined
+    const { namespace, name } = model.metadata
+    const { items } = await client.list(podKind, { namespace, labels: { [modelLabel]: name } }, signal)
+    return { model, pods: items }
+  }
+
+  async #writeStatus(model: Model, { status }: PodPlan, signal: AbortSignal): Promise<void> {
+    if (isDeepStrictEqual(model.status, status)) return
+    const { client, events, log } = this.#options
+    try {
+      await client.updateStatus(modelKind, { ...model, status }, signal)
+    } catch (error) {
+      if (isStatusError(error, 'NotFound')) return
+      throw error
+    }
+    const before = model.status?.phase
+    if (before === status.phase) return
+    const { name } = model.metadata
+    log.info({ model: name, from: before, to: status.phase, message: status.message }, 'model changed phase')
+    const type = status.phase === 'Failed' ? 'Warning' : 'Normal'
+    events.record(model, type, status.phase ?? 'Unknown', status.message ?? '')
+  }
+}
+
+function hasEffects(plan: PodPlan): boolean {
+  return plan.create.length + plan.recall.length + plan.drain.length + plan.delete.length > 0
+}
+
+function owningModel(pod: Pod): ObjectRef | undefined {
+  const owner = pod.metadata.ownerReferences?.find(({ controller, kind }) => controller === true && kind === 'Model')
+  return owner && { namespace: pod.metadata.namespace, name: owner.name }
+}
+
+function sameRef(left: ObjectRef | undefined, right: ObjectRef): boolean {
+  return left?.name === right.name && left.namespace === right.namespace
+}
+
+function parseKey(key: string): ObjectRef {
+  const slash = key.indexOf('/')
+  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
+}
+
+/** No vowels and nothing that looks like something else, as Kubernetes does it. */
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789'
+
+function randomSuffix(): string {
+  return Array.from(randomBytes(5), (byte) => suffixAlphabet[byte % suffixAlphabet.length]).join('')
+}

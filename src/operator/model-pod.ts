@@ -1,0 +1,107 @@
+import { createHash } from 'node:crypto'
+import type { NewObject } from '../cluster/cluster-client.ts'
+import { enginePortName, modelHashLabel, modelLabel } from '../resources/model-labels.ts'
+import { parseModelUrl, parseResourceProfile } from '../resources/model-references.ts'
+import type { EngineName, Model } from '../resources/model.ts'
+import type { Pod } from '../resources/pod.ts'
+import { type EnginePod, type ServeOrder, enginePort } from './engines/engine-pod.ts'
+import { llamaCppPod } from './engines/llama-cpp.ts'
+import { vllmPod } from './engines/vllm.ts'
+import type { OperatorFacts } from './operator-facts.ts'
+
+/** A Pod to create. */
+export interface NewPod extends NewObject<Pod> {
+  readonly metadata: Pod['metadata']
+  readonly spec: Pod['spec']
+}
+
+/** On a Pod that replaces a failed one: how many failed before it, so that replacing slows down. */
+export const failuresAnnotation = 'sluice.dev/failures'
+
+const engines: Record<EngineName, (order: ServeOrder) => EnginePod> = { LlamaCpp: llamaCppPod, VLLM: vllmPod }
+const modelsMount = '/mnt/models'
+const longestName = 63
+
+/** The kind of card a profile means; undefined when `default` means nothing here. */
+export function cardKindOf(model: Model, facts: Pick<OperatorFacts, 'defaultCardKind'>): string | undefined {
+  const { profile } = parseResourceProfile(model.spec.resourceProfile)
+  return profile === 'default' ? facts.defaultCardKind : profile
+}
+
+/** What a Pod of this Model runs. Equal Models give equal specs: a Pod with another one is out of date. */
+export function modelPodSpec(
+  model: Model,
+  cardKind: string,
+  facts: Pick<OperatorFacts, 'registry' | 'version'>,
+): Pod['spec'] {
+  const { claim, path } = parseModelUrl(model.spec.url)
+  const { cards } = parseResourceProfile(model.spec.resourceProfile)
+  const modelPath = `${modelsMount}/${path}`
+  const engine = engines[model.spec.engine]({
+    modelName: model.metadata.name,
+    modelPath,
+    cards,
+    args: model.spec.args ?? [],
+  })
+  const health = { httpGet: { path: '/health', port: enginePortName } }
+  const cardCount = { [cardKind]: String(cards) }
+  return {
+    restartPolicy: 'Always',
+    terminationGracePeriodSeconds: engine.graceSeconds,
+    imagePullSecrets: model.spec.imagePullSecrets.map((name) => ({ name })),
+    containers: [
+      {
+        name: 'engine',
+        image: `${facts.registry}/sluice/${engine.image}:${facts.version}`,
+        args: [...engine.args],
+        env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }],
+        ports: [{ name: enginePortName, containerPort: enginePort, protocol: 'TCP' }],
+        resources: { requests: { ...engine.requests, ...cardCount }, limits: cardCount },
+        volumeMounts: [{ name: 'models', mountPath: modelsMount, readOnly: true }, ...engine.volumeMounts],
+        startupProbe: { ...health, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: engine.startupSeconds },
+        readinessProbe: { ...health, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 3 },
+      },
+    ],
+    volumes: [{ name: 'models', persistentVolumeClaim: { claimName: claim, readOnly: true } }, ...engine.volumes],
+  }
+}
+
+export function specHash(spec: Pod['spec']): string {
+  return createHash('sha256').update(JSON.stringify(spec)).digest('hex').slice(0, 10)
+}
+
+export function newModelPod(model: Model, spec: Pod['spec'], suffix: string, failures: number): NewPod {
+  const { name, namespace, uid } = model.metadata
+  const hash = specHash(spec)
+  const tail = `-${hash.slice(0, 5)}-${suffix}`
+  const head = `model-${name}`.slice(0, longestName - tail.length).replace(/[^a-z0-9]+$/, '')
+  return {
+    metadata: {
+      name: head + tail,
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { [modelLabel]: name, [modelHashLabel]: hash },
+      ...(failures > 0 ? { annotations: { [failuresAnnotation]: String(failures) } } : {}),
+      ownerReferences: [
+        {
+          apiVersion: model.apiVersion,
+          kind: model.kind,
+          name,
+          uid: uid ?? '',
+          controller: true,
+          blockOwnerDeletion: true,
+        },
+      ],
+    },
+    spec,
+  }
+}
+
+/** Its own Pods only: a label alone may be anybody's. */
+export function isPodOf(model: Model, pod: Pod): boolean {
+  return (
+    pod.metadata.namespace === model.metadata.namespace &&
+    (pod.metadata.ownerReferences ?? []).some(
+      ({ controller, uid }) => controller === true && uid === model.metadata.uid,
+    )
+  )
+}

@@ -1,0 +1,35 @@
+import { parseResourceProfile } from '../resources/model-references.ts'
+import type { Model } from '../resources/model.ts'
+import { cardKindOf } from './model-pod.ts'
+import type { OperatorFacts } from './operator-facts.ts'
+
+/** What keeps a new Pod from being worth creating. */
+export interface Obstacle {
+  readonly reason: 'EngineUnavailable' | 'ProfileUnknown' | 'FilesMissing' | 'PodRefused'
+  readonly message: string
+  /** It is about to go away by itself. */
+  readonly passing: boolean
+}
+
+export function findObstacle(model: Model, facts: OperatorFacts): Obstacle | undefined {
+  if (facts.engineUnavailable !== undefined) {
+    return { reason: 'EngineUnavailable', message: facts.engineUnavailable, passing: false }
+  }
+  const profile = unknownProfile(model, facts)
+  if (profile !== undefined) return { reason: 'ProfileUnknown', message: profile, passing: false }
+  if (facts.files.state === 'missing') {
+    const message = facts.files.message ?? `There are no files at ${model.spec.url}.`
+    return { reason: 'FilesMissing', message, passing: facts.files.pending === true }
+  }
+  if (facts.podRefused !== undefined) return { reason: 'PodRefused', message: facts.podRefused, passing: false }
+  return undefined
+}
+
+function unknownProfile(model: Model, facts: OperatorFacts): string | undefined {
+  const { profile } = parseResourceProfile(model.spec.resourceProfile)
+  const cardKind = cardKindOf(model, facts)
+  if (cardKind === undefined) return 'The resource profile default means nothing here: this cluster has no GPU card.'
+  const known = facts.knownCardKinds
+  if (known === undefined || known.includes(cardKind)) return undefined
+  return `The resource profile ${profile} is not known here. Known: ${['default', ...known].join(', ')}.`
+}

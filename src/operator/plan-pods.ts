@@ -1,0 +1,45 @@
+import type { Model } from '../resources/model.ts'
+import type { Pod } from '../resources/pod.ts'
+import { type NewPod, cardKindOf, isPodOf, modelPodSpec, newModelPod, specHash } from './model-pod.ts'
+import { type ModelStatus, modelStatus } from './model-status.ts'
+import { findObstacle } from './obstacle.ts'
+import type { OperatorFacts } from './operator-facts.ts'
+import { planReplicas } from './plan-replicas.ts'
+
+export interface PodPlan {
+  readonly create: readonly NewPod[]
+  /** Draining ones that are wanted again. */
+  readonly recall: readonly Pod[]
+  /** To be taken out of routing. */
+  readonly drain: readonly Pod[]
+  readonly delete: readonly Pod[]
+  readonly status: ModelStatus
+  /** When time alone would change the plan; undefined when only an event can. */
+  readonly checkAgainMs: number | undefined
+}
+
+const filesCheckMs = 2_000
+
+/** What is to be done so that a Model has the Pods it asks for, and what is to be said about it. */
+export function planPods(model: Model, pods: readonly Pod[], facts: OperatorFacts): PodPlan {
+  const own = pods.filter((pod) => isPodOf(model, pod))
+  const desired = desiredReplicas(model)
+  const obstacle = findObstacle(model, facts)
+  const cardKind = cardKindOf(model, facts)
+  const spec = cardKind === undefined ? undefined : modelPodSpec(model, cardKind, facts)
+  const hash = spec && specHash(spec)
+  const blocked = obstacle !== undefined || spec === undefined
+
+  const { create, checkAgainMs, ...existing } = planReplicas({ desired, pods: own, hash, blocked, facts })
+  const awaitsFiles = facts.files.state === 'missing'
+  return {
+    ...existing,
+    create: spec ? create.map((failures, index) => newModelPod(model, spec, facts.suffix(index), failures)) : [],
+    status: modelStatus(model, own, desired, obstacle, facts),
+    checkAgainMs: awaitsFiles ? Math.min(filesCheckMs, checkAgainMs ?? filesCheckMs) : checkAgainMs,
+  }
+}
+
+export function desiredReplicas({ spec }: Model): number {
+  return Math.min(spec.maxReplicas, Math.max(spec.minReplicas, spec.replicas ?? spec.minReplicas))
+}

@@ -1,0 +1,96 @@
+import { webcrypto } from 'node:crypto'
+import { isIP } from 'node:net'
+// The X.509 library's dependency injection needs this polyfill to be there first.
+import 'reflect-metadata'
+import * as x509 from '@peculiar/x509'
+import type { DataDirectory } from './data-directory.ts'
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+const dayMs = 24 * 60 * 60 * 1000
+
+export interface KeyAndCertificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/** The authority that signs what this installation serves. Its key is made once and never leaves the data directory. */
+export class CertificateAuthority {
+  readonly certificate: string
+  readonly #keys: webcrypto.CryptoKeyPair
+
+  private constructor(certificate: string, keys: webcrypto.CryptoKeyPair) {
+    this.certificate = certificate
+    this.#keys = keys
+  }
+
+  static async open(directory: DataDirectory, now: number): Promise<CertificateAuthority> {
+    directory.folder('pki')
+    const key = directory.read('pki/ca.key')
+    const certificate = directory.read('pki/ca.crt')
+    if (key !== undefined && certificate !== undefined) {
+      return new CertificateAuthority(certificate, await importKeys(key, certificate))
+    }
+    const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    const made = await x509.X509CertificateGenerator.createSelfSigned({
+      name: 'CN=Sluice local authority',
+      serialNumber: randomSerial(),
+      notBefore: new Date(now - dayMs),
+      notAfter: new Date(now + 3650 * dayMs),
+      signingAlgorithm: algorithm,
+      keys,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, 0, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      ],
+    })
+    // The key first: a certificate without its key would be useless, a key without a certificate is made anew.
+    directory.write('pki/ca.key', await exportKey(keys.privateKey))
+    directory.write('pki/ca.crt', made.toString('pem'))
+    return new CertificateAuthority(made.toString('pem'), keys)
+  }
+
+  /** A fresh server certificate; it lives in memory and is made anew at each start. */
+  async issueServer(hosts: readonly string[], now: number): Promise<KeyAndCertificate> {
+    const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+    const authority = new x509.X509Certificate(this.certificate)
+    const made = await x509.X509CertificateGenerator.create({
+      serialNumber: randomSerial(),
+      subject: `CN=${hosts[0] ?? 'localhost'}`,
+      issuer: authority.subject,
+      notBefore: new Date(now - dayMs),
+      notAfter: new Date(now + 397 * dayMs),
+      signingAlgorithm: algorithm,
+      publicKey: keys.publicKey,
+      signingKey: this.#keys.privateKey,
+      extensions: [
+        new x509.BasicConstraintsExtension(false, undefined, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
+        new x509.SubjectAlternativeNameExtension(
+          hosts.map((value) => ({ type: isIP(value) ? ('ip' as const) : ('dns' as const), value })),
+        ),
+        await x509.AuthorityKeyIdentifierExtension.create(this.#keys.publicKey),
+      ],
+    })
+    return { key: await exportKey(keys.privateKey), cert: made.toString('pem') }
+  }
+}
+
+async function importKeys(pem: string, certificate: string): Promise<webcrypto.CryptoKeyPair> {
+  const [der] = x509.PemConverter.decode(pem)
+  if (!der) throw new Error('pki/ca.key holds no key')
+  const privateKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, true, ['sign'])
+  const publicKey = await new x509.X509Certificate(certificate).publicKey.export()
+  return { privateKey, publicKey }
+}
+
+async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
+  return x509.PemConverter.encode(await webcrypto.subtle.exportKey('pkcs8', key), 'PRIVATE KEY')
+}
+
+function randomSerial(): string {
+  const bytes = webcrypto.getRandomValues(new Uint8Array(16))
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40
+  return Buffer.from(bytes).toString('hex')
+}

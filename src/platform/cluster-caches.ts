@@ -1,0 +1,38 @@
+import type { ObjectCache } from '../cluster/informer.ts'
+import { type ApiKey, apiKeyKind } from '../resources/api-key.ts'
+import { type Cluster, clusterKind } from '../resources/cluster.ts'
+import { type ComputeCenter, computeCenterKind } from '../resources/compute-center.ts'
+import { type EndpointSlice, endpointSliceKind } from '../resources/endpoint-slice.ts'
+import { type Model, modelKind } from '../resources/model.ts'
+import { type Node, nodeKind } from '../resources/node.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
+import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
+import { type Service, serviceKind } from '../resources/service.ts'
+import type { Informers } from './informers.ts'
+
+/** What the roles of one process read of their cluster, each kind watched once. */
+export interface ClusterCaches {
+  readonly models: ObjectCache<Model>
+  readonly pods: ObjectCache<Pod>
+  readonly nodes: ObjectCache<Node>
+  readonly services: ObjectCache<Service>
+  readonly slices: ObjectCache<EndpointSlice>
+  readonly exporters: ObjectCache<ServiceExporter>
+  readonly keys: ObjectCache<ApiKey>
+  readonly centers: ObjectCache<ComputeCenter>
+  readonly clusters: ObjectCache<Cluster>
+}
+
+export function clusterCaches(informers: Informers): ClusterCaches {
+  return {
+    models: informers.add(modelKind),
+    pods: informers.add(podKind),
+    nodes: informers.add(nodeKind),
+    services: informers.add(serviceKind),
+    slices: informers.add(endpointSliceKind),
+    exporters: informers.add(serviceExporterKind),
+    keys: informers.add(apiKeyKind),
+    centers: informers.add(computeCenterKind),
+    clusters: informers.add(clusterKind),
+  }
+}

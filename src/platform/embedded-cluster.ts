@@ -1,0 +1,156 @@
+import { hostname } from 'node:os'
+import { EventRecorder } from '../cluster/event-recorder.ts'
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Component } from '../foundation/lifecycle.ts'
+import type { Logger } from '../foundation/log.ts'
+import type { Metrics } from '../foundation/metrics.ts'
+import type { Card } from '../node/gpu-inventory.ts'
+import { ImageStore } from '../node/image-store.ts'
+import { LogHub } from '../node/log-hub.ts'
+import { NodeAgent } from '../node/node-agent.ts'
+import { PodLogs } from '../node/pod-logs.ts'
+import { ProcessRuntime } from '../node/process-runtime.ts'
+import { ModelController } from '../operator/model-controller.ts'
+import { clusterKind } from '../resources/cluster.ts'
+import { gatewayNamespace, modelLabel } from '../resources/model-labels.ts'
+import { WorkloadControllers } from '../workloads/workload-controllers.ts'
+import { backgroundTask } from './background-task.ts'
+import type { KeyAndCertificate } from './certificates.ts'
+import { ClaimFiles } from './claim-files.ts'
+import { type ClusterCaches, clusterCaches } from './cluster-caches.ts'
+import { ControlPlane } from './control-plane.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { DemoModelFetch } from './demo-model-fetch.ts'
+import { type CenterFacts, createHomeResources } from './home-resources.ts'
+import type { Credentials, Identity } from './identity.ts'
+import { enginePrograms } from './image-entries.ts'
+import { Informers } from './informers.ts'
+import { volumesDirectory } from './model-storage.ts'
+import { version } from './version.ts'
+
+export interface EmbeddedClusterOptions {
+  readonly directory: DataDirectory
+  readonly identity: Identity
+  readonly credentials: Credentials
+  readonly center: CenterFacts
+  readonly clusterName: string
+  readonly cards: readonly Card[]
+  readonly host: string
+  readonly port: number
+  readonly tls: KeyAndCertificate & { readonly ca: string }
+  /** A known model to bring into the claim of user data in the background. */
+  readonly fetchModel: string | undefined
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+/** A cluster on this machine: control plane, node, and the controllers of core kinds and Models. */
+export class EmbeddedCluster {
+  readonly client: ClusterClient
+  readonly caches: ClusterCaches
+  /** What the profile `default` means here. */
+  readonly defaultCardKind: string | undefined
+  readonly #options: EmbeddedClusterOptions
+  readonly #controlPlane: ControlPlane
+  readonly #informers: Informers
+  readonly #logHub = new LogHub()
+  #isNew = false
+
+  constructor(options: EmbeddedClusterOptions) {
+    this.#options = options
+    const { directory, identity, center, tls, host, port, clock, log, metrics } = options
+    this.#controlPlane = new ControlPlane({
+      storePath: directory.path('sluice.db'),
+      identity,
+      registry: center.registry,
+      tls,
+      host,
+      port,
+      podAccess: new PodLogs({ dataDir: directory.root, hub: this.#logHub, clock }),
+      clock,
+      log,
+      metrics,
+    })
+    this.client = this.#controlPlane.client
+    this.#informers = new Informers({ client: this.client, clock, log })
+    this.caches = clusterCaches(this.#informers)
+    this.defaultCardKind = options.cards[0]?.kind
+  }
+
+  get address(): string {
+    return this.#controlPlane.address
+  }
+
+  /** True when this start was the data directory's first. */
+  get isNew(): boolean {
+    return this.#isNew
+  }
+
+  /** In the order they start. `busy` tells how many requests a Pod is serving. */
+  components(busy: (model: string, podName: string) => number): readonly Component[] {
+    const { directory, clock, log, fetchModel: name } = this.#options
+    const fetch =
+      name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
+    const files = new ClaimFiles(volumesDirectory(directory.root), fetch?.status)
+    return [
+      this.#controlPlane,
+      { name: 'home', start: () => this.#createHome() },
+      this.#informers,
+      new WorkloadControllers({
+        client: this.client,
+        finalizeNamespace: (name) => this.#controlPlane.finalizeNamespace(name),
+        clock,
+        log,
+      }),
+      this.#nodeAgent(),
+      ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
+      this.#modelController(files, busy),
+    ]
+  }
+
+  async #createHome(): Promise<void> {
+    const { identity, clusterName, center, credentials, clock } = this.#options
+    this.#isNew = (await this.client.get(clusterKind, { name: identity.clusterId })) === undefined
+    const facts = { clusterId: identity.clusterId, clusterName, center, credentials, now: clock.now() }
+    await createHomeResources(this.client, facts)
+  }
+
+  #nodeAgent(): NodeAgent {
+    const { directory, center, cards, clock, log } = this.#options
+    const images = new ImageStore(enginePrograms(center.registry).images)
+    const runtime = new ProcessRuntime({ dataDir: directory.root, images, clock, log, logHub: this.#logHub })
+    return new NodeAgent({ name: nodeName(hostname()), client: this.client, runtime, cards, clock, log, version })
+  }
+
+  #modelController(files: ClaimFiles, busy: (model: string, podName: string) => number): Component {
+    const { center, clock, log } = this.#options
+    const { models, pods } = this.caches
+    const { vllmUnavailable } = enginePrograms(center.registry)
+    const controller = new ModelController({
+      client: this.client,
+      models,
+      pods,
+      events: new EventRecorder({ client: this.client, component: 'sluice-operator', clock, log }),
+      files,
+      clock,
+      log,
+      registry: center.registry,
+      version,
+      defaultCardKind: () => this.defaultCardKind,
+      engineUnavailable: (engine) => (engine === 'VLLM' ? vllmUnavailable : undefined),
+      busy: (podName) => {
+        const model = pods.get({ namespace: gatewayNamespace, name: podName })?.metadata.labels?.[modelLabel]
+        return model === undefined ? 0 : busy(model, podName)
+      },
+    })
+    return backgroundTask('operator', (signal) => controller.run(signal))
+  }
+}
+
+/** A host's name as a DNS label. */
+export function nodeName(host: string): string {
+  const label = (host.toLowerCase().split('.')[0] ?? '').replaceAll(/[^a-z0-9-]/g, '-').replaceAll(/^-+|-+$/g, '')
+  return label.slice(0, 63) || 'node'
+}

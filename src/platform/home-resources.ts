@@ -1,0 +1,150 @@
+import { hostname } from 'node:os'
+import type { ClusterClient, NewObject } from '../cluster/cluster-client.ts'
+import { apiKeySpec } from '../management/key-pair.ts'
+import { apiKeyKind } from '../resources/api-key.ts'
+import { clusterKind } from '../resources/cluster.ts'
+import { computeCenterKind } from '../resources/compute-center.ts'
+import { endpointSliceKind, serviceNameLabel } from '../resources/endpoint-slice.ts'
+import type { Kind } from '../resources/kind.ts'
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.ts'
+import { modelKind } from '../resources/model.ts'
+import { namespaceKind } from '../resources/namespace.ts'
+import { persistentVolumeClaimKind, userDataClaim } from '../resources/persistent-volume-claim.ts'
+import { serviceExporterKind } from '../resources/service-exporter.ts'
+import { serviceKind } from '../resources/service.ts'
+import { isStatusError } from '../resources/status-error.ts'
+import type { Credentials } from './identity.ts'
+import { modelPathInClaim } from './model-storage.ts'
+
+export const demoModelName = 'smollm2'
+
+export interface HomeFacts {
+  readonly clusterId: string
+  readonly clusterName: string
+  readonly center: CenterFacts
+  readonly credentials: Credentials
+  readonly now: number
+}
+
+export interface CenterFacts {
+  readonly code: string
+  readonly proxyDomain: string
+  readonly registry: string
+}
+
+/** On one machine a center's names live below `localhost`, which needs no DNS. */
+export function centerFacts(code: string): CenterFacts {
+  return { code, proxyDomain: `${code}.localhost`, registry: `registry.${code}.localhost` }
+}
+
+/** What a home cluster holds before anything runs in it. What is already there stays as its owner left it. */
+export async function createHomeResources(client: ClusterClient, facts: HomeFacts): Promise<void> {
+  for (const name of ['default', 'kube-system', gatewayNamespace]) {
+    await createMissing(client, namespaceKind, { metadata: { name } })
+  }
+  await createMissing(client, computeCenterKind, {
+    metadata: { name: facts.center.code },
+    spec: {
+      id: '1',
+      code: facts.center.code,
+      name: 'This machine',
+      nameEn: 'This machine',
+      country: 'local',
+      address: hostname(),
+      onlineDate: new Date(facts.now).toISOString().slice(0, 19).replace('T', ' '),
+      proxyDomain: facts.center.proxyDomain,
+      registry: facts.center.registry,
+    },
+  })
+  await createMissing(client, clusterKind, {
+    metadata: { name: facts.clusterId },
+    spec: { displayName: facts.clusterName, enterprise: facts.credentials.enterprise, center: facts.center.code },
+  })
+  await createMissing(client, apiKeyKind, {
+    metadata: { name: facts.credentials.accessKey.toLowerCase() },
+    spec: apiKeySpec(facts.credentials, facts.credentials.enterprise),
+  })
+  await createMissing(client, persistentVolumeClaimKind, {
+    metadata: { name: userDataClaim, namespace: gatewayNamespace },
+    spec: { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Ti' } }, volumeName: userDataClaim },
+  })
+}
+
+/** Addresses move with a restart on other ports; what the cluster says of itself follows. */
+export async function recordAddresses(
+  client: ClusterClient,
+  facts: {
+    readonly center: string
+    readonly clusterId: string
+    readonly management: string
+    readonly controlPlane: string
+  },
+): Promise<void> {
+  await client.patch(computeCenterKind, { name: facts.center }, { spec: { endpoint: facts.management } })
+  const cluster = await client.get(clusterKind, { name: facts.clusterId })
+  if (!cluster) return
+  const status = { ...cluster.status, phase: 'Running' as const, controlPlane: facts.controlPlane }
+  await client.updateStatus(clusterKind, { ...cluster, status })
+}
+
+/** The gateway as the cluster sees it: a Service without a selector, whose one endpoint is this process. */
+export async function createGatewayResources(
+  client: ClusterClient,
+  address: { readonly host: string; readonly port: number },
+): Promise<void> {
+  const port = 80
+  await createMissing(client, serviceKind, {
+    metadata: { name: gatewayServiceName, namespace: gatewayNamespace },
+    spec: { ports: [{ name: 'http', port }] },
+  })
+  const slice = {
+    metadata: {
+      name: gatewayServiceName,
+      namespace: gatewayNamespace,
+      labels: { [serviceNameLabel]: gatewayServiceName },
+    },
+    addressType: 'IPv4',
+    endpoints: [{ addresses: [address.host], conditions: { ready: true, serving: true, terminating: false } }],
+    ports: [{ name: 'http', port: address.port, protocol: 'TCP' }],
+  }
+  if (!(await createMissing(client, endpointSliceKind, slice))) {
+    await client.patch(endpointSliceKind, slice.metadata, { endpoints: slice.endpoints, ports: slice.ports })
+  }
+  await createMissing(client, serviceExporterKind, {
+    metadata: { name: gatewayServiceName, namespace: gatewayNamespace },
+    spec: { serviceName: gatewayServiceName, servicePort: port },
+  })
+}
+
+/** A small real model to start with. One that its user deleted comes back only with a new data directory's first start. */
+export async function createDemoModel(client: ClusterClient): Promise<void> {
+  await createMissing(client, modelKind, {
+    metadata: { name: demoModelName, namespace: gatewayNamespace },
+    spec: {
+      features: ['TextGeneration'],
+      owner: 'HuggingFaceTB',
+      url: `pvc://${userDataClaim}/${modelPathInClaim(demoModelName)}`,
+      engine: 'LlamaCpp',
+      resourceProfile: 'default:1',
+      minReplicas: 0,
+      maxReplicas: 2,
+      targetRequests: 8,
+      scaleDownDelaySeconds: 0,
+    },
+  })
+}
+
+async function createMissing<T extends KubernetesObject>(
+  client: ClusterClient,
+  kind: Kind<T>,
+  object: NewObject<T>,
+): Promise<boolean> {
+  try {
+    await client.create(kind, object)
+    return true
+  } catch (error) {
+    if (isStatusError(error, 'AlreadyExists')) return false
+    throw error
+  }
+}

@@ -1,0 +1,44 @@
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import { Informer, type ObjectCache } from '../cluster/informer.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Component } from '../foundation/lifecycle.ts'
+import type { Logger } from '../foundation/log.ts'
+import { type Kind, resourceNameOf } from '../resources/kind.ts'
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+
+/** One informer per kind, shared by every controller of the process. */
+export class Informers implements Component {
+  readonly name = 'informers'
+  readonly #options: { readonly client: ClusterClient; readonly clock: Clock; readonly log: Logger }
+  readonly #informers = new Map<string, Running>()
+  readonly #stop = new AbortController()
+  #runs: Array<Promise<void>> = []
+
+  constructor(options: { readonly client: ClusterClient; readonly clock: Clock; readonly log: Logger }) {
+    this.#options = options
+  }
+
+  /** Makes the informer of a kind; it fills once the informers are started. */
+  add<T extends KubernetesObject>(kind: Kind<T>): ObjectCache<T> {
+    const informer = new Informer({ ...this.#options, kind })
+    this.#informers.set(resourceNameOf(kind), informer)
+    return informer
+  }
+
+  /** Resolves when every cache holds what the cluster held. */
+  async start(signal: AbortSignal): Promise<void> {
+    const informers = [...this.#informers.values()]
+    this.#runs = informers.map((informer) => informer.run(this.#stop.signal))
+    await Promise.all(informers.map((informer) => informer.whenSynced(signal)))
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await Promise.allSettled(this.#runs)
+  }
+}
+
+interface Running {
+  run(signal: AbortSignal): Promise<void>
+  whenSynced(signal: AbortSignal): Promise<void>
+}

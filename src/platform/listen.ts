@@ -1,0 +1,32 @@
+import { SluiceError } from '../foundation/errors.ts'
+
+export interface Listening {
+  readonly host: string
+  readonly port: number
+}
+
+interface Listener {
+  listen(host: string, port: number): Promise<Listening>
+}
+
+/** Listens, and says which flag to change when the port is taken. */
+export async function listenOn(
+  listener: Listener,
+  where: { readonly name: string; readonly flag: string; readonly host: string; readonly port: number },
+): Promise<Listening> {
+  try {
+    const { port } = await listener.listen(where.host, where.port)
+    return { host: where.host, port }
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+      throw new SluiceError('port_in_use', { ...where }, { cause: error })
+    }
+    throw error
+  }
+}
+
+/** The host part of a URL that reaches a listener on this machine: an address that means "all of them" is not one to connect to. */
+export function urlHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,16 @@
+import { renameSync, statSync } from 'node:fs'
+import { pino } from 'pino'
+import { type Logger, createLogger } from '../foundation/log.ts'
+
+const largestBytes = 64 * 1024 * 1024
+
+/** The program's own log. One that has grown large is kept aside once at the start, so that two files are the most. */
+export function openLogFile(path: string): Logger {
+  if (sizeOf(path) > largestBytes) renameSync(path, `${path}.1`)
+  const destination = pino.destination({ dest: path, sync: false, mkdir: true, mode: 0o600 })
+  return createLogger({ destination, level: process.env['SLUICE_LOG_LEVEL'] ?? 'info' })
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}

@@ -1,0 +1,198 @@
+import { hostname } from 'node:os'
+import { type Clock, systemClock } from '../foundation/clock.ts'
+import { SluiceError } from '../foundation/errors.ts'
+import { Lifecycle } from '../foundation/lifecycle.ts'
+import { Metrics } from '../foundation/metrics.ts'
+import type { Card } from '../node/gpu-inventory.ts'
+import { declaredCards } from '../node/gpu-inventory.ts'
+import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.ts'
+import { userDataClaim } from '../resources/persistent-volume-claim.ts'
+import { exposedHostLabel } from '../resources/service-exporter.ts'
+import { CertificateAuthority } from './certificates.ts'
+import { DataDirectory } from './data-directory.ts'
+import { EmbeddedCluster } from './embedded-cluster.ts'
+import { ExposureRole } from './exposure-role.ts'
+import { GatewayRole } from './gateway-role.ts'
+import {
+  centerFacts,
+  createDemoModel,
+  createGatewayResources,
+  demoModelName,
+  recordAddresses,
+} from './home-resources.ts'
+import { openCredentials, openIdentity } from './identity.ts'
+import { renderKubeconfig } from './kubeconfig.ts'
+import { urlHost } from './listen.ts'
+import { openLogFile } from './log-file.ts'
+import { ManagementRole } from './management-role.ts'
+import type { Endpoints, UpOptions } from './up-options.ts'
+
+/** What a person wants to know once everything runs. */
+export interface UpFacts {
+  readonly endpoints: Endpoints
+  readonly clusterName: string
+  readonly dataDirectory: string
+  readonly kubeconfigPath: string
+  readonly credentialsPath: string
+  readonly accessKey: string
+  /** Of the demo model, when there is one. */
+  readonly demoModel: string | undefined
+  /** `2 × nvidia.com/gpu-l40s (simulated)` */
+  readonly cards: string
+  readonly notes: readonly string[]
+}
+
+export interface RunningPlatform {
+  readonly facts: UpFacts
+  /** Resolves when everything has stopped. */
+  readonly ended: Promise<void>
+}
+
+/** `sluice up`: a whole cluster in this process. Stops everything when the signal is aborted. */
+export async function startUp(
+  options: UpOptions,
+  signal: AbortSignal,
+  clock: Clock = systemClock,
+): Promise<RunningPlatform> {
+  const cards = declaredCards(options.gpus)
+  if (options.gateway && cards.length === 0) throw new SluiceError('gateway_needs_card')
+  const directory = DataDirectory.open(options.data)
+  // What a reader finds here is true: there only while everything runs.
+  directory.remove('endpoints.json')
+  const log = openLogFile(directory.path('logs', 'sluice.log'))
+  const lifecycle = new Lifecycle({ log, clock })
+  lifecycle.add({ name: 'data directory', stop: () => directory.close() })
+  const stopped = onAbort(signal).then(() => lifecycle.stop())
+  try {
+    const facts = await compose(options, { directory, cards, lifecycle, clock, log: log.child({}) })
+    log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
+    return { facts, ended: stopped }
+  } catch (error) {
+    await lifecycle.stop()
+    throw error
+  }
+}
+
+interface Parts {
+  readonly directory: DataDirectory
+  readonly cards: readonly Card[]
+  readonly lifecycle: Lifecycle
+  readonly clock: Clock
+  readonly log: ReturnType<typeof openLogFile>
+}
+
+async function compose(options: UpOptions, { directory, cards, lifecycle, clock, log }: Parts): Promise<UpFacts> {
+  const { host, ports } = options
+  const identity = openIdentity(directory)
+  const credentials = openCredentials(directory)
+  const center = centerFacts(options.center)
+  const authority = await CertificateAuthority.open(directory, clock.now())
+  const metrics = new Metrics()
+  metrics.includeProcess()
+  directory.folder('volumes', userDataClaim)
+
+  const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
+  const controlPlaneTls = { ...(await authority.issueServer(hosts, clock.now())), ca: authority.certificate }
+  const cluster = new EmbeddedCluster({
+    directory,
+    identity,
+    center,
+    credentials,
+    cards,
+    host,
+    port: ports.controlPlane,
+    tls: controlPlaneTls,
+    clusterName: options.clusterName,
+    fetchModel: options.demoModel ? demoModelName : undefined,
+    clock,
+    log,
+    metrics,
+  })
+  const { client, caches } = cluster
+  const common = { client, caches, host, clock, log, metrics }
+  const gateway = options.gateway
+    ? new GatewayRole({
+        ...common,
+        port: ports.gateway,
+        idleWindowMs: options.idleWindowMs,
+        wakeDeadlineMs: options.wakeDeadlineMs,
+        defaultCardKind: cluster.defaultCardKind,
+      })
+    : undefined
+  const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())
+  const exposure = new ExposureRole({
+    ...common,
+    port: ports.exposure,
+    clusterId: identity.clusterId,
+    proxyDomain: center.proxyDomain,
+    tls: exposureTls,
+  })
+  const management = new ManagementRole({ ...common, port: ports.management })
+
+  for (const component of cluster.components((model, pod) => gateway?.busy(model, pod) ?? 0)) lifecycle.add(component)
+  if (gateway) lifecycle.add(gateway)
+  lifecycle.add(exposure)
+  lifecycle.add(management)
+  lifecycle.add({
+    name: 'home resources',
+    async start() {
+      await recordAddresses(client, {
+        center: center.code,
+        clusterId: identity.clusterId,
+        management: management.url,
+        controlPlane: cluster.address,
+      })
+      if (gateway) await createGatewayResources(client, { ...gateway.listening, host: urlHost(host) })
+      if (gateway && options.demoModel && cluster.isNew) await createDemoModel(client)
+    },
+  })
+  lifecycle.add({ name: 'endpoints.json', stop: () => directory.remove('endpoints.json') })
+  await lifecycle.start()
+
+  directory.write(
+    'kubeconfig',
+    renderKubeconfig({
+      server: cluster.address,
+      ca: authority.certificate,
+      token: identity.adminToken,
+      clusterId: identity.clusterId,
+      namespace: gatewayNamespace,
+    }),
+  )
+  const hostLabel = exposedHostLabel(gatewayServiceName, gatewayNamespace, identity.clusterId)
+  const endpoints: Endpoints = {
+    clusterId: identity.clusterId,
+    management: management.url,
+    controlPlane: cluster.address,
+    gateway: gateway?.url ?? null,
+    exposure: exposure.url,
+    gatewayExposed: gateway ? exposure.urlOf(hostLabel) : null,
+    registry: center.registry,
+    ca: directory.path('pki', 'ca.crt'),
+    pid: process.pid,
+  }
+  directory.write('endpoints.json', `${JSON.stringify(endpoints, null, 2)}\n`)
+  return {
+    endpoints,
+    clusterName: options.clusterName,
+    dataDirectory: directory.root,
+    kubeconfigPath: directory.path('kubeconfig'),
+    credentialsPath: directory.path('credentials.json'),
+    accessKey: credentials.accessKey,
+    demoModel: caches.models.get({ namespace: gatewayNamespace, name: demoModelName })?.metadata.name,
+    cards: describeCards(cards),
+    notes: [],
+  }
+}
+
+function describeCards(cards: readonly Card[]): string {
+  const kinds = Map.groupBy(cards, (card) => `${card.kind}${card.simulated ? ' (simulated)' : ''}`)
+  return [...kinds].map(([kind, group]) => `${group.length} × ${kind}`).join(', ') || 'none'
+}
+
+function onAbort(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,141 @@
+import type { HeaderPairs } from './exchange.ts'
+import { HeadReader, type HeadLimits, invalidHttp } from './head-reader.ts'
+
+/**
+ * Takes a body's framing off. `push` appends the payload it finds to `pieces` (views, never copies) and returns the offset
+ * of the first byte that is not the body's. It throws on the first byte that breaks the framing.
+ */
+export interface BodyDecoder {
+  readonly done: boolean
+  /** Fields after the last chunk; empty until `done`. */
+  readonly trailers: HeaderPairs
+  push(chunk: Buffer, start: number, pieces: Buffer[]): number
+}
+
+const noTrailers: HeaderPairs = []
+
+export const emptyBody: BodyDecoder = { done: true, trailers: noTrailers, push: (_chunk, start) => start }
+
+export class LengthDecoder implements BodyDecoder {
+  readonly trailers = noTrailers
+  #left: number
+
+  constructor(length: number) {
+    this.#left = length
+  }
+
+  get done(): boolean {
+    return this.#left === 0
+  }
+
+  get remaining(): number {
+    return this.#left
+  }
+
+  push(chunk: Buffer, start: number, pieces: Buffer[]): number {
+    const end = Math.min(chunk.length, start + this.#left)
+    if (end > start) {
+      pieces.push(start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end))
+      this.#left -= end - start
+    }
+    return end
+  }
+}
+
+/** A body that ends with its connection. */
+export class UntilCloseDecoder implements BodyDecoder {
+  readonly done = false
+  readonly trailers = noTrailers
+
+  push(chunk: Buffer, start: number, pieces: Buffer[]): number {
+    if (start < chunk.length) pieces.push(start === 0 ? chunk : chunk.subarray(start))
+    return chunk.length
+  }
+}
+
+/** A size, then extensions without blanks around them; their meaning is for nobody here, their form is checked. */
+const sizeLine =
+  /^([0-9A-Fa-f]{1,13})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)*$/
+const maxSizeLineBytes = 1_024
+
+export class ChunkedDecoder implements BodyDecoder {
+  readonly #trailerReader: HeadReader
+  #state: 'size' | 'data' | 'data-end' | 'trailers' | 'done' = 'size'
+  #line = ''
+  #left = 0
+  #trailers: HeaderPairs = noTrailers
+
+  constructor(limits: HeadLimits) {
+    this.#trailerReader = new HeadReader(limits, 'fields')
+  }
+
+  get done(): boolean {
+    return this.#state === 'done'
+  }
+
+  get trailers(): HeaderPairs {
+    return this.#trailers
+  }
+
+  push(chunk: Buffer, start: number, pieces: Buffer[]): number {
+    let at = start
+    while (at < chunk.length && this.#state !== 'done') {
+      switch (this.#state) {
+        case 'size':
+          at = this.#readSize(chunk, at)
+          break
+        case 'data': {
+          const end = Math.min(chunk.length, at + this.#left)
+          pieces.push(chunk.subarray(at, end))
+          this.#left -= end - at
+          at = end
+          if (this.#left === 0) this.#state = 'data-end'
+          break
+        }
+        case 'data-end':
+          at = this.#readDataEnd(chunk, at)
+          break
+        case 'trailers':
+          at = this.#readTrailers(chunk, at)
+          break
+      }
+    }
+    return at
+  }
+
+  #readSize(chunk: Buffer, at: number): number {
+    const lineFeed = chunk.indexOf(10, at)
+    const stop = lineFeed < 0 ? chunk.length : lineFeed
+    if (this.#line.length + stop - at > maxSizeLineBytes) throw invalidHttp('a chunk size line is too long')
+    this.#line += chunk.toString('latin1', at, stop)
+    if (lineFeed < 0) return stop
+    const line = this.#line
+    this.#line = ''
+    if (!line.endsWith('\r')) throw invalidHttp('a chunk size line ends without CR')
+    const match = sizeLine.exec(line.slice(0, -1))
+    if (!match?.[1]) throw invalidHttp('a chunk size is malformed')
+    this.#left = Number.parseInt(match[1], 16)
+    this.#state = this.#left === 0 ? 'trailers' : 'data'
+    return lineFeed + 1
+  }
+
+  #readDataEnd(chunk: Buffer, at: number): number {
+    const expected = this.#line === '' ? 13 : 10
+    if (chunk[at] !== expected) throw invalidHttp('a chunk is longer than its size')
+    if (expected === 13) {
+      this.#line = '\r'
+    } else {
+      this.#line = ''
+      this.#state = 'size'
+    }
+    return at + 1
+  }
+
+  #readTrailers(chunk: Buffer, at: number): number {
+    const end = this.#trailerReader.push(chunk, at)
+    if (end < 0) return chunk.length
+    this.#trailers = this.#trailerReader.take().fields
+    this.#state = 'done'
+    return end
+  }
+}

@@ -1,0 +1,312 @@
+import type { Socket } from 'node:net'
+import { SluiceError, errorMessage } from '../foundation/errors.ts'
+import type { Logger } from '../foundation/log.ts'
+import { ClientExchange, type ClientLink, type ExchangeTools } from './client-exchange.ts'
+import { Deadline } from './deadline.ts'
+import { errorAnswer, isExpected } from './error-answer.ts'
+import type { ClientFacts, Exchange } from './exchange.ts'
+import { HeadReader } from './head-reader.ts'
+import { OutputBatch } from './output-batch.ts'
+import type { RequestBody } from './request-body.ts'
+import { parseRequest, parseRequestLine } from './request-head.ts'
+import { ResponseWriter } from './response-writer.ts'
+
+export interface ConnectionTools extends ExchangeTools {
+  readonly handler: (exchange: Exchange) => Promise<void>
+  readonly log: Logger
+  /** The socket is gone and no handler works for it any more. */
+  readonly onFinished: (connection: ClientConnection) => void
+}
+
+/**
+ * idle: between requests. head: part of one has arrived. exchange: a handler works on one. draining: it is answered, the
+ * rest of its body is read off. ending: we have said our last; the client may still be sending. tunnel: the socket is
+ * somebody else's.
+ */
+type Phase = 'idle' | 'head' | 'exchange' | 'draining' | 'ending' | 'tunnel'
+
+/** One client's connection: its requests one after the other, in the order they came. */
+export class ClientConnection implements ClientLink {
+  readonly client: ClientFacts
+  readonly out: OutputBatch
+  readonly #socket: Socket
+  readonly #tools: ConnectionTools
+  readonly #reader: HeadReader
+  readonly #readDeadline: Deadline
+  readonly #writeDeadline: Deadline
+  #phase: Phase = 'idle'
+  #exchange: ClientExchange | undefined
+  #backlog: Buffer[] = []
+  #backlogBytes = 0
+  #draining: RequestBody | undefined
+  #drainedBytes = 0
+  #requests = 0
+  #stopping = false
+  #closed = false
+  #bodyPaused = false
+  #drainWaiters: Array<{ resolve: () => void; reject: (error: Error) => void }> = []
+
+  constructor(socket: Socket, secure: boolean, tools: ConnectionTools) {
+    this.#socket = socket
+    this.#tools = tools
+    this.client = { address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), secure }
+    this.out = new OutputBatch(socket)
+    this.#reader = new HeadReader(tools.limits, parseRequestLine)
+    this.#readDeadline = new Deadline(tools.clock)
+    this.#writeDeadline = new Deadline(tools.clock)
+    socket.on('data', this.#onData)
+    socket.on('drain', this.#onDrain)
+    socket.on('end', this.#onEnd)
+    socket.on('close', this.#onClose)
+    // What follows an error is always `close`.
+    socket.on('error', (error) => tools.log.debug({ err: error }, 'client connection failed'))
+    this.#readDeadline.set(tools.limits.headTimeoutMs, () => this.cut())
+  }
+
+  readonly input = {
+    pause: (): void => {
+      this.#bodyPaused = true
+      this.#readDeadline.clear()
+      this.#socket.pause()
+    },
+    resume: (): void => {
+      if (!this.#bodyPaused) return
+      this.#bodyPaused = false
+      this.#expectBody()
+      this.#socket.resume()
+    },
+    bodyWanted: (): void => this.#expectBody(),
+  }
+
+  mayKeep(): boolean {
+    return !this.#stopping && !this.#closed && this.#requests < this.#tools.limits.maxRequestsPerConnection
+  }
+
+  drained(): Promise<void> {
+    if (this.#closed) return Promise.reject(new SluiceError('client_gone'))
+    if (!this.#socket.writableNeedDrain) return Promise.resolve()
+    this.#writeDeadline.set(this.#tools.limits.writeStallMs, () => this.cut())
+    return new Promise((resolve, reject) => {
+      this.#drainWaiters.push({ resolve, reject })
+    })
+  }
+
+  cut(): void {
+    this.#socket.destroy()
+  }
+
+  detach(): { socket: Socket; backlog: Buffer[] } {
+    this.#phase = 'tunnel'
+    this.#readDeadline.dispose()
+    this.#writeDeadline.dispose()
+    this.#socket.off('data', this.#onData)
+    this.#socket.off('drain', this.#onDrain)
+    this.#socket.off('end', this.#onEnd)
+    const backlog = this.#backlog
+    this.#backlog = []
+    return { socket: this.#socket, backlog }
+  }
+
+  /** No request after the current one. */
+  stop(): void {
+    this.#stopping = true
+    if (this.#phase === 'idle') this.cut()
+  }
+
+  /** The grace is over: whatever runs is aborted, and may still say so to its client. */
+  abort(): void {
+    if (this.#exchange) this.#exchange.abort(new SluiceError('stopping'), false)
+    else this.cut()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    switch (this.#phase) {
+      case 'idle':
+      case 'head':
+        return this.#readHead(chunk, 0)
+      case 'exchange':
+        return this.#readDuringExchange(chunk, 0)
+      case 'draining':
+        return this.#drain(chunk)
+      case 'ending':
+      case 'tunnel':
+    }
+  }
+
+  #readHead(chunk: Buffer, start: number): void {
+    try {
+      const end = this.#reader.push(chunk, start)
+      if (end >= 0) return this.#begin(parseRequest(this.#reader.take()), chunk, end)
+    } catch (error) {
+      return this.#refuse(error)
+    }
+    if (this.#phase === 'head') return
+    this.#phase = 'head'
+    const { headTimeoutMs } = this.#tools.limits
+    this.#readDeadline.set(headTimeoutMs, () => {
+      this.#refuse(new SluiceError('request_timeout', { seconds: headTimeoutMs / 1000 }))
+    })
+  }
+
+  #begin(request: ReturnType<typeof parseRequest>, chunk: Buffer, bodyStart: number): void {
+    this.#phase = 'exchange'
+    this.#requests++
+    this.#readDeadline.clear()
+    const exchange = new ClientExchange(request, this, this.#tools)
+    this.#exchange = exchange
+    if (bodyStart < chunk.length) this.#readDuringExchange(chunk, bodyStart)
+    void this.#serve(exchange)
+  }
+
+  #readDuringExchange(chunk: Buffer, start: number): void {
+    const body = this.#exchange?.body
+    if (!body) return
+    const end = body.push(chunk, start)
+    if (body.arrived) this.#readDeadline.clear()
+    else if (!this.#bodyPaused) this.#expectBody()
+    if (end === chunk.length || body.failed) return
+    this.#backlog.push(end === 0 ? chunk : chunk.subarray(end))
+    this.#backlogBytes += chunk.length - end
+    // Reading goes on as long as it can: it is how we hear that the client has left.
+    if (this.#backlogBytes > this.#tools.limits.maxHeadBytes) this.#socket.pause()
+  }
+
+  /** Only while somebody waits for the body: a client is not hurried to send what nobody asked for. */
+  #expectBody(): void {
+    const body = this.#exchange?.body
+    if (!body || body.arrived || this.#bodyPaused) return
+    const { bodyIdleMs } = this.#tools.limits
+    this.#readDeadline.set(bodyIdleMs, () => {
+      body.fail(new SluiceError('request_timeout', { seconds: bodyIdleMs / 1000 }))
+    })
+  }
+
+  async #serve(exchange: ClientExchange): Promise<void> {
+    const { handler, log } = this.#tools
+    try {
+      await handler(exchange)
+      if (!exchange.responseStarted && !exchange.gone) throw new Error('the handler returned without an answer')
+      if (!exchange.writer.finished) this.cut()
+    } catch (error) {
+      if (!isExpected(error)) log.error({ err: error, path: exchange.head.path }, 'a request handler failed')
+      await this.#answerFailure(exchange, error)
+    }
+    this.#exchange = undefined
+    if (this.#closed) return this.#tools.onFinished(this)
+    if (this.#phase === 'exchange') this.#afterExchange(exchange)
+  }
+
+  async #answerFailure(exchange: ClientExchange, error: unknown): Promise<void> {
+    if (exchange.gone) return
+    if (exchange.responseStarted) {
+      if (!exchange.writer.finished) this.cut()
+      return
+    }
+    try {
+      await exchange.respond(errorAnswer(error))
+    } catch (failure) {
+      this.#tools.log.debug({ reason: errorMessage(failure) }, 'an error answer could not be sent')
+      this.cut()
+    }
+  }
+
+  #afterExchange(exchange: ClientExchange): void {
+    if (exchange.writer.closes || exchange.body.failed || this.#stopping) return this.#endGracefully()
+    if (exchange.body.arrived) return this.#next()
+    this.#phase = 'draining'
+    this.#drainedBytes = 0
+    this.#draining = exchange.body
+    exchange.body.discard()
+    this.#bodyPaused = false
+    this.#readDeadline.set(this.#tools.limits.lingerMs, () => this.#endGracefully())
+    this.#socket.resume()
+  }
+
+  #drain(chunk: Buffer): void {
+    const body = this.#draining
+    if (!body) return this.#endGracefully()
+    const end = body.push(chunk, 0)
+    this.#drainedBytes += end
+    if (body.failed || this.#drainedBytes > this.#tools.limits.drainBytes) return this.#endGracefully()
+    if (!body.arrived) return
+    if (end < chunk.length) this.#backlog.push(chunk.subarray(end))
+    this.#next()
+  }
+
+  /** Ready for the next request, which may already be here. */
+  #next(): void {
+    this.#phase = 'idle'
+    this.#draining = undefined
+    this.#bodyPaused = false
+    this.#readDeadline.set(this.#tools.limits.keepAliveIdleMs, () => this.cut())
+    const backlog = this.#backlog
+    this.#backlog = []
+    this.#backlogBytes = 0
+    if (backlog.length > 0) {
+      const [first] = backlog
+      this.#onData(backlog.length === 1 && first ? first : Buffer.concat(backlog))
+    }
+    if (this.#socket.isPaused() && !this.#bodyPaused) this.#socket.resume()
+    if (this.#stopping && this.#phase === 'idle') this.cut()
+  }
+
+  /** Refuses what never became a request. */
+  #refuse(error: unknown): void {
+    if (this.#closed) return
+    const answer = errorAnswer(error)
+    const writer = new ResponseWriter(this.out, {
+      method: 'GET',
+      version: '1.1',
+      keepAlive: () => false,
+      now: () => this.#tools.clock.now(),
+    })
+    const body = Buffer.from(answer.body ?? '')
+    writer.begin(answer.status, answer.headers ?? [], body.length)
+    writer.pieces([body])
+    writer.end()
+    writer.flush()
+    this.#endGracefully()
+  }
+
+  /**
+   * Says goodbye and reads on for a moment: closing with unread input would reset the connection, and the client might
+   * never see the answer.
+   */
+  #endGracefully(): void {
+    this.#phase = 'ending'
+    this.#backlog = []
+    this.#readDeadline.clear()
+    this.#writeDeadline.set(this.#tools.limits.writeStallMs, () => this.cut())
+    this.#socket.end(() => {
+      this.#writeDeadline.clear()
+      if (this.#socket.readableEnded) this.cut()
+      else if (!this.#closed) this.#readDeadline.set(this.#tools.limits.lingerMs, () => this.cut())
+    })
+    this.#socket.resume()
+  }
+
+  readonly #onDrain = (): void => {
+    this.#writeDeadline.clear()
+    const waiters = this.#drainWaiters
+    this.#drainWaiters = []
+    for (const waiter of waiters) waiter.resolve()
+  }
+
+  /** The client will send no more. In the middle of an exchange that is how clients leave. */
+  readonly #onEnd = (): void => {
+    if (this.#phase === 'ending' && !this.#socket.writableFinished) return
+    this.cut()
+  }
+
+  readonly #onClose = (): void => {
+    this.#closed = true
+    this.#readDeadline.dispose()
+    this.#writeDeadline.dispose()
+    const gone = new SluiceError('client_gone')
+    const waiters = this.#drainWaiters
+    this.#drainWaiters = []
+    for (const waiter of waiters) waiter.reject(gone)
+    if (this.#exchange) this.#exchange.abort(gone, true)
+    else this.#tools.onFinished(this)
+  }
+}

@@ -1,0 +1,219 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../foundation/clock.ts'
+import { SluiceError } from '../foundation/errors.ts'
+import { type BodyDecoder, ChunkedDecoder, LengthDecoder, emptyBody } from './body-decoder.ts'
+import type {
+  Answer,
+  ClientFacts,
+  Exchange,
+  ForwardOptions,
+  ForwardResult,
+  HeaderPairs,
+  RequestHead,
+  ResponseStream,
+  Upstream,
+} from './exchange.ts'
+import { forward } from './forward.ts'
+import type { ForwardSide } from './forward-side.ts'
+import type { RelayLimits } from './limits.ts'
+import type { MessageFacts } from './message-facts.ts'
+import type { OutputBatch } from './output-batch.ts'
+import { type BodySource, RequestBody } from './request-body.ts'
+import type { ParsedRequest } from './request-head.ts'
+import { isBodiless } from './response-head.ts'
+import { ResponseWriter } from './response-writer.ts'
+import { tunnel } from './tunnel.ts'
+import type { UpstreamPool } from './upstream-pool.ts'
+
+/** What an exchange asks of the connection it lives on. */
+export interface ClientLink {
+  readonly client: ClientFacts
+  readonly out: OutputBatch
+  readonly input: Pick<BodySource, 'pause' | 'resume'> & { bodyWanted(): void }
+  /** Whether the connection may serve another request, as far as it knows itself. */
+  mayKeep(): boolean
+  drained(): Promise<void>
+  cut(): void
+  /** Lets go of the socket; input that arrived but belongs to no request comes along. */
+  detach(): { socket: Socket; backlog: Buffer[] }
+}
+
+export interface ExchangeTools {
+  readonly clock: Clock
+  readonly limits: RelayLimits
+  readonly pool: UpstreamPool
+}
+
+/** One request and its one answer on a client's connection. */
+export class ClientExchange implements Exchange, ForwardSide {
+  readonly head: RequestHead
+  readonly facts: MessageFacts
+  readonly body: RequestBody
+  readonly writer: ResponseWriter
+  readonly clock: Clock
+  readonly limits: RelayLimits
+  readonly pool: UpstreamPool
+  readonly #link: ClientLink
+  readonly #expectsContinue: boolean
+  readonly #abortCallbacks = new Set<(reason: Error) => void>()
+  #controller: AbortController | undefined
+  #abortedBecause: Error | undefined
+  #bodyWanted = false
+  #gone = false
+  bodyWasRead = false
+
+  constructor(request: ParsedRequest, link: ClientLink, tools: ExchangeTools) {
+    this.head = request.head
+    this.facts = request.facts
+    this.clock = tools.clock
+    this.limits = tools.limits
+    this.pool = tools.pool
+    this.#link = link
+    this.#expectsContinue = request.expectsContinue
+    const declared = request.facts.chunked || request.facts.contentLength !== undefined
+    this.body = new RequestBody(decoderOf(request.facts, tools.limits), declared, {
+      pause: () => link.input.pause(),
+      resume: () => link.input.resume(),
+      wanted: () => this.#onBodyWanted(),
+    })
+    this.writer = new ResponseWriter(link.out, {
+      method: request.head.method,
+      version: request.head.version,
+      keepAlive: () => this.#keepsConnection(),
+      now: () => tools.clock.now(),
+    })
+  }
+
+  get client(): ClientFacts {
+    return this.#link.client
+  }
+
+  get gone(): boolean {
+    return this.#gone
+  }
+
+  get responseStarted(): boolean {
+    return this.writer.started
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#abortedBecause) this.#controller.abort(this.#abortedBecause)
+    }
+    return this.#controller.signal
+  }
+
+  async readBody(limitBytes: number): Promise<Buffer> {
+    this.bodyWasRead = true
+    if (!this.body.declared) return Buffer.alloc(0)
+    this.body.keepIfArrived()
+    return this.body.readAll(limitBytes)
+  }
+
+  async respond(answer: Answer): Promise<void> {
+    this.#assertClient()
+    const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : (answer.body ?? Buffer.alloc(0))
+    this.writer.begin(answer.status, answer.headers ?? [], isBodiless(answer.status) ? undefined : body.length)
+    if (body.length > 0) this.writer.pieces([body])
+    this.writer.end()
+    if (!this.writer.flush()) await this.#link.drained()
+  }
+
+  startResponse(status: number, headers: HeaderPairs): ResponseStream {
+    this.#assertClient()
+    this.writer.begin(status, headers, undefined)
+    this.writer.flush()
+    return {
+      write: async (chunk) => {
+        this.#assertClient()
+        if (this.writer.finished) throw new Error('the response has already ended')
+        this.writer.pieces([typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
+        if (!this.writer.flush()) await this.#link.drained()
+      },
+      end: async () => {
+        if (this.writer.finished) return
+        this.#assertClient()
+        if (!this.writer.end()) this.#link.cut()
+        if (!this.writer.flush()) await this.#link.drained()
+      },
+    }
+  }
+
+  async forward(upstream: Upstream, options: ForwardOptions = {}): Promise<ForwardResult> {
+    this.#assertClient()
+    return forward(this, upstream, options)
+  }
+
+  onAbort(callback: (reason: Error) => void): () => void {
+    const reason = this.#abortedBecause
+    if (reason) queueMicrotask(() => callback(reason))
+    this.#abortCallbacks.add(callback)
+    return () => this.#abortCallbacks.delete(callback)
+  }
+
+  drained(): Promise<void> {
+    return this.#link.drained()
+  }
+
+  cut(): void {
+    this.#link.cut()
+  }
+
+  async tunnelTo(upstream: Socket, leftover: Buffer) {
+    const { socket, backlog } = this.#link.detach()
+    const forget = this.onAbort(() => {
+      // A client that closed is the tunnel's own business: what it said last is still on its way up.
+      if (this.#gone) return
+      socket.destroy()
+      upstream.destroy()
+    })
+    try {
+      return await tunnel(socket, upstream, {
+        clock: this.clock,
+        halfOpenMs: this.limits.tunnelHalfOpenMs,
+        fromClient: backlog,
+        fromUpstream: leftover,
+      })
+    } finally {
+      forget()
+    }
+  }
+
+  /** The client left (`gone`), or the server stops and wants this to end. */
+  abort(reason: Error, gone: boolean): void {
+    if (gone) {
+      this.#gone = true
+      this.body.fail(reason)
+    }
+    if (this.#abortedBecause) return
+    this.#abortedBecause = reason
+    for (const callback of this.#abortCallbacks) callback(reason)
+    this.#controller?.abort(reason)
+  }
+
+  #onBodyWanted(): void {
+    if (this.#bodyWanted) return
+    this.#bodyWanted = true
+    this.#link.input.bodyWanted()
+    if (!this.#expectsContinue || this.writer.started) return
+    this.writer.informational(100, [])
+    this.writer.flush()
+  }
+
+  /** A body that nobody wants is drained when it is small; otherwise the connection has to end with the answer. */
+  #keepsConnection(): boolean {
+    if (!this.facts.persistent || this.body.failed || this.#abortedBecause || !this.#link.mayKeep()) return false
+    if (this.body.arrived || this.#bodyWanted) return true
+    return !this.#expectsContinue && this.body.knownRemaining <= this.limits.drainBytes
+  }
+
+  #assertClient(): void {
+    if (this.#gone) throw new SluiceError('client_gone')
+  }
+}
+
+function decoderOf(facts: MessageFacts, limits: RelayLimits): BodyDecoder {
+  if (facts.chunked) return new ChunkedDecoder(limits)
+  return facts.contentLength === undefined ? emptyBody : new LengthDecoder(facts.contentLength)
+}

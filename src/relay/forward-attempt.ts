@@ -1,0 +1,178 @@
+import { abortReason } from '../foundation/clock.ts'
+import type { ForwardError, ForwardOptions, ForwardResult, HeaderPairs, Upstream } from './exchange.ts'
+import type { ForwardSide } from './forward-side.ts'
+import { responseFields } from './forward-headers.ts'
+import type { ParsedResponse } from './response-head.ts'
+import { type ResponseSink, clientSink, streamSink } from './response-sink.ts'
+import { type CallEvents, type CallRequest, UpstreamCall } from './upstream-call.ts'
+import type { UpstreamConnection } from './upstream-connection.ts'
+
+export type AttemptOutcome =
+  | { readonly kind: 'delivered'; readonly result: ForwardResult }
+  | {
+      readonly kind: 'failed'
+      readonly phase: ForwardError['phase']
+      readonly stale: boolean
+      readonly error: Error
+    }
+
+/** One try to get a response from one connection and to hand it on. */
+export class ForwardAttempt implements CallEvents {
+  readonly #side: ForwardSide
+  readonly #upstream: Upstream
+  readonly #options: ForwardOptions
+  readonly #startedAt: number
+  readonly #sink: ResponseSink
+  #call: UpstreamCall | undefined
+  #connection: UpstreamConnection | undefined
+  #response: ParsedResponse | undefined
+  #tunnelled = false
+  #firstByteAt = 0
+  #responseBytes = 0
+  #resolve: (outcome: AttemptOutcome) => void = () => {}
+  #reject: (error: Error) => void = () => {}
+
+  constructor(side: ForwardSide, upstream: Upstream, options: ForwardOptions, startedAt: number) {
+    this.#side = side
+    this.#upstream = upstream
+    this.#options = options
+    this.#startedAt = startedAt
+    this.#sink = options.into ? streamSink(options.into) : clientSink(side, options.responseHeaders)
+  }
+
+  /** Throws the abort's reason, or what the handler's own callback threw. */
+  async run(connection: UpstreamConnection, request: CallRequest): Promise<AttemptOutcome> {
+    const { signal } = this.#options
+    const onSignal = () => {
+      if (signal) this.#abort(abortReason(signal))
+    }
+    this.#connection = connection
+    const call = new UpstreamCall(connection, request, this, this.#side.limits)
+    this.#call = call
+    const outcome = new Promise<AttemptOutcome>((resolve, reject) => {
+      this.#resolve = resolve
+      this.#reject = reject
+    })
+    const forget = this.#side.onAbort((reason) => this.#abort(reason))
+    signal?.addEventListener('abort', onSignal, { once: true })
+    try {
+      call.start()
+      return await outcome
+    } finally {
+      forget()
+      signal?.removeEventListener('abort', onSignal)
+    }
+  }
+
+  onFirstByte(): void {
+    this.#firstByteAt = this.#side.clock.now()
+  }
+
+  onInformational(response: ParsedResponse): void {
+    if (this.#options.into) return
+    this.#side.writer.informational(response.head.status, responseFields(response.head, response.facts, undefined))
+    this.#side.writer.flush()
+  }
+
+  onHead(response: ParsedResponse): void {
+    this.#response = response
+    try {
+      this.#options.onResponseHead?.(response.head)
+      this.#sink.begin(response)
+    } catch (error) {
+      // A handler that does not want this response says so by throwing; nothing has reached the client.
+      this.#response = undefined
+      this.#call?.abort()
+      this.#reject(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  onBody(pieces: readonly Buffer[], end: { trailers: HeaderPairs } | undefined): Promise<void> | undefined {
+    for (const piece of pieces) this.#responseBytes += piece.length
+    const wait = this.#sink.body(pieces, end)
+    if (!end) return wait
+    this.#deliverAfter(wait, true)
+    return undefined
+  }
+
+  onReusable(keptForMs: number): void {
+    if (this.#connection) this.#side.pool.give(this.#upstream, this.#connection, keptForMs)
+  }
+
+  onUpgraded(response: ParsedResponse, leftover: Buffer): void {
+    this.#response = response
+    const socket = this.#connection?.detach()
+    if (!socket) return
+    try {
+      this.#options.onResponseHead?.(response.head)
+      const protocol = response.head.headers.get('upgrade') ?? this.#side.facts.upgrade ?? ''
+      const fields = responseFields(response.head, response.facts, this.#options.responseHeaders)
+      this.#side.writer.switchProtocols(fields, protocol)
+      this.#side.writer.flush()
+    } catch (error) {
+      socket.destroy()
+      return this.#reject(error instanceof Error ? error : new Error(String(error)))
+    }
+    this.#tunnelled = true
+    this.#side.tunnelTo(socket, leftover).then(({ requestBytes, responseBytes }) => {
+      const result = { status: 101, requestBytes, responseBytes, firstByteMs: this.#firstByteMs, complete: true }
+      this.#resolve({ kind: 'delivered', result })
+    }, this.#reject)
+  }
+
+  onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void {
+    this.#resolve({ kind: 'failed', phase, stale, error })
+  }
+
+  onBroken(error: Error): void {
+    const response = this.#response
+    if (!response) return this.#reject(error)
+    const last = this.#sink.openEnded && !this.#side.gone ? this.#lastWords(response, error) : undefined
+    if (last === undefined) {
+      this.#side.cut()
+      return this.#deliver(false)
+    }
+    this.#deliverAfter(this.#sink.body([Buffer.from(last)], { trailers: [] }), false)
+  }
+
+  onClientFailed(error: Error): void {
+    if (this.#response && this.#side.writer.started) this.#side.cut()
+    this.#reject(error)
+  }
+
+  #abort(reason: Error): void {
+    if (this.#tunnelled) return
+    this.#call?.abort()
+    // A stop while the client still listens is told to it like any other break; a client that left hears nothing.
+    if (this.#response && !this.#side.gone) this.onBroken(reason)
+    else this.#reject(reason)
+  }
+
+  #lastWords(response: ParsedResponse, error: Error): Buffer | string | undefined {
+    try {
+      return this.#options.onBrokenOff?.(response.head, error)
+    } catch {
+      return undefined
+    }
+  }
+
+  get #firstByteMs(): number {
+    return this.#firstByteAt - this.#startedAt
+  }
+
+  #deliverAfter(wait: Promise<void> | undefined, complete: boolean): void {
+    if (wait) wait.then(() => this.#deliver(complete), this.#reject)
+    else this.#deliver(complete)
+  }
+
+  #deliver(complete: boolean): void {
+    const result = {
+      status: this.#response?.head.status ?? 0,
+      requestBytes: this.#call?.requestBytes ?? 0,
+      responseBytes: this.#responseBytes,
+      firstByteMs: this.#firstByteMs,
+      complete,
+    }
+    this.#resolve({ kind: 'delivered', result })
+  }
+}

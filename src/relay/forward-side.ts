@@ -1,0 +1,32 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../foundation/clock.ts'
+import type { ClientFacts, RequestHead } from './exchange.ts'
+import type { RelayLimits } from './limits.ts'
+import type { MessageFacts } from './message-facts.ts'
+import type { RequestBody } from './request-body.ts'
+import type { ResponseWriter } from './response-writer.ts'
+import type { TunnelResult } from './tunnel.ts'
+import type { UpstreamPool } from './upstream-pool.ts'
+
+/** The client's side of an exchange, as far as forwarding needs it. */
+export interface ForwardSide {
+  readonly head: RequestHead
+  readonly facts: MessageFacts
+  readonly client: ClientFacts
+  readonly body: RequestBody
+  /** Whether the handler asked for the whole body: it has seen what it sends and may send it twice. */
+  readonly bodyWasRead: boolean
+  readonly writer: ResponseWriter
+  readonly signal: AbortSignal
+  readonly gone: boolean
+  readonly clock: Clock
+  readonly limits: RelayLimits
+  readonly pool: UpstreamPool
+  /** Called once when the exchange is aborted; the returned function forgets the callback. */
+  onAbort(callback: (reason: Error) => void): () => void
+  /** Resolves when the client has taken what is waiting for it. */
+  drained(): Promise<void>
+  /** Ends the client's connection without a proper end, so that it sees that something is missing. */
+  cut(): void
+  tunnelTo(upstream: Socket, leftover: Buffer): Promise<TunnelResult>
+}

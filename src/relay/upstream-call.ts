@@ -1,0 +1,276 @@
+import { type BodyDecoder, ChunkedDecoder, LengthDecoder, UntilCloseDecoder, emptyBody } from './body-decoder.ts'
+import { errorMessage } from '../foundation/errors.ts'
+import type { ForwardError, HeaderPairs } from './exchange.ts'
+import { type RequestFraming, trailerFields } from './forward-headers.ts'
+import { HeadReader, invalidHttp } from './head-reader.ts'
+import type { RelayLimits } from './limits.ts'
+import type { RequestBody } from './request-body.ts'
+import { type ParsedResponse, type ResponseBody, parseResponse } from './response-head.ts'
+import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
+
+export interface CallRequest {
+  readonly method: string
+  readonly headText: string
+  readonly framing: RequestFraming
+  /** The whole body; without it, it is taken from the stream as it arrives. */
+  readonly whole: Buffer | undefined
+  readonly stream: RequestBody
+  readonly upgrade: string | undefined
+  readonly firstByteMs: number
+}
+
+/** What happens to a request sent up. Exactly one of `onFailed`, `onUpgraded`, an end of body or `onBroken` is last. */
+export interface CallEvents {
+  onFirstByte(): void
+  onInformational(response: ParsedResponse): void
+  onHead(response: ParsedResponse): void
+  /** `end` comes with the last pieces. A returned promise asks to wait before more is read. */
+  onBody(pieces: readonly Buffer[], end: { trailers: HeaderPairs } | undefined): Promise<void> | undefined
+  onUpgraded(response: ParsedResponse, leftover: Buffer): void
+  /** Nothing of a final response arrived whole. `stale`: the connection closed without saying a word. */
+  onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void
+  /** The response broke off inside its body. */
+  onBroken(error: Error): void
+  /** The client's own body failed, or the place where the response goes. */
+  onClientFailed(error: Error): void
+  /** The connection may serve again; it must be given to the pool or destroyed. */
+  onReusable(keptForMs: number): void
+}
+
+/** More interim responses than this are no conversation any more. */
+const maxInformational = 32
+
+/** One request on one upstream connection: sends it, reads the response, and says what happened. */
+export class UpstreamCall implements UpstreamListener {
+  readonly #connection: UpstreamConnection
+  readonly #request: CallRequest
+  readonly #events: CallEvents
+  readonly #limits: RelayLimits
+  readonly #reader: HeadReader
+  #decoder: BodyDecoder = emptyBody
+  #response: ParsedResponse | undefined
+  #informational = 0
+  #heard = false
+  #sent = false
+  #over = false
+  requestBytes = 0
+
+  constructor(connection: UpstreamConnection, request: CallRequest, events: CallEvents, limits: RelayLimits) {
+    this.#connection = connection
+    this.#request = request
+    this.#events = events
+    this.#limits = limits
+    this.#reader = new HeadReader(limits, () => {})
+  }
+
+  start(): void {
+    const { out } = this.#connection
+    const { whole, stream, headText } = this.#request
+    this.#connection.use(this)
+    out.add(headText)
+    this.#expectFirstByte()
+    if (whole) {
+      this.#sendPieces(whole.length > 0 ? [whole] : [])
+      this.#sendEnd(stream.trailers)
+    } else {
+      this.#pump(stream)
+    }
+    if (!this.#over) out.flush()
+  }
+
+  /** The response is wanted no more. No event follows. */
+  abort(): void {
+    if (this.#over) return
+    this.#finish()
+    this.#connection.destroy()
+  }
+
+  onData(chunk: Buffer): void {
+    if (!this.#heard) {
+      this.#heard = true
+      this.#events.onFirstByte()
+    }
+    let at = 0
+    try {
+      while (!this.#response) {
+        const begun = this.#reader.begun
+        at = this.#reader.push(chunk, at)
+        if (at < 0) {
+          // Counted from its first byte, so that a head cannot be dripped out for ever.
+          if (!begun && this.#reader.begun) this.#expectHead()
+          return
+        }
+        this.#takeHead(parseResponse(this.#reader.take(), this.#request.method), chunk, at)
+        if (this.#over) return
+      }
+    } catch (error) {
+      return this.#fail(badResponse(error))
+    }
+    this.#readBody(this.#response, chunk, at)
+  }
+
+  onDrain(): void {
+    if (!this.#request.whole) this.#request.stream.resume()
+  }
+
+  onClosed(error: Error | undefined): void {
+    if (this.#over) return
+    if (this.#response?.body.kind === 'until-close' && !error) {
+      this.#finish()
+      void this.#events.onBody([], { trailers: [] })
+      return
+    }
+    this.#fail(error ?? new Error('it closed the connection'))
+  }
+
+  #takeHead(response: ParsedResponse, chunk: Buffer, at: number): void {
+    const { status } = response.head
+    if (status === 101) return this.#upgrade(response, chunk.subarray(at))
+    if (status < 200) {
+      this.#informational++
+      if (this.#informational > maxInformational) throw invalidHttp('endless interim responses')
+      // 100 answers an expectation that the relay has already met itself.
+      if (status !== 100) this.#events.onInformational(response)
+      this.#expectFirstByte()
+      return
+    }
+    this.#response = response
+    this.#decoder = decoderOf(response.body, this.#limits)
+    this.#events.onHead(response)
+  }
+
+  #upgrade(response: ParsedResponse, leftover: Buffer): void {
+    if (this.#request.upgrade === undefined) throw invalidHttp('it changes the protocol unasked')
+    this.#finish()
+    this.#events.onUpgraded(response, leftover)
+  }
+
+  #readBody(response: ParsedResponse, chunk: Buffer, start: number): void {
+    if (this.#over) return
+    const pieces: Buffer[] = []
+    let end = start
+    try {
+      end = this.#decoder.push(chunk, start, pieces)
+    } catch (error) {
+      return this.#fail(badResponse(error))
+    }
+    if (this.#decoder.done) {
+      const trailers = trailerFields(this.#decoder.trailers)
+      this.#finish()
+      // Bytes behind the end could pass for the answer to the next request.
+      if (end === chunk.length && this.#sent && response.facts.persistent) {
+        this.#events.onReusable(keptForMs(response.facts.keepAlive))
+      } else {
+        this.#connection.destroy()
+      }
+      void this.#events.onBody(pieces, { trailers })
+      return
+    }
+    this.#expectMore()
+    const wait = this.#events.onBody(pieces, undefined)
+    if (wait) this.#holdUntil(wait)
+  }
+
+  #holdUntil(wait: Promise<void>): void {
+    this.#connection.socket.pause()
+    this.#connection.deadline.clear()
+    wait.then(
+      () => {
+        if (this.#over) return
+        this.#expectMore()
+        this.#connection.socket.resume()
+      },
+      (error: unknown) => this.#clientFailed(error instanceof Error ? error : new Error(String(error))),
+    )
+  }
+
+  #pump(body: RequestBody): void {
+    const { out } = this.#connection
+    body.consume({
+      onPieces: (pieces) => {
+        this.#sendPieces(pieces)
+        if (!this.#heard) this.#expectFirstByte()
+        return out.flush()
+      },
+      onEnd: (trailers) => {
+        this.#sendEnd(trailers)
+        out.flush()
+      },
+      onError: (error) => this.#clientFailed(error),
+    })
+  }
+
+  #sendPieces(pieces: readonly Buffer[]): void {
+    const { out } = this.#connection
+    for (const piece of pieces) this.requestBytes += piece.length
+    if (this.#request.framing.kind === 'chunked') out.addChunk(pieces)
+    else for (const piece of pieces) out.add(piece)
+  }
+
+  #sendEnd(trailers: HeaderPairs): void {
+    this.#sent = true
+    if (this.#request.framing.kind !== 'chunked') return
+    let tail = '0\r\n'
+    for (const [name, value] of trailerFields(trailers)) tail += `${name}: ${value}\r\n`
+    this.#connection.out.add(`${tail}\r\n`)
+  }
+
+  #expectFirstByte(): void {
+    const { firstByteMs } = this.#request
+    this.#connection.deadline.set(firstByteMs, () => this.#fail(new Error(`no answer within ${firstByteMs} ms`)))
+  }
+
+  #expectHead(): void {
+    this.#connection.deadline.set(this.#limits.headTimeoutMs, () => this.#fail(new Error('its head took too long')))
+  }
+
+  #expectMore(): void {
+    const idleMs = this.#limits.upstreamIdleBodyMs
+    this.#connection.deadline.set(idleMs, () => this.#fail(new Error(`it fell silent for ${idleMs} ms`)))
+  }
+
+  #clientFailed(error: Error): void {
+    if (this.#over) return
+    this.abort()
+    this.#events.onClientFailed(error)
+  }
+
+  #fail(error: Error): void {
+    if (this.#over) return
+    const stale = !this.#heard && this.#connection.closed
+    this.abort()
+    if (this.#response) this.#events.onBroken(error)
+    else this.#events.onFailed(this.#heard ? 'bad-response' : 'first-byte', stale, error)
+  }
+
+  #finish(): void {
+    this.#over = true
+    this.#connection.deadline.clear()
+    if (!this.#sent) this.#request.stream.release()
+  }
+}
+
+function decoderOf(body: ResponseBody, limits: RelayLimits): BodyDecoder {
+  switch (body.kind) {
+    case 'none':
+      return emptyBody
+    case 'length':
+      return new LengthDecoder(body.length)
+    case 'chunked':
+      return new ChunkedDecoder(limits)
+    case 'until-close':
+      return new UntilCloseDecoder()
+    default:
+      return body satisfies never
+  }
+}
+
+function badResponse(error: unknown): Error {
+  return new Error(`its response is not valid HTTP (${errorMessage(error)})`, { cause: error })
+}
+
+/** How long the upstream says it keeps the connection, less a second for what is on its way when it closes. */
+function keptForMs(keepAlive: string | undefined): number {
+  const seconds = keepAlive === undefined ? undefined : /(?:^|[,;\s])timeout=(\d{1,6})/i.exec(keepAlive)?.[1]
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - 1000
+}

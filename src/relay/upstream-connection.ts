@@ -1,0 +1,132 @@
+import { type Socket, connect } from 'node:net'
+import { abortReason, type Clock } from '../foundation/clock.ts'
+import { errorMessage } from '../foundation/errors.ts'
+import { Deadline } from './deadline.ts'
+import { ForwardError, type Upstream } from './exchange.ts'
+import { OutputBatch } from './output-batch.ts'
+
+/** What a request in progress hears from its connection. After `onClosed` nothing more comes. */
+export interface UpstreamListener {
+  onData(chunk: Buffer): void
+  onDrain(): void
+  /** The upstream said it will send no more (no error), or the connection failed. */
+  onClosed(error: Error | undefined): void
+}
+
+/** One connection to an upstream, listening to its socket once for its whole life, used by one request at a time. */
+export class UpstreamConnection {
+  readonly socket: Socket
+  readonly out: OutputBatch
+  readonly deadline: Deadline
+  #listener: UpstreamListener | undefined
+  #error: Error | undefined
+  #closed = false
+  #onIdleClosed: () => void = () => {}
+  /** Requests this connection has already answered. */
+  served = 0
+  idleSince = 0
+
+  constructor(socket: Socket, clock: Clock) {
+    this.socket = socket
+    this.out = new OutputBatch(socket)
+    this.deadline = new Deadline(clock)
+    socket.on('data', this.#onData)
+    socket.on('drain', this.#onDrain)
+    socket.on('end', this.#close)
+    socket.on('close', this.#close)
+    socket.on('error', (error) => {
+      this.#error = error
+    })
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  use(listener: UpstreamListener): void {
+    this.#listener = listener
+  }
+
+  /** Nobody listens any more; `onClosed` is for the pool, which then forgets the connection. */
+  rest(onClosed: () => void): void {
+    this.#listener = undefined
+    this.#onIdleClosed = onClosed
+  }
+
+  /** Gives the bare socket away (a tunnel); this object forgets it. */
+  detach(): Socket {
+    this.#closed = true
+    this.#listener = undefined
+    this.deadline.dispose()
+    this.socket.off('data', this.#onData)
+    this.socket.off('drain', this.#onDrain)
+    this.socket.off('end', this.#close)
+    this.socket.off('close', this.#close)
+    return this.socket
+  }
+
+  destroy(): void {
+    this.#listener = undefined
+    this.#close()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    // Bytes nobody asked for: whatever they are, the next request must not take them for its answer.
+    if (this.#listener) this.#listener.onData(chunk)
+    else this.destroy()
+  }
+
+  readonly #onDrain = (): void => this.#listener?.onDrain()
+
+  readonly #close = (): void => {
+    if (this.#closed) return
+    this.#closed = true
+    this.deadline.dispose()
+    const listener = this.#listener
+    this.#listener = undefined
+    this.socket.destroy()
+    if (listener) listener.onClosed(this.#error)
+    else this.#onIdleClosed()
+  }
+}
+
+export interface OpenOptions {
+  readonly timeoutMs: number
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/** Opens a connection or throws a ForwardError of the phase `connect`; an abort throws the signal's reason. */
+export function openUpstream(upstream: Upstream, options: OpenOptions): Promise<UpstreamConnection> {
+  const { signal } = options
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(abortReason(signal))
+    const socket = connect({ host: upstream.host, port: upstream.port, noDelay: true, allowHalfOpen: true })
+    const settle = () => {
+      cancelTimer()
+      signal.removeEventListener('abort', onAbort)
+      socket.off('connect', onConnect)
+      socket.off('error', onError)
+    }
+    const onConnect = () => {
+      settle()
+      resolve(new UpstreamConnection(socket, options.clock))
+    }
+    const onError = (error: Error) => {
+      settle()
+      socket.destroy()
+      reject(new ForwardError('connect', true, `cannot connect (${errorMessage(error)})`, { cause: error }))
+    }
+    const onAbort = () => {
+      settle()
+      socket.destroy()
+      reject(abortReason(signal))
+    }
+    const cancelTimer = options.clock.after(options.timeoutMs, () =>
+      onError(new Error(`no connection within ${options.timeoutMs} ms`)),
+    )
+    signal.addEventListener('abort', onAbort, { once: true })
+    socket.on('connect', onConnect)
+    socket.on('error', onError)
+  })
+}

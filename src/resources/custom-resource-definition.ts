@@ -1,0 +1,127 @@
+import { stringify } from 'yaml'
+import { z } from 'zod'
+import { type CelRule, type Kind, resourceNameOf } from './kind.ts'
+
+/** A JSON schema as Kubernetes takes it: structural, OpenAPI v3. */
+interface Schema {
+  [keyword: string]: unknown
+}
+
+/** The CustomResourceDefinition that makes a real API server serve and check a kind as the embedded one does. */
+export function customResourceDefinition(kind: Kind): Record<string, unknown> {
+  const scale = kind.scale && { ...kind.scale }
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: resourceNameOf(kind) },
+    spec: {
+      group: kind.group,
+      scope: kind.namespaced ? 'Namespaced' : 'Cluster',
+      names: {
+        kind: kind.kind,
+        listKind: `${kind.kind}List`,
+        plural: kind.plural,
+        singular: kind.singular,
+        ...(kind.shortNames.length > 0 ? { shortNames: [...kind.shortNames] } : {}),
+        ...(kind.categories.length > 0 ? { categories: [...kind.categories] } : {}),
+      },
+      versions: [
+        {
+          name: kind.version,
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: openApiSchema(kind) },
+          subresources: { ...(kind.hasStatus ? { status: {} } : {}), ...(scale ? { scale } : {}) },
+          additionalPrinterColumns: kind.columns.map(printerColumn),
+        },
+      ],
+    },
+  }
+}
+
+const heading = '# Generated from src/resources by scripts/generate-crds.ts: change the kind there, not this file.\n'
+
+/** The file of the chart that holds it. */
+export function customResourceFile(kind: Kind): { readonly name: string; readonly text: string } {
+  const text = stringify(customResourceDefinition(kind), { lineWidth: 0, aliasDuplicateObjects: false })
+  return { name: `${resourceNameOf(kind)}.yaml`, text: heading + text }
+}
+
+function printerColumn({ name, type, jsonPath, priority, description }: Kind['columns'][number]) {
+  if (jsonPath === undefined) throw new Error(`column ${name}: only a path can be shown by a real API server`)
+  return { name, type, jsonPath, ...(priority ? { priority } : {}), ...(description ? { description } : {}) }
+}
+
+function openApiSchema(kind: Kind): Schema {
+  const { properties } = asSchema(z.toJSONSchema(kind.schema, { target: 'openapi-3.0', io: 'input' }))
+  const fields: Record<string, unknown> = {}
+  for (const [name, schema] of Object.entries(asSchema(properties))) {
+    // These three are the API server's own to check.
+    if (name === 'metadata') fields[name] = { type: 'object' }
+    else if (name === 'apiVersion' || name === 'kind') fields[name] = { type: 'string' }
+    else fields[name] = structural(asSchema(schema), name, kind.celRules ?? [])
+  }
+  return { type: 'object', required: ['spec'], properties: fields }
+}
+
+function structural(schema: Schema, path: string, rules: readonly CelRule[]): Schema {
+  const result: Schema = {}
+  for (const [keyword, value] of Object.entries(schema)) {
+    const kept = keywordOf(keyword, value, path, rules)
+    if (kept !== undefined) result[keyword] = kept
+  }
+  const here = rules.filter((rule) => rule.path === path)
+  if (here.length > 0) {
+    result['x-kubernetes-validations'] = here.map(({ rule, message, fieldPath }) => ({
+      rule,
+      message,
+      ...(fieldPath ? { fieldPath } : {}),
+    }))
+  }
+  return result
+}
+
+/** Undefined for what a structural schema must not say. */
+function keywordOf(keyword: string, value: unknown, path: string, rules: readonly CelRule[]): unknown {
+  switch (keyword) {
+    case 'properties':
+      return Object.fromEntries(
+        Object.entries(asSchema(value)).map(([name, field]) => [
+          name,
+          structural(asSchema(field), `${path}.${name}`, rules),
+        ]),
+      )
+    case 'items':
+      return structural(asSchema(value), `${path}[]`, rules)
+    case 'additionalProperties':
+      return value === false || Object.keys(asSchema(value)).length === 0
+        ? undefined
+        : structural(asSchema(value), `${path}{}`, rules)
+    case 'minimum':
+    case 'maximum':
+      // What JavaScript can count to is no rule of ours.
+      return Math.abs(Number(value)) >= Number.MAX_SAFE_INTEGER ? undefined : value
+    case 'pattern':
+      if (!/\(\?[=!<]/.test(String(value))) return value
+      // The API server's regular expressions know no look-around: a rule must say it.
+      if (rules.some((rule) => rule.path === path)) return undefined
+      throw new Error(`${path}: a pattern with look-around needs a CEL rule`)
+    case 'type':
+    case 'enum':
+    case 'default':
+    case 'required':
+    case 'nullable':
+    case 'format':
+    case 'minLength':
+    case 'maxLength':
+    case 'minItems':
+    case 'maxItems':
+      return value
+    default:
+      throw new Error(`${path}: ${keyword} has no place in a CustomResourceDefinition`)
+  }
+}
+
+function asSchema(value: unknown): Schema {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}

@@ -1,0 +1,36 @@
+import type { DatabaseSync } from 'node:sqlite'
+import { SluiceError } from '../foundation/errors.ts'
+
+/**
+ * Step n brings the schema from version n to n + 1. Steps are never changed once released: add one.
+ *
+ * Version 1: one log. Each row is a write under its revision; `object` is JSON without a resource version, and NULL for a
+ * deletion; `previous` is the revision of the row that this one replaced, 0 for a creation. A row lives as long as it is
+ * the newest of its object, or a watch may still ask for it or for the row that replaced it.
+ */
+const migrations: readonly string[] = [
+  `CREATE TABLE log (
+     revision INTEGER PRIMARY KEY,
+     type TEXT NOT NULL CHECK (type IN ('created', 'updated', 'deleted')),
+     resource TEXT NOT NULL,
+     namespace TEXT NOT NULL,
+     name TEXT NOT NULL,
+     previous INTEGER NOT NULL,
+     object TEXT
+   ) STRICT;
+   CREATE INDEX log_by_resource ON log (resource, revision);
+   CREATE TABLE compaction (id INTEGER PRIMARY KEY CHECK (id = 0), revision INTEGER NOT NULL) STRICT;
+   INSERT INTO compaction VALUES (0, 0);`,
+]
+
+/** Brings the file to the newest schema; each step is all or nothing. */
+export function migrate(database: DatabaseSync, path: string): void {
+  const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+  if (found > migrations.length) {
+    throw new SluiceError('store_too_new', { path, found, known: migrations.length })
+  }
+  for (const [index, step] of migrations.entries()) {
+    if (index < found) continue
+    database.exec(`BEGIN IMMEDIATE; ${step} PRAGMA user_version = ${index + 1}; COMMIT`)
+  }
+}

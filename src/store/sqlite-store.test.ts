@@ -1,0 +1,150 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openSqliteStore } from './sqlite-store.ts'
+import type { StoreEvent } from './store.ts'
+import { keyOf, objectOf } from './store.contract.ts'
+
+let folder: string
+let path: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'sluice-sqlite-'))
+  path = join(folder, 'sluice.db')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+const thrownBy = (act: () => unknown): unknown => {
+  try {
+    act()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+describe('SqliteStore', () => {
+  it('has everything again after it was closed, and goes on with the next revision', async () => {
+    const before = openSqliteStore({ path })
+    await before.create(keyOf('a'), objectOf('a', 'kept'))
+    await before.create(keyOf('b'), objectOf('b'))
+    await before.delete(keyOf('b'))
+    await before.close()
+    const after = openSqliteStore({ path })
+    expect(after.revision).toBe(3)
+    expect(after.list({ resource: 'configmaps' }).items.map(({ key }) => key.name)).toEqual(['a'])
+    expect((await after.create(keyOf('c'), objectOf('c'))).revision).toBe(4)
+    await after.close()
+  })
+
+  it('lets a watch resume across a restart', async () => {
+    const before = openSqliteStore({ path })
+    await before.create(keyOf('a'), objectOf('a'))
+    await before.create(keyOf('b'), objectOf('b'))
+    await before.close()
+    const after = openSqliteStore({ path })
+    const controller = new AbortController()
+    const seen: StoreEvent[] = []
+    for await (const event of after.watch({ resource: 'configmaps' }, 1, controller.signal)) {
+      seen.push(event)
+      if (seen.length === 1) await after.create(keyOf('c'), objectOf('c'))
+      else controller.abort()
+    }
+    expect(seen.map(({ key }) => key.name)).toEqual(['b', 'c'])
+    await after.close()
+  })
+
+  it('commits what waits before it closes, and takes nothing afterwards', async () => {
+    const store = openSqliteStore({ path })
+    const writing = store.create(keyOf('a'), objectOf('a'))
+    await store.close()
+    expect((await writing).revision).toBe(1)
+    await expect(store.create(keyOf('b'), objectOf('b'))).rejects.toMatchObject({ code: 'stopping' })
+  })
+
+  it('keeps the file small when one object is written over and over', async () => {
+    const store = openSqliteStore({ path, historyLimit: 10 })
+    await store.create(keyOf('a'), objectOf('a'))
+    for (let revision = 1; revision < 200; revision += 1) await store.update(keyOf('a'), objectOf('a'), revision)
+    await store.close()
+    const database = new DatabaseSync(path)
+    expect(Number(database.prepare('SELECT count(*) AS rows FROM log').get()?.['rows'])).toBeLessThanOrEqual(21)
+    database.close()
+  })
+
+  it('is written with a schema version, and refuses a newer one', async () => {
+    await openSqliteStore({ path }).close()
+    const database = new DatabaseSync(path)
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 1 })
+    database.exec('PRAGMA user_version = 99')
+    database.close()
+    expect(thrownBy(() => openSqliteStore({ path }))).toMatchObject({
+      code: 'store_too_new',
+      details: { path, found: 99, known: 1 },
+    })
+  })
+
+  it('says so when the file is not a database', () => {
+    writeFileSync(path, 'this is a letter to my mother, not a database\n'.repeat(200))
+    expect(thrownBy(() => openSqliteStore({ path }))).toMatchObject({ code: 'store_corrupt', details: { path } })
+  })
+
+  it('says so when pages of the file are damaged', async () => {
+    const store = openSqliteStore({ path })
+    await Promise.all(
+      Array.from({ length: 200 }, (_, index) => store.create(keyOf(`n${index}`), objectOf('n', 'x'.repeat(500)))),
+    )
+    await store.close()
+    const bytes = readFileSync(path)
+    bytes.fill(0xee, 4096 * 3, 4096 * 9)
+    writeFileSync(path, bytes)
+    expect(thrownBy(() => openSqliteStore({ path }))).toMatchObject({ code: 'store_corrupt' })
+  })
+
+  it('says so when a row holds no object', async () => {
+    const store = openSqliteStore({ path })
+    await store.create(keyOf('a'), objectOf('a'))
+    await store.close()
+    const database = new DatabaseSync(path)
+    database.exec(`UPDATE log SET object = '{"kind":'`)
+    database.close()
+    expect(thrownBy(() => openSqliteStore({ path }))).toMatchObject({ code: 'store_corrupt' })
+  })
+
+  it('refuses a file that another process has open', async () => {
+    const store = openSqliteStore({ path })
+    const other = spawn(process.execPath, ['-e', openFrom(path)], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [line] = (await once(createInterface(other.stdout), 'line')) as [string]
+    expect(line).toBe('store_unavailable')
+    await store.close()
+  })
+
+  it('turns read-only when the disk takes no more, and loses nothing that was acknowledged', async () => {
+    const fixture = join(import.meta.dirname, 'full-disk-fixture.ts')
+    const child = spawn('bash', ['-c', 'ulimit -f 512; exec "$@"', 'bash', process.execPath, fixture, path], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let output = ''
+    for await (const chunk of child.stdout.setEncoding('utf8')) output += String(chunk)
+    const report = JSON.parse(output) as Record<string, unknown>
+    expect(report).toMatchObject({ firstRefusal: 'store_unavailable', laterRefusal: 'store_unavailable' })
+    expect(report['acknowledged']).toBeGreaterThan(10)
+    expect(report['readable']).toBe(report['acknowledged'])
+    const store = openSqliteStore({ path })
+    expect(store.list({ resource: 'configmaps' }).items.length).toBeGreaterThanOrEqual(Number(report['acknowledged']))
+    expect((await store.create(keyOf('after'), objectOf('after'))).revision).toBe(store.revision)
+    await store.close()
+  })
+})
+
+function openFrom(file: string): string {
+  const module = join(import.meta.dirname, 'sqlite-store.ts')
+  return `import(${JSON.stringify(module)}).then(({ openSqliteStore }) => {
+    try { openSqliteStore({ path: ${JSON.stringify(file)} }); console.log('opened') } catch (error) { console.log(error.code) }
+  })`
+}

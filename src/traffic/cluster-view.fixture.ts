@@ -1,0 +1,94 @@
+import type { ObjectCache, ObjectChange } from '../cluster/informer.ts'
+import type { Model, ModelPhase } from '../resources/model.ts'
+import { keyOf, type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
+import type { Pod } from '../resources/pod.ts'
+
+/** An ObjectCache that a test fills by hand. */
+export class FakeCache<T extends KubernetesObject> implements ObjectCache<T> {
+  readonly #objects = new Map<string, T>()
+  readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
+  synced = true
+
+  get(ref: ObjectRef): T | undefined {
+    return this.#objects.get(keyOf(ref))
+  }
+
+  list(): readonly T[] {
+    return [...this.#objects.values()]
+  }
+
+  onChange(listener: (change: ObjectChange<T>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  put(object: T): void {
+    const previous = this.get(refOf(object))
+    this.#objects.set(keyOf(refOf(object)), object)
+    this.#tell({ type: previous ? 'updated' : 'added', object, previous })
+  }
+
+  remove(ref: ObjectRef): void {
+    const object = this.get(ref)
+    if (!object) return
+    this.#objects.delete(keyOf(ref))
+    this.#tell({ type: 'deleted', object })
+  }
+
+  #tell(change: ObjectChange<T>): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}
+
+export interface FakePodOptions {
+  readonly model?: string
+  readonly uid?: string
+  readonly host?: string
+  readonly port?: number
+  readonly ready?: boolean
+  readonly terminating?: boolean
+  readonly draining?: boolean
+}
+
+export function fakePod(name: string, options: FakePodOptions = {}): Pod {
+  const { model = 'tiny', host = '127.64.0.1', port = 8000, ready = true } = options
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: 'sluice',
+      uid: options.uid ?? `uid-${name}`,
+      labels: { 'sluice.dev/model': model },
+      ...(options.terminating ? { deletionTimestamp: '2030-01-01T00:00:00Z' } : {}),
+      ...(options.draining ? { annotations: { 'sluice.dev/draining-since': '2030-01-01T00:00:00Z' } } : {}),
+    },
+    spec: {
+      containers: [{ name: 'server', ports: [{ name: 'http', containerPort: port, protocol: 'TCP' }] }],
+      restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 30,
+    },
+    status: { phase: 'Running', podIP: host, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+  }
+}
+
+export function fakeModel(name: string, phase: ModelPhase = 'Asleep', message?: string): Model {
+  return {
+    apiVersion: 'sluice.dev/v1',
+    kind: 'Model',
+    metadata: { name, namespace: 'sluice', creationTimestamp: '2030-01-01T00:00:00Z' },
+    spec: {
+      features: ['TextGeneration'],
+      owner: 'somebody',
+      url: `pvc://userdata/models/${name}`,
+      engine: 'LlamaCpp',
+      imagePullSecrets: [],
+      resourceProfile: 'default:1',
+      minReplicas: 0,
+      maxReplicas: 1,
+      targetRequests: 100,
+      scaleDownDelaySeconds: 30,
+    },
+    status: message === undefined ? { phase } : { phase, message },
+  }
+}

@@ -1,0 +1,29 @@
+/** The door of traffic: a place at a server of the model, now or as soon as there is one. */
+export interface EndpointPool {
+  /**
+   * Resolves with an awake endpoint, at once or after waiting for the model to wake. Rejects with `model_not_found`,
+   * `model_unavailable`, `waiting_room_full`, `wake_deadline`, or the signal's reason.
+   */
+  reserve(model: string, hint: ReserveHint, signal: AbortSignal): Promise<Seat>
+}
+
+export interface ReserveHint {
+  /** Endpoints that already failed this request: others come first, and one of these only after a probe found it healthy. */
+  readonly exclude?: ReadonlySet<string>
+}
+
+export interface EndpointAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** `failed`: nothing new goes to the endpoint until a probe finds it healthy. */
+export type SeatOutcome = 'served' | 'failed'
+
+/** One request's place at an endpoint. Whoever has it releases it; a second release does nothing. */
+export interface Seat {
+  readonly address: EndpointAddress
+  /** The Pod's name. */
+  readonly endpoint: string
+  release(outcome?: SeatOutcome): void
+}

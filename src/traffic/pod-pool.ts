@@ -1,0 +1,220 @@
+import type { ObjectCache } from '../cluster/informer.ts'
+import { abortReason, type Clock } from '../foundation/clock.ts'
+import { errorMessage, SluiceError } from '../foundation/errors.ts'
+import type { Logger } from '../foundation/log.ts'
+import type { Metrics } from '../foundation/metrics.ts'
+import type { Model } from '../resources/model.ts'
+import type { Pod } from '../resources/pod.ts'
+import type { Demand, DemandSample } from './demand.ts'
+import type { EndpointPool, ReserveHint, Seat } from './endpoint-pool.ts'
+import { type EndpointProbe, probeHealth } from './endpoint-probe.ts'
+import { type LaneEndpoint, ModelLane } from './model-lane.ts'
+import { startFailureOf, whyAsleep } from './model-reason.ts'
+import { endpointOf } from './pod-endpoint.ts'
+import { TrafficMetrics } from './traffic-metrics.ts'
+import { defaultTrafficSettings, type TrafficSettings } from './traffic-settings.ts'
+
+export interface PodPoolOptions {
+  readonly namespace: string
+  readonly pods: ObjectCache<Pod>
+  readonly models: ObjectCache<Model>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics?: Metrics
+  readonly probe?: EndpointProbe
+  readonly settings?: Partial<TrafficSettings>
+}
+
+/** The pool of one namespace's Models: follows their Pods, hands out seats, and knows the demand. */
+export class PodPool implements EndpointPool, Demand {
+  readonly #options: PodPoolOptions
+  readonly #settings: TrafficSettings
+  readonly #metrics: TrafficMetrics
+  readonly #lanes = new Map<string, ModelLane>()
+  /** Which model a Pod served when it was last seen, so that it can be taken out when it no longer does. */
+  readonly #modelOfPod = new Map<string, string>()
+  readonly #firstWaiterListeners = new Set<(model: string) => void>()
+  readonly #stopping = new AbortController()
+  readonly #unsubscribe: ReadonlyArray<() => void>
+
+  constructor(options: PodPoolOptions) {
+    this.#options = options
+    this.#settings = { ...defaultTrafficSettings, ...options.settings }
+    this.#metrics = new TrafficMetrics(options.metrics)
+    this.#unsubscribe = [
+      options.pods.onChange(({ type, object }) => (type === 'deleted' ? this.#podGone(object) : this.#podSeen(object))),
+      options.models.onChange(({ type, object }) =>
+        type === 'deleted' ? this.#modelGone(object) : this.#modelSeen(object),
+      ),
+    ]
+    for (const pod of options.pods.list()) this.#podSeen(pod)
+  }
+
+  async reserve(model: string, hint: ReserveHint, signal: AbortSignal): Promise<Seat> {
+    if (signal.aborted) throw abortReason(signal)
+    const seat = this.#lanes.get(model)?.trySeat(hint.exclude)
+    if (seat) return seat
+    try {
+      this.#refuseHopeless(model)
+      return await this.#laneOf(model).wait(signal, () => this.#overdue(model))
+    } catch (error) {
+      // Only Models that exist are counted by name: anything may be asked for.
+      if (error instanceof SluiceError && this.#modelOf(model)) this.#metrics.refused.inc({ model, code: error.code })
+      throw error
+    } finally {
+      this.#forgetIfGone(model)
+    }
+  }
+
+  sample(model: string): DemandSample | undefined {
+    const { pods, models } = this.#options
+    if (!pods.synced || !models.synced) return undefined
+    const lane = this.#lanes.get(model)
+    return { active: lane?.active ?? 0, waiting: lane?.waiting ?? 0 }
+  }
+
+  models(): readonly string[] {
+    return [...this.#lanes.keys()]
+  }
+
+  lastActiveAt(model: string): number | undefined {
+    return this.#lanes.get(model)?.lastActiveAt
+  }
+
+  inFlightByEndpoint(model: string): ReadonlyMap<string, number> {
+    return this.#lanes.get(model)?.inFlightByEndpoint() ?? new Map<string, number>()
+  }
+
+  onFirstWaiter(callback: (model: string) => void): () => void {
+    this.#firstWaiterListeners.add(callback)
+    return () => this.#firstWaiterListeners.delete(callback)
+  }
+
+  /** Whoever waits is sent away; seats that are out stay good. */
+  stop(): void {
+    if (this.#stopping.signal.aborted) return
+    this.#stopping.abort(new SluiceError('stopping'))
+    for (const unsubscribe of this.#unsubscribe) unsubscribe()
+    for (const lane of this.#lanes.values()) lane.refuseWaiters(new SluiceError('stopping'))
+  }
+
+  #refuseHopeless(model: string): void {
+    if (this.#stopping.signal.aborted) throw new SluiceError('stopping')
+    const known = this.#modelOf(model)
+    if (!known && this.#options.models.synced) throw new SluiceError('model_not_found', { model })
+    const reason = known && startFailureOf(known)
+    if (reason !== undefined) throw new SluiceError('model_unavailable', { model, reason })
+  }
+
+  #overdue(model: string): SluiceError {
+    const seconds = Math.round(this.#settings.wakeDeadlineMs / 1000)
+    return new SluiceError('wake_deadline', { model, seconds, reason: whyAsleep(this.#modelOf(model)) })
+  }
+
+  #modelOf(name: string): Model | undefined {
+    return this.#options.models.get({ namespace: this.#options.namespace, name })
+  }
+
+  #podSeen(pod: Pod): void {
+    if (pod.metadata.namespace !== this.#options.namespace) return
+    const { name } = pod.metadata
+    const endpoint = endpointOf(pod)
+    const before = this.#modelOfPod.get(name)
+    if (before !== undefined && before !== endpoint?.model) this.#podGone(pod)
+    if (!endpoint) return
+    this.#modelOfPod.set(name, endpoint.model)
+    this.#laneOf(endpoint.model).offer(endpoint)
+  }
+
+  #podGone({ metadata: { name, namespace } }: Pod): void {
+    const model = this.#modelOfPod.get(name)
+    if (model === undefined || namespace !== this.#options.namespace) return
+    this.#modelOfPod.delete(name)
+    this.#lanes.get(model)?.withdraw(name)
+    this.#forgetIfGone(model)
+  }
+
+  #modelSeen(model: Model): void {
+    const { name, namespace } = model.metadata
+    const lane = this.#lanes.get(name)
+    if (!lane || namespace !== this.#options.namespace) return
+    const reason = startFailureOf(model)
+    if (reason !== undefined) lane.refuseWaiters(new SluiceError('model_unavailable', { model: name, reason }))
+  }
+
+  #modelGone({ metadata: { name, namespace } }: Model): void {
+    if (namespace !== this.#options.namespace) return
+    this.#lanes.get(name)?.refuseWaiters(new SluiceError('model_not_found', { model: name }))
+    this.#forgetIfGone(name)
+  }
+
+  #laneOf(model: string): ModelLane {
+    const known = this.#lanes.get(model)
+    if (known) return known
+    const activeGauge = this.#metrics.active.labels({ model })
+    const waitingGauge = this.#metrics.waiting.labels({ model })
+    const events = {
+      firstWaiter: () => this.#announceFirstWaiter(model),
+      admitted: (waitedMs: number) => this.#metrics.waitSeconds.observe({ model }, waitedMs / 1000),
+      endpointFailed: (endpoint: LaneEndpoint) => this.#watchRecovery(model, endpoint),
+      countsChanged: () => {
+        if (this.#lanes.get(model) !== lane) return
+        activeGauge.set(lane.active)
+        waitingGauge.set(lane.waiting)
+        if (lane.active === 0) this.#forgetIfGone(model)
+      },
+    }
+    const lane = new ModelLane({ model, settings: this.#settings, clock: this.#options.clock, events })
+    this.#lanes.set(model, lane)
+    return lane
+  }
+
+  /** Lanes of Models that are gone go with their last seat. */
+  #forgetIfGone(model: string): void {
+    if (!this.#lanes.get(model)?.empty || this.#modelOf(model)) return
+    this.#lanes.delete(model)
+    this.#metrics.forget(model)
+  }
+
+  #announceFirstWaiter(model: string): void {
+    this.#metrics.wakes.inc({ model })
+    for (const listener of this.#firstWaiterListeners) {
+      try {
+        listener(model)
+      } catch (error) {
+        this.#options.log.error({ model, err: error }, 'a listener for first waiters failed')
+      }
+    }
+  }
+
+  #watchRecovery(model: string, endpoint: LaneEndpoint): void {
+    this.#metrics.endpointFailures.inc({ model })
+    this.#options.log.warn(
+      { model, endpoint: endpoint.name },
+      'an endpoint failed; it is probed before it is used again',
+    )
+    this.#probeUntilHealthy(model, endpoint).catch((error: unknown) => {
+      if (this.#stopping.signal.aborted) return
+      this.#options.log.error({ model, endpoint: endpoint.name, reason: errorMessage(error) }, 'a probe failed')
+    })
+  }
+
+  async #probeUntilHealthy(model: string, endpoint: LaneEndpoint): Promise<void> {
+    const { firstProbePauseMs, longestProbePauseMs, probeTimeoutMs } = this.#settings
+    const { clock, probe = probeHealth, log } = this.#options
+    for (let pauseMs = firstProbePauseMs; ; pauseMs = Math.min(pauseMs * 2, longestProbePauseMs)) {
+      const overdue = new AbortController()
+      const cancel = clock.after(probeTimeoutMs, () => overdue.abort())
+      const healthy = await probe(endpoint.address, AbortSignal.any([overdue.signal, this.#stopping.signal]))
+      cancel()
+      if (endpoint.state !== 'failed' || this.#stopping.signal.aborted) return
+      if (healthy) {
+        log.info({ model, endpoint: endpoint.name }, 'the endpoint is healthy again')
+        this.#lanes.get(model)?.recover(endpoint)
+        return
+      }
+      await clock.sleep(pauseMs, this.#stopping.signal)
+      if (endpoint.state !== 'failed') return
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { Metrics } from '../foundation/metrics.ts'
+
+/** What traffic counts. Waits are measured when they end with a seat; those that end otherwise are `refused`. */
+export class TrafficMetrics {
+  readonly active
+  readonly waiting
+  readonly waitSeconds
+  readonly wakes
+  readonly refused
+  readonly endpointFailures
+
+  constructor(metrics: Metrics = new Metrics()) {
+    this.active = metrics.gauge('sluice_traffic_active_requests', 'Requests that hold a seat at an endpoint.', [
+      'model',
+    ])
+    this.waiting = metrics.gauge('sluice_traffic_waiting_requests', 'Requests that wait for their model.', ['model'])
+    this.waitSeconds = metrics.histogram(
+      'sluice_traffic_wait_seconds',
+      'How long requests that had to wait for their model waited until they got a seat.',
+      [0.01, 0.05, 0.1, 0.5, 1, 2.5, 5, 10, 20, 40, 80, 160, 320, 600],
+      ['model'],
+    )
+    this.wakes = metrics.counter('sluice_traffic_wakes_total', 'First waiters: times a model was asked to wake.', [
+      'model',
+    ])
+    this.refused = metrics.counter('sluice_traffic_refused_total', 'Requests that got no seat, by error code.', [
+      'model',
+      'code',
+    ])
+    this.endpointFailures = metrics.counter(
+      'sluice_traffic_endpoint_failures_total',
+      'Endpoints taken out of use until a probe finds them healthy.',
+      ['model'],
+    )
+  }
+
+  /** A Model is gone: its series go too, so that their number stays that of the Models there are. */
+  forget(model: string): void {
+    for (const gauge of [this.active, this.waiting]) gauge.remove({ model })
+    this.waitSeconds.remove({ model })
+    for (const counter of [this.wakes, this.endpointFailures]) counter.remove({ model })
+  }
+}

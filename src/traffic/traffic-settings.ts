@@ -1,0 +1,21 @@
+export interface TrafficSettings {
+  /** How many requests may wait for one model; beyond it they are refused. */
+  readonly waitingRoomSize: number
+  /** How long a request waits for its model to wake. */
+  readonly wakeDeadlineMs: number
+  /** What a refused client is told to wait. */
+  readonly retryAfterSeconds: number
+  /** Pauses between probes of a failed endpoint: the first one, doubled each time up to the last. */
+  readonly firstProbePauseMs: number
+  readonly longestProbePauseMs: number
+  readonly probeTimeoutMs: number
+}
+
+export const defaultTrafficSettings: TrafficSettings = {
+  waitingRoomSize: 1_000,
+  wakeDeadlineMs: 600_000,
+  retryAfterSeconds: 5,
+  firstProbePauseMs: 100,
+  longestProbePauseMs: 5_000,
+  probeTimeoutMs: 2_000,
+}

@@ -1,0 +1,81 @@
+import { createHash } from 'node:crypto'
+import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slice.ts'
+import { type Pod, isPodFinished, isPodReady, isPodTerminating } from '../resources/pod.ts'
+import type { Service } from '../resources/service.ts'
+
+export const managedByLabel = 'endpointslice.kubernetes.io/managed-by'
+export const managedByUs = 'endpointslice-controller.k8s.io'
+
+type SlicePort = NonNullable<EndpointSlice['ports']>[number]
+type Endpoint = EndpointSlice['endpoints'][number]
+
+/** The slices a Service with a selector should have: one for each set of ports its Pods resolve to. */
+export function planEndpointSlices(service: Service, pods: readonly Pod[]): EndpointSlice[] {
+  const groups = new Map<string, { ports: SlicePort[]; endpoints: Endpoint[] }>()
+  const open = (ports: SlicePort[]) => {
+    const key = JSON.stringify(ports)
+    const group = groups.get(key) ?? { ports, endpoints: [] }
+    groups.set(key, group)
+    return group
+  }
+  const selected = pods.filter((pod) => isSelected(service, pod) && pod.status?.podIP && !isPodFinished(pod))
+  for (const pod of selected) open(portsFor(service, pod)).endpoints.push(endpointOf(service, pod))
+  // A Service without Pods has one empty slice: there is nobody, which is something else than not known yet.
+  if (groups.size === 0) open([])
+  return [...groups.values()].map(({ ports, endpoints }) => sliceOf(service, ports, endpoints))
+}
+
+export function hasSelector(service: Service): boolean {
+  return Object.keys(service.spec.selector ?? {}).length > 0 && service.spec.type !== 'ExternalName'
+}
+
+export function isSelected(service: Service, pod: Pod): boolean {
+  if (!hasSelector(service) || pod.metadata.namespace !== service.metadata.namespace) return false
+  const labels = pod.metadata.labels ?? {}
+  return Object.entries(service.spec.selector ?? {}).every(([key, value]) => labels[key] === value)
+}
+
+function endpointOf(service: Service, pod: Pod): Endpoint {
+  const serving = isPodReady(pod) || service.spec['publishNotReadyAddresses'] === true
+  const terminating = isPodTerminating(pod)
+  const { name, namespace, uid } = pod.metadata
+  return {
+    addresses: [pod.status?.podIP ?? ''],
+    conditions: { ready: serving && !terminating, serving, terminating },
+    ...(pod.spec.nodeName !== undefined && { nodeName: pod.spec.nodeName }),
+    targetRef: { kind: 'Pod', namespace, name, uid },
+  }
+}
+
+/** A port that a Pod does not have under that name is left out for it. */
+function portsFor(service: Service, pod: Pod): SlicePort[] {
+  return (service.spec.ports ?? []).flatMap(({ name = '', port, targetPort = port, protocol }) => {
+    const number = typeof targetPort === 'number' ? targetPort : namedPort(pod, targetPort, protocol)
+    return number === undefined ? [] : [{ name, port: number, protocol }]
+  })
+}
+
+function namedPort(pod: Pod, wanted: string, protocol: string): number | undefined {
+  if (/^\d+$/.test(wanted)) return Number(wanted)
+  const ports = pod.spec.containers.flatMap((container) => container.ports ?? [])
+  return ports.find((port) => port.name === wanted && port.protocol === protocol)?.containerPort
+}
+
+function sliceOf(service: Service, ports: SlicePort[], endpoints: Endpoint[]): EndpointSlice {
+  const { name, namespace, uid = '' } = service.metadata
+  const suffix = createHash('sha256').update(JSON.stringify(ports)).digest('hex').slice(0, 5)
+  const owner = { apiVersion: 'v1', kind: 'Service', name, uid, controller: true, blockOwnerDeletion: true }
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      name: `${name}-${suffix}`,
+      ...(namespace !== undefined && { namespace }),
+      labels: { [serviceNameLabel]: name, [managedByLabel]: managedByUs },
+      ownerReferences: [owner],
+    },
+    addressType: 'IPv4',
+    endpoints: endpoints.toSorted((a, b) => (a.addresses[0] ?? '').localeCompare(b.addresses[0] ?? '')),
+    ports,
+  }
+}

@@ -1,0 +1,77 @@
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { ObjectCache } from '../cluster/informer.ts'
+import { WorkQueue } from '../cluster/work-queue.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import type { Kind } from '../resources/kind.ts'
+import { refOf } from '../resources/kubernetes-object.ts'
+import type { Namespace } from '../resources/namespace.ts'
+import { isStatusError } from '../resources/status-error.ts'
+
+export interface NamespaceTerminationOptions {
+  readonly client: ClusterClient
+  /** Lets an emptied namespace go; not a verb every cluster client has. */
+  readonly finalizeNamespace: (name: string) => Promise<void>
+  readonly kinds: readonly Kind[]
+  readonly namespaces: ObjectCache<Namespace>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** How often to look whether what was deleted is gone: Pods take their grace. */
+const recheckMs = 500
+
+/** Empties namespaces that are being deleted, and then lets them go. */
+export class NamespaceTermination {
+  readonly #options: NamespaceTerminationOptions
+  readonly #queue: WorkQueue
+
+  constructor(options: NamespaceTerminationOptions) {
+    this.#options = options
+    const { clock, log, namespaces } = options
+    const reconcile = (name: string, signal: AbortSignal) => this.#reconcile(name, signal)
+    this.#queue = new WorkQueue({ name: 'namespaces', clock, log, concurrency: 2, reconcile })
+    namespaces.onChange(({ type, object }) => {
+      if (type !== 'deleted' && object.metadata.deletionTimestamp !== undefined) this.#queue.add(object.metadata.name)
+    })
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(signal)
+  }
+
+  async #reconcile(name: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const namespace = this.#options.namespaces.get({ name })
+    if (namespace?.metadata.deletionTimestamp === undefined) return {}
+    let left = 0
+    for (const kind of this.#options.kinds) {
+      if (kind.namespaced) left += await this.#empty(kind, name, signal)
+    }
+    if (left > 0) return { requeueAfterMs: recheckMs }
+    try {
+      await this.#options.finalizeNamespace(name)
+    } catch (error) {
+      if (!isStatusError(error, 'NotFound')) throw error
+    }
+    return {}
+  }
+
+  /** Deletes what is there; returns how much was. */
+  async #empty(kind: Kind, namespace: string, signal: AbortSignal): Promise<number> {
+    const { items } = await this.#options.client.list(kind, { namespace }, signal)
+    for (const object of items) {
+      if (object.metadata.deletionTimestamp !== undefined) continue
+      try {
+        await this.#options.client.delete(
+          kind,
+          refOf(object),
+          { uid: object.metadata.uid, propagation: 'Background' },
+          signal,
+        )
+      } catch (error) {
+        if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+      }
+    }
+    return items.length
+  }
+}

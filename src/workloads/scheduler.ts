@@ -1,0 +1,99 @@
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { EventRecorder } from '../cluster/event-recorder.ts'
+import type { ObjectCache } from '../cluster/informer.ts'
+import { WorkQueue } from '../cluster/work-queue.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import { keyOf, refOf, withCondition } from '../resources/kubernetes-object.ts'
+import type { Node } from '../resources/node.ts'
+import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
+import { isStatusError } from '../resources/status-error.ts'
+import { NodeLedger } from './node-ledger.ts'
+import { placePod } from './place-pod.ts'
+
+export interface SchedulerOptions {
+  readonly client: ClusterClient
+  readonly pods: ObjectCache<Pod>
+  readonly nodes: ObjectCache<Node>
+  readonly events: Pick<EventRecorder, 'record'>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Gives Pods a node. One at a time: each placement counts for the next one. */
+export class Scheduler {
+  readonly #options: SchedulerOptions
+  readonly #queue: WorkQueue
+  readonly #ledger = new NodeLedger()
+  /** Keys of Pods that did not fit; tried again when something changes that could make room. */
+  readonly #unplaced = new Set<string>()
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+    const { clock, log, pods, nodes } = options
+    this.#queue = new WorkQueue({ name: 'scheduler', clock, log, reconcile: (key, signal) => this.#place(key, signal) })
+    pods.onChange(({ type, object }) => {
+      if (type === 'deleted') this.#ledger.remove(object)
+      else this.#ledger.put(object)
+      if (waitsForNode(object) && type !== 'deleted') this.#queue.add(keyOf(refOf(object)))
+      else if (type === 'deleted' || isPodFinished(object)) this.#retry()
+    })
+    nodes.onChange(() => this.#retry())
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(signal)
+  }
+
+  #retry(): void {
+    for (const key of this.#unplaced) this.#queue.add(key)
+  }
+
+  async #place(key: string, signal: AbortSignal): Promise<void> {
+    const { client, pods, nodes, events } = this.#options
+    const [namespace, name = ''] = key.split('/')
+    const pod = pods.get({ namespace, name })
+    this.#unplaced.delete(key)
+    if (!pod || !waitsForNode(pod)) return
+    const placement = placePod(pod, nodes.list(), this.#ledger.totals)
+    if ('unschedulable' in placement) {
+      this.#unplaced.add(key)
+      return this.#explain(pod, placement.unschedulable, signal)
+    }
+    this.#ledger.put(pod, placement.node)
+    try {
+      const { uid } = pod.metadata
+      await client.patch(podKind, refOf(pod), { metadata: { uid }, spec: { nodeName: placement.node } }, signal)
+    } catch (error) {
+      this.#ledger.remove(pod)
+      // Deleted, replaced or bound by somebody else meanwhile: the cache will tell.
+      if (isStatusError(error, 'NotFound', 'Conflict', 'Invalid')) return
+      throw error
+    }
+    events.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${placement.node}`)
+  }
+
+  async #explain(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
+    const { client, clock, events } = this.#options
+    const known = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
+    if (known?.message === message) return
+    const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message } as const
+    const conditions = withCondition(pod.status?.conditions, condition, clock.now())
+    try {
+      await client.updateStatus(podKind, { ...pod, status: { ...pod.status, conditions } }, signal)
+    } catch (error) {
+      if (isStatusError(error, 'NotFound')) return
+      throw error
+    }
+    events.record(pod, 'Warning', 'FailedScheduling', message)
+  }
+}
+
+function waitsForNode(pod: Pod): boolean {
+  const { nodeName } = pod.spec
+  const scheduler = pod.spec['schedulerName'] ?? 'default-scheduler'
+  const unbound = nodeName === undefined || nodeName === ''
+  return (
+    unbound && !isPodFinished(pod) && pod.metadata.deletionTimestamp === undefined && scheduler === 'default-scheduler'
+  )
+}

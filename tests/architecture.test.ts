@@ -1,0 +1,99 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const src = fileURLToPath(new URL('../src', import.meta.url))
+
+/** Who may import whom. Everyone may import foundation and itself. */
+const mayImport: Record<string, readonly string[]> = {
+  foundation: [],
+  resources: [],
+  store: ['resources'],
+  apiserver: ['store', 'resources'],
+  cluster: ['resources'],
+  workloads: ['cluster', 'resources'],
+  node: ['cluster', 'resources'],
+  operator: ['cluster', 'resources'],
+  autoscaler: ['cluster', 'resources'],
+  traffic: ['cluster', 'resources'],
+  relay: [],
+  gateway: ['traffic', 'relay', 'resources'],
+  exposure: ['relay', 'cluster', 'resources'],
+  management: ['cluster', 'resources'],
+  engine: [],
+  platform: [
+    'resources',
+    'store',
+    'apiserver',
+    'cluster',
+    'workloads',
+    'node',
+    'operator',
+    'autoscaler',
+    'traffic',
+    'relay',
+    'gateway',
+    'exposure',
+    'management',
+    'engine',
+  ],
+  cli: ['platform', 'engine', 'resources'],
+}
+
+/** The embedded client is the one file of `cluster` that knows the embedded cluster. */
+const exceptions: Record<string, readonly string[]> = { 'cluster/embedded-client.ts': ['store', 'apiserver'] }
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+const production = files.filter((name) => !/\.(test|contract|fixture)\.ts$/.test(name))
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(join(src, file), 'utf8')
+  const found = [...text.matchAll(/(?:from |import |import\()'(\.{1,2}\/[^']+)'/g)].map((match) => match[1] ?? '')
+  return found.map((path) => relative(src, resolve(src, dirname(file), path)))
+}
+
+const roomOf = (path: string) => path.split('/')[0] ?? ''
+
+describe('the rooms', () => {
+  it('are all known', () => {
+    const rooms = readdirSync(src)
+    expect(rooms.filter((room) => !(room in mayImport))).toEqual([])
+  })
+
+  it('import only whom they may', () => {
+    const trespasses = production.flatMap((file) => {
+      const room = roomOf(file)
+      const allowed = ['foundation', room, ...(mayImport[room] ?? []), ...(exceptions[file] ?? [])]
+      return importsOf(file)
+        .filter((target) => !allowed.includes(roomOf(target)))
+        .map((target) => `${file} → ${target}`)
+    })
+    expect(trespasses).toEqual([])
+  })
+
+  it('hold no file whose name says nothing', () => {
+    expect(files.filter((name) => /(^|\/)(utils?|helpers?|common|misc|index)\.ts$/.test(name))).toEqual([])
+  })
+
+  it('need only packages that package.json names', () => {
+    const manifest = JSON.parse(readFileSync(join(src, '../package.json'), 'utf8')) as {
+      dependencies: Record<string, string>
+    }
+    const strangers = production.flatMap((file) => {
+      const text = readFileSync(join(src, file), 'utf8')
+      return [...text.matchAll(/(?:from |import |import\()'([@a-z][^']*)'/g)]
+        .map((match) => match[1] ?? '')
+        .filter((name) => !name.startsWith('node:'))
+        .map((name) =>
+          name
+            .split('/')
+            .slice(0, name.startsWith('@') ? 2 : 1)
+            .join('/'),
+        )
+        .filter((name) => !(name in manifest.dependencies))
+        .map((name) => `${file} → ${name}`)
+    })
+    expect(strangers).toEqual([])
+  })
+})

@@ -1,0 +1,21 @@
+import { z } from 'zod'
+import type { Kind } from '../../src/resources/kind.ts'
+import { objectMetaSchema } from '../../src/resources/kubernetes-object.ts'
+
+const schema = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: objectMetaSchema })
+
+/** Enough of it to bring our kinds to a real API server. */
+export const customResourceDefinitionKind: Kind<z.infer<typeof schema>> = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  singular: 'customresourcedefinition',
+  shortNames: ['crd'],
+  categories: [],
+  namespaced: false,
+  schema,
+  unknownFields: 'keep',
+  columns: [],
+  hasStatus: true,
+}

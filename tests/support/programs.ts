@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const run = promisify(execFile)
+
+/** The real kubectl: from KUBEBUILDER_ASSETS, else from PATH. */
+export const kubectlPath = firstExisting(
+  process.env['KUBEBUILDER_ASSETS'] && join(process.env['KUBEBUILDER_ASSETS'], 'kubectl'),
+  ...onPath('kubectl'),
+)
+
+export const chromiumPath = firstExisting('/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome')
+
+export const chromiumFlags = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+export interface Finished {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a program to its end, at most a minute; a failing exit code is a result, not an exception. */
+export async function runProgram(program: string, args: readonly string[], input?: string): Promise<Finished> {
+  const running = run(program, [...args], { timeout: 60_000, maxBuffer: 16 * 1024 * 1024 })
+  running.child.stdin?.end(input ?? '')
+  try {
+    return { code: 0, ...(await running) }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code?: number | string; stdout?: string; stderr?: string }
+    return { code: typeof code === 'number' ? code : 1, stdout: stdout ?? '', stderr: stderr ?? String(error) }
+  }
+}
+
+function onPath(name: string): string[] {
+  return (process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, name))
+}
+
+function firstExisting(...paths: Array<string | undefined>): string | undefined {
+  return paths.find((path) => path !== undefined && path !== '' && existsSync(path))
+}

@@ -1,0 +1,97 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Endpoints } from '../../src/platform/up-options.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** `npm start` as its user runs it: a process group of its own, so that Ctrl-C can be sent as a terminal does. */
+export class SluiceProcess {
+  readonly #child: ChildProcess
+  readonly #exited: Promise<number | null>
+  readonly data: string
+  output = ''
+
+  private constructor(data: string, flags: readonly string[]) {
+    this.data = data
+    const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
+    this.#child = spawn('npm', ['start', '--', '--data', data, ...ports, ...flags], {
+      cwd: root,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text))
+    }
+    this.#exited = new Promise((resolve) => this.#child.on('exit', resolve))
+  }
+
+  /** Starts it and waits until it says that everything runs. */
+  static async start(data: string, flags: readonly string[] = []): Promise<SluiceProcess> {
+    const process = new SluiceProcess(data, flags)
+    await until('the welcome', 120_000, () => {
+      if (process.#child.exitCode !== null) throw new Error(`npm start ended:\n${process.output}`)
+      return process.output.includes('Ctrl-C stops everything')
+    }).catch((error: unknown) => {
+      process.destroy()
+      throw error
+    })
+    return process
+  }
+
+  get endpoints(): Endpoints {
+    return JSON.parse(readFileSync(join(this.data, 'endpoints.json'), 'utf8')) as Endpoints
+  }
+
+  get kubeconfig(): string {
+    return join(this.data, 'kubeconfig')
+  }
+
+  /** As a terminal does: SIGINT to the whole foreground group. */
+  pressControlC(): void {
+    this.#signalGroup('SIGINT')
+  }
+
+  async killHard(): Promise<void> {
+    process.kill(this.endpoints.pid, 'SIGKILL')
+    await this.#exited
+  }
+
+  destroy(): void {
+    this.#signalGroup('SIGKILL')
+  }
+
+  #signalGroup(signal: NodeJS.Signals): void {
+    try {
+      if (this.#child.pid !== undefined) process.kill(-this.#child.pid, signal)
+    } catch {
+      // It has ended already.
+    }
+  }
+}
+
+/** Polls until it holds. Only for what happens in another process, where no event can be awaited. */
+export async function until(what: string, timeoutMs: number, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`gave up waiting for ${what} after ${timeoutMs / 1000} s`)
+    await sleep(50)
+  }
+}
+
+/** Processes whose command line mentions the text: how the tests see what was started and what is left. */
+export function processesMentioning(text: string): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      const path = `/proc/${pid}/cmdline`
+      try {
+        return existsSync(path) && readFileSync(path, 'utf8').includes(text) && Number(pid) !== process.pid
+      } catch {
+        return false
+      }
+    })
+    .map(Number)
+}

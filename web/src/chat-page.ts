@@ -1,0 +1,162 @@
+import type { AssistantMessage, Message } from './conversation/conversation.ts'
+import { ConversationStorage, type KeyValueStorage } from './conversation/conversation-storage.ts'
+import { currentConversation, type ChatState } from './conversation/conversation-reducer.ts'
+import type { ModelEntry } from './protocol/model-list.ts'
+import { ChatSession, type AskedModel } from './session/chat-session.ts'
+import { ChatStore } from './session/chat-store.ts'
+import { ConversationKeeper } from './session/conversation-keeper.ts'
+import { ModelWatch } from './session/model-watch.ts'
+import { loadSettings, saveSettings, type Settings } from './session/settings.ts'
+import { Announcer } from './view/announcer.ts'
+import { ComposerView } from './view/composer-view.ts'
+import { FollowScroll } from './view/follow-scroll.ts'
+import { MessagesView } from './view/messages-view.ts'
+import { ModelPickerView } from './view/model-picker-view.ts'
+import { connectSettings } from './view/settings-panel.ts'
+import { SidebarView } from './view/sidebar-view.ts'
+import { WelcomeView } from './view/welcome-view.ts'
+
+const TICK_MS = 250
+
+/** Puts state and views together: every change leads to one drawing in the next frame. */
+export class ChatPage {
+  readonly #storage: KeyValueStorage
+  readonly #store = new ChatStore()
+  readonly #session = new ChatSession(this.#store, () => this.#settings)
+  readonly #watch = new ModelWatch(() => this.#drawSoon())
+  readonly #scroll = new FollowScroll()
+  readonly #announcer = new Announcer()
+  readonly #messages = new MessagesView(() => this.#retry())
+  readonly #welcome = new WelcomeView((text) => this.#ask(text))
+  readonly #picker = new ModelPickerView((model) => this.#pick(model))
+  readonly #composer = new ComposerView({ send: (text) => this.#ask(text), stop: () => this.#stop() })
+  readonly #sidebar = new SidebarView({
+    create: () => this.#open(null),
+    select: (id) => this.#open(id),
+    remove: (id) => this.#session.remove(id),
+  })
+  #settings: Settings
+  #drawing = false
+  #ticker: ReturnType<typeof setInterval> | undefined
+
+  constructor(storage: KeyValueStorage) {
+    this.#storage = storage
+    this.#settings = loadSettings(storage)
+    connectSettings(this.#settings, (changed) => this.#change(changed))
+  }
+
+  start(): void {
+    new ConversationKeeper(this.#store, new ConversationStorage(this.#storage)).start()
+    this.#store.onChange((state, before) => {
+      if (state.currentId !== before.currentId) this.#announcer.forget()
+      // A first word or a failure says more about a model's state than the last list does.
+      else if (countWaiting(state) < countWaiting(before)) this.#watch.refresh()
+      this.#drawSoon()
+    })
+    // The browser cuts the connections of a page that is left, some before `pagehide`: that is the reader's doing and must
+    // not be kept as a failure.
+    for (const leaving of ['beforeunload', 'pagehide']) addEventListener(leaving, () => this.#session.stopAll())
+    this.#scroll.start()
+    this.#watch.start()
+    this.#draw()
+    this.#composer.focusUnlessTouch()
+  }
+
+  #ask(text: string): boolean {
+    const model = this.#picked()
+    if (model === undefined || !this.#session.ask(text, model)) return false
+    this.#asked()
+    return true
+  }
+
+  #retry(): void {
+    const conversation = currentConversation(this.#store.state)
+    const model = this.#picked()
+    if (conversation === undefined || model === undefined) return
+    this.#session.retry(conversation.id, model)
+    this.#asked()
+  }
+
+  #asked(): void {
+    // At once, not in the next frame: whoever pressed Enter sees that something happens.
+    this.#draw()
+    this.#scroll.toEnd()
+    this.#watch.refresh()
+  }
+
+  #stop(): void {
+    const { currentId } = this.#store.state
+    if (currentId !== null) this.#session.stop(currentId)
+  }
+
+  #open(conversationId: string | null): void {
+    this.#store.dispatch({ type: 'selected', conversationId })
+    const model = currentConversation(this.#store.state)?.model
+    if (model !== undefined && this.#entry(model) !== undefined) this.#change({ model })
+    this.#draw()
+    this.#scroll.toEnd()
+    this.#composer.focusUnlessTouch()
+  }
+
+  #pick(model: string): void {
+    this.#change({ model })
+    this.#composer.focusUnlessTouch()
+  }
+
+  #change(changed: Partial<Settings>): void {
+    this.#settings = { ...this.#settings, ...changed }
+    saveSettings(this.#storage, this.#settings)
+    this.#drawSoon()
+  }
+
+  #entry(id: string): ModelEntry | undefined {
+    return this.#watch.directory.models.find((model) => model.id === id)
+  }
+
+  #picked(): (ModelEntry & AskedModel) | undefined {
+    return this.#entry(this.#settings.model) ?? this.#watch.directory.models[0]
+  }
+
+  #drawSoon(): void {
+    if (this.#drawing) return
+    this.#drawing = true
+    requestAnimationFrame(() => {
+      this.#drawing = false
+      this.#draw()
+    })
+  }
+
+  #draw(): void {
+    const { state } = this.#store
+    const { directory } = this.#watch
+    const conversation = currentConversation(state)
+    const picked = this.#picked()
+    const running = this.#session.isRunning(conversation)
+    const observe = (model: string) => ({ entry: this.#entry(model), observedAt: directory.observedAt })
+    this.#messages.update(conversation, observe, Date.now())
+    this.#welcome.update(conversation === undefined, directory, picked)
+    this.#picker.update(directory, picked?.id ?? '')
+    this.#composer.update({ running, ready: picked !== undefined, model: picked?.id ?? '' })
+    this.#sidebar.update(state)
+    const last = conversation?.messages.at(-1)
+    const answer = last?.role === 'assistant' ? last : undefined
+    this.#announcer.update(answer)
+    this.#tickWhile(answer)
+    document.title = conversation === undefined ? 'Sluice' : `${conversation.title} · Sluice`
+  }
+
+  /** The seconds of a wait must go on counting when nothing else happens. */
+  #tickWhile(answer: AssistantMessage | undefined): void {
+    if (answer?.status === 'waiting') {
+      this.#ticker ??= setInterval(() => this.#drawSoon(), TICK_MS)
+    } else {
+      clearInterval(this.#ticker)
+      this.#ticker = undefined
+    }
+  }
+}
+
+function countWaiting({ conversations }: ChatState): number {
+  const isWaiting = (message: Message) => message.role === 'assistant' && message.status === 'waiting'
+  return conversations.filter(({ messages }) => messages.some(isWaiting)).length
+}

@@ -1,0 +1,75 @@
+import type { AnswerStats, AssistantMessage } from './conversation.ts'
+import type { ModelEntry } from '../protocol/model-list.ts'
+import { unreachable } from '../unreachable.ts'
+
+/** The line under an answer, e.g. `24 tokens · 31 tokens/s · first token 0.42 s`. */
+export function statsText(stats: AnswerStats, woke: boolean): string {
+  const parts: string[] = []
+  if (stats.completionTokens !== null) {
+    parts.push(stats.completionTokens === 1 ? '1 token' : `${stats.completionTokens} tokens`)
+    const rate = tokensPerSecond(stats)
+    if (rate !== undefined) parts.push(`${rate < 10 ? rate.toFixed(1) : Math.round(rate)} tokens/s`)
+  }
+  const seconds = stats.firstTokenMs / 1000
+  parts.push(`first token ${seconds < 10 ? seconds.toFixed(2) : seconds.toFixed(1)} s${woke ? ' with waking' : ''}`)
+  return parts.join(' · ')
+}
+
+function tokensPerSecond(stats: AnswerStats): number | undefined {
+  // The first token's time is the prompt's (and the wake's), so speed is that of the tokens after it.
+  const tokens = (stats.completionTokens ?? 0) - 1
+  return tokens > 0 && stats.generationMs >= 1 ? (tokens * 1000) / stats.generationMs : undefined
+}
+
+export interface WaitText {
+  waking: boolean
+  headline: string
+  detail: string
+}
+
+export interface ObservedModel {
+  entry: ModelEntry | undefined
+  /** When the list that told it was asked for. */
+  observedAt: number
+}
+
+/** What an answer without its first word says about itself. */
+export function waitText(answer: AssistantMessage, model: ObservedModel, now: number): WaitText {
+  const elapsed = elapsedText(now - answer.askedAt)
+  // The list is a few seconds old; the gateway's own word in the stream counts unless the list is newer.
+  const newerList = model.observedAt > Math.max(answer.askedAt, answer.wakingHeardAt)
+  if (answer.woke && newerList && model.entry?.phase === 'Ready') {
+    return { waking: false, headline: `${answer.model} is awake and reads your message… ${elapsed}`, detail: '' }
+  }
+  if (answer.woke) {
+    const listed = newerList && model.entry?.phase === 'Waking' ? model.entry.message : ''
+    return { waking: true, headline: `Waking ${answer.model}… ${elapsed}`, detail: answer.wakingDetail || listed }
+  }
+  return { waking: false, headline: `Waiting for ${answer.model}… ${elapsed}`, detail: '' }
+}
+
+export function elapsedText(elapsedMs: number): string {
+  const seconds = Math.max(0, Math.floor(elapsedMs / 1000))
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`
+}
+
+/** What happens when something is written to this model: the sentence of an empty chat. */
+export function modelSentence(model: ModelEntry): string {
+  const { phase } = model
+  switch (phase) {
+    case 'Asleep':
+      return `${model.id} is asleep and costs nothing; it wakes when you write.`
+    case 'Waking':
+      return `${model.id} is waking up. Write already: it answers as soon as it is ready.`
+    case 'Ready':
+      return `${model.id} is awake. It goes back to sleep when nobody asks.`
+    case 'Draining':
+      return `${model.id} is going to sleep; it wakes again when you write.`
+    case 'Failed':
+      return `${model.id} could not start${model.message === '' ? '' : `: ${model.message}`}. Writing tries again.`
+    case 'Unknown':
+      return `${model.id} wakes when you write and sleeps when nobody asks.`
+    default:
+      return unreachable(phase)
+  }
+}

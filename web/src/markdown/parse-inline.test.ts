@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest'
+import type { Inline } from './markdown-tree.ts'
+import { parseInline } from './parse-inline.ts'
+
+/** A short notation, so that the expectation reads like the page would. */
+function draw(nodes: Inline[]): string {
+  return nodes
+    .map((node) => {
+      switch (node.kind) {
+        case 'text':
+          return node.text
+        case 'code':
+          return `{code ${node.text}}`
+        case 'break':
+          return '{br}'
+        case 'link':
+          return `{link ${node.href} ${draw(node.children)}}`
+        default:
+          return `{${node.kind} ${draw(node.children)}}`
+      }
+    })
+    .join('')
+}
+
+test.each([
+  ['plain', 'plain'],
+  ['a **b** c', 'a {strong b} c'],
+  ['__b__', '{strong b}'],
+  ['a *b* and _c_', 'a {emphasis b} and {emphasis c}'],
+  ['***both***', '{strong {emphasis both}}'],
+  ['**a *b* c**', '{strong a {emphasis b} c}'],
+  ['*a **b** c*', '{emphasis a {strong b} c}'],
+  ['~~gone~~', '{strike gone}'],
+  ['snake_case_name and __init__x', 'snake_case_name and __init__x'],
+  ['2 * 3 * 4 and a*', '2 * 3 * 4 and a*'],
+  ['**open', '**open'],
+  ['** not bold **', '** not bold **'],
+  ['use `a*b*c` here', 'use {code a*b*c} here'],
+  ['``a ` b``', '{code a ` b}'],
+  ['`` `x` ``', '{code `x`}'],
+  ['`open', '`open'],
+  [String.raw`\*not\* \` code`, '*not* ` code'],
+  [String.raw`C:\dir`, String.raw`C:\dir`],
+  ['one\ntwo', 'one{br}two'],
+  ['[Sluice](https://example.org/a)', '{link https://example.org/a Sluice}'],
+  ['[w](https://en.example.org/A_(b))', '{link https://en.example.org/A_(b) w}'],
+  ['see https://example.org/x.', 'see {link https://example.org/x https://example.org/x}.'],
+  ['hhttps://x', 'hhttps://x'],
+])('%j → %j', (source, expected) => {
+  expect(draw(parseInline(source))).toBe(expected)
+})
+
+describe('what a model writes is not trusted', () => {
+  test.each([
+    'javascript:alert(1)',
+    'JaVaScRiPt:alert(1)',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    '/relative',
+    'blob:x',
+  ])('a link to %s is only its label', (target) => {
+    expect(parseInline(`[click](${target})`).some(({ kind }) => kind === 'link')).toBe(false)
+  })
+
+  test('HTML is text', () => {
+    expect(parseInline('<img src=x onerror=alert(1)>')).toEqual([
+      { kind: 'text', text: '<img src=x onerror=alert(1)>' },
+    ])
+  })
+
+  test.each(['*', '**', '_', '`', '[', '~~', '*a', '**a ', '[a](', '`a``', '\\', '_a *b '])(
+    'a wall of %j is read in time',
+    (piece) => {
+      const started = performance.now()
+      parseInline(piece.repeat(Math.floor(10_000 / piece.length)))
+      expect(performance.now() - started).toBeLessThan(2_000)
+    },
+  )
+})

@@ -1,0 +1,111 @@
+import type { Block, BlockContent } from './markdown-tree.ts'
+import { parseInline } from './parse-inline.ts'
+import { readList } from './read-list.ts'
+
+const MAX_DEPTH = 6
+
+const FENCE = /^( {0,3})(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$/
+const HEADING = /^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$/
+const RULE = /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/
+const QUOTE = /^ {0,3}> ?/
+const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/
+const TABLE_RULE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/
+
+/** The part of Markdown that models write, as a tree. Everything else, HTML above all, stays the text that it is. */
+export function parseMarkdown(text: string): Block[] {
+  return parseLines(text.replaceAll(/\r\n?/g, '\n').split('\n'), 0)
+}
+
+interface Read {
+  content: BlockContent
+  next: number
+}
+
+function parseLines(lines: readonly string[], depth: number): Block[] {
+  const blocks: Block[] = []
+  let at = 0
+  while (at < lines.length) {
+    const line = lines[at] ?? ''
+    if (line.trim() === '') {
+      at++
+      continue
+    }
+    const { content, next } = readSpecial(lines, at, depth) ?? readParagraph(lines, at)
+    blocks.push({ ...content, source: lines.slice(at, next).join('\n') })
+    at = next
+  }
+  return blocks
+}
+
+function readSpecial(lines: readonly string[], at: number, depth: number): Read | undefined {
+  const line = lines[at] ?? ''
+  const heading = HEADING.exec(line)
+  if (heading !== null) {
+    const [, marks = '', text = ''] = heading
+    return { content: { kind: 'heading', level: marks.length, children: parseInline(text) }, next: at + 1 }
+  }
+  if (RULE.test(line)) return { content: { kind: 'rule' }, next: at + 1 }
+  const fenced = readFence(lines, at)
+  if (fenced !== undefined) return fenced
+  if (depth < MAX_DEPTH && QUOTE.test(line)) return readQuote(lines, at, depth)
+  if (depth < MAX_DEPTH && LIST_ITEM.test(line)) {
+    const { list, next } = readList(lines, at, startsBlock)
+    const items = list.items.map((item) => parseLines(item, depth + 1))
+    return { content: { kind: 'list', ordered: list.ordered, start: list.start, items }, next }
+  }
+  return readTable(lines, at)
+}
+
+function readFence(lines: readonly string[], at: number): Read | undefined {
+  const match = FENCE.exec(lines[at] ?? '')
+  if (match === null) return undefined
+  const [, indent = '', fence = '', language = ''] = match
+  const closing = new RegExp(`^ {0,3}\\${fence[0]}{${fence.length},}[ \\t]*$`)
+  const unindent = new RegExp(`^ {0,${indent.length}}`)
+  let end = at + 1
+  while (end < lines.length && !closing.test(lines[end] ?? '')) end++
+  const text = lines.slice(at + 1, end).map((line) => line.replace(unindent, ''))
+  // Without its closing fence it is still being written: shown as code from its first line on.
+  return { content: { kind: 'code', language, text: text.join('\n') }, next: Math.min(end + 1, lines.length) }
+}
+
+function readQuote(lines: readonly string[], at: number, depth: number): Read {
+  let end = at
+  while (end < lines.length && QUOTE.test(lines[end] ?? '')) end++
+  const inside = lines.slice(at, end).map((line) => line.replace(QUOTE, ''))
+  return { content: { kind: 'quote', children: parseLines(inside, depth + 1) }, next: end }
+}
+
+function readTable(lines: readonly string[], at: number): Read | undefined {
+  const head = lines[at] ?? ''
+  const rule = lines[at + 1] ?? ''
+  if (!head.includes('|') || !rule.includes('|') || !TABLE_RULE.test(rule)) return undefined
+  const header = cells(head)
+  if (header.length !== cells(rule).length) return undefined
+  let end = at + 2
+  while (end < lines.length && (lines[end] ?? '').includes('|')) end++
+  const rows = lines.slice(at + 2, end).map((line) => {
+    const row = cells(line)
+    return header.map((_, column) => parseInline(row[column] ?? ''))
+  })
+  return { content: { kind: 'table', header: header.map((cell) => parseInline(cell)), rows }, next: end }
+}
+
+function cells(line: string): string[] {
+  const inside = line
+    .trim()
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '')
+  return inside.split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'))
+}
+
+function readParagraph(lines: readonly string[], at: number): Read {
+  let end = at + 1
+  while (end < lines.length && (lines[end] ?? '').trim() !== '' && !startsBlock(lines[end] ?? '')) end++
+  const text = lines.slice(at, end).map((line) => line.trim())
+  return { content: { kind: 'paragraph', children: parseInline(text.join('\n')) }, next: end }
+}
+
+function startsBlock(line: string): boolean {
+  return HEADING.test(line) || RULE.test(line) || FENCE.test(line) || QUOTE.test(line) || LIST_ITEM.test(line)
+}

@@ -1,0 +1,100 @@
+import {
+  isRunning,
+  MAX_QUESTION_CHARACTERS,
+  newAnswer,
+  type AssistantMessage,
+  type Conversation,
+} from '../conversation/conversation.ts'
+import { requestMessages } from '../conversation/request-messages.ts'
+import type { ModelPhase } from '../protocol/model-list.ts'
+import { runAnswer } from './answer-run.ts'
+import { streamAnswer } from './chat-client.ts'
+import type { ChatStore } from './chat-store.ts'
+import type { Settings } from './settings.ts'
+
+export interface AskedModel {
+  id: string
+  phase: ModelPhase
+}
+
+/** Asks, retries and stops: one running answer for each conversation at most. */
+export class ChatSession {
+  readonly #store: ChatStore
+  readonly #settings: () => Settings
+  readonly #running = new Map<string, AbortController>()
+
+  constructor(store: ChatStore, settings: () => Settings) {
+    this.#store = store
+    this.#settings = settings
+  }
+
+  /** True when the question was taken. */
+  ask(text: string, model: AskedModel): boolean {
+    const content = text.trim().slice(0, MAX_QUESTION_CHARACTERS)
+    const conversationId = this.#store.state.currentId ?? newId()
+    if (content === '' || this.#running.has(conversationId)) return false
+    const answer = answerOf(model)
+    this.#store.dispatch({
+      type: 'asked',
+      conversationId,
+      question: { role: 'user', id: newId(), content },
+      answer,
+      now: answer.askedAt,
+    })
+    this.#start(conversationId, answer)
+    return true
+  }
+
+  /** Throws the last answer away and asks for another one. */
+  retry(conversationId: string, model: AskedModel): void {
+    if (this.#running.has(conversationId)) return
+    const answer = answerOf(model)
+    this.#store.dispatch({ type: 'retried', conversationId, answer, now: answer.askedAt })
+    this.#start(conversationId, answer)
+  }
+
+  stop(conversationId: string): void {
+    this.#running.get(conversationId)?.abort()
+  }
+
+  stopAll(): void {
+    for (const controller of this.#running.values()) controller.abort()
+  }
+
+  remove(conversationId: string): void {
+    this.stop(conversationId)
+    this.#store.dispatch({ type: 'removed', conversationId })
+  }
+
+  isRunning(conversation: Conversation | undefined): boolean {
+    return conversation?.messages.some(isRunning) ?? false
+  }
+
+  #start(conversationId: string, answer: AssistantMessage): void {
+    const conversation = this.#store.state.conversations.find(({ id }) => id === conversationId)
+    if (conversation === undefined) return
+    const { systemPrompt, temperature } = this.#settings()
+    const controller = new AbortController()
+    this.#running.set(conversationId, controller)
+    const messages = requestMessages(conversation.messages.slice(0, -1), systemPrompt)
+    void runAnswer({
+      address: { conversationId, answerId: answer.id },
+      events: streamAnswer({ model: answer.model, messages, temperature }, controller.signal),
+      dispatch: this.#store.dispatch,
+      monotonicNow: () => performance.now(),
+      wallNow: () => Date.now(),
+      signal: controller.signal,
+    }).finally(() => this.#running.delete(conversationId))
+  }
+}
+
+function answerOf(model: AskedModel): AssistantMessage {
+  const woke = model.phase !== 'Ready' && model.phase !== 'Unknown'
+  return newAnswer(newId(), model.id, Date.now(), woke)
+}
+
+/** Not randomUUID: browsers offer that only over https or on localhost, and the gateway may be reached by plain address. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,70 @@
+import { parseModelList, type ModelEntry } from '../protocol/model-list.ts'
+
+export interface ModelDirectory {
+  /** `loading` until the first list came; `unreachable` keeps showing the last one. */
+  status: 'loading' | 'listed' | 'unreachable'
+  models: readonly ModelEntry[]
+  observedAt: number
+}
+
+const CALM_MS = 4_000
+const WAKING_MS = 1_500
+const SLOWEST_MS = 20_000
+const DEADLINE_MS = 6_000
+
+/** Keeps the list of models fresh while somebody looks at the page, and asks nothing while nobody does. */
+export class ModelWatch {
+  #directory: ModelDirectory = { status: 'loading', models: [], observedAt: 0 }
+  #failures = 0
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #asking: AbortController | undefined
+  readonly #changed: (directory: ModelDirectory) => void
+
+  constructor(changed: (directory: ModelDirectory) => void) {
+    this.#changed = changed
+  }
+
+  get directory(): ModelDirectory {
+    return this.#directory
+  }
+
+  start(): void {
+    document.addEventListener('visibilitychange', () => this.refresh())
+    this.refresh()
+  }
+
+  /** Asks now: something happened that changes a model's state. */
+  refresh(): void {
+    clearTimeout(this.#timer)
+    this.#asking?.abort()
+    if (document.visibilityState !== 'visible') return
+    const asking = new AbortController()
+    this.#asking = asking
+    void this.#ask(asking.signal).then((directory) => {
+      if (asking.signal.aborted) return
+      this.#failures = directory.status === 'listed' ? 0 : this.#failures + 1
+      this.#directory = directory
+      this.#timer = setTimeout(() => this.refresh(), this.#pauseMs())
+      this.#changed(directory)
+    })
+  }
+
+  #pauseMs(): number {
+    if (this.#failures > 0) return Math.min(SLOWEST_MS, CALM_MS * 2 ** (this.#failures - 1))
+    const moving = this.#directory.models.some(({ phase }) => phase === 'Waking' || phase === 'Draining')
+    return moving ? WAKING_MS : CALM_MS
+  }
+
+  async #ask(stop: AbortSignal): Promise<ModelDirectory> {
+    const observedAt = Date.now()
+    try {
+      const signal = AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)])
+      const response = await fetch('openai/v1/models', { headers: { accept: 'application/json' }, signal })
+      const models = response.ok ? parseModelList(await response.json()) : undefined
+      if (models !== undefined) return { status: 'listed', models, observedAt }
+    } catch {
+      // Told by the status; the next attempt comes by itself.
+    }
+    return { ...this.#directory, status: 'unreachable' }
+  }
+}

@@ -1,0 +1,91 @@
+import { MAX_QUESTION_CHARACTERS } from '../conversation/conversation.ts'
+import { part } from './element.ts'
+
+export interface ComposerActions {
+  /** True when the text was taken. */
+  send: (text: string) => boolean
+  stop: () => void
+}
+
+const MAX_HEIGHT_PX = 220
+
+export class ComposerView {
+  readonly #form = part('composer-form', HTMLFormElement)
+  readonly #text = part('composer', HTMLTextAreaElement)
+  readonly #send = part('send', HTMLButtonElement)
+  readonly #stop = part('stop', HTMLButtonElement)
+  readonly #actions: ComposerActions
+  #running = false
+  #ready = false
+
+  constructor(actions: ComposerActions) {
+    this.#actions = actions
+    this.#text.maxLength = MAX_QUESTION_CHARACTERS
+    this.#form.addEventListener('submit', (event) => {
+      event.preventDefault()
+      this.#submit()
+    })
+    this.#text.addEventListener('keydown', (event) => this.#key(event))
+    this.#text.addEventListener('input', () => this.#changed())
+    this.#stop.addEventListener('click', () => {
+      this.#actions.stop()
+      this.focus()
+    })
+    addEventListener('resize', () => this.#fit())
+  }
+
+  update({ running, ready, model }: { running: boolean; ready: boolean; model: string }): void {
+    this.#running = running
+    this.#ready = ready
+    // The focused button would vanish under the keyboard user's finger.
+    const focusLost = document.activeElement === this.#stop && !running
+    this.#send.hidden = running
+    this.#stop.hidden = !running
+    this.#text.placeholder = ready ? `Message ${model}` : 'No model to write to yet'
+    this.#changed()
+    if (focusLost) this.focus()
+  }
+
+  fill(text: string): void {
+    this.#text.value = text
+    this.#changed()
+    this.focus()
+  }
+
+  focus(): void {
+    this.#text.focus()
+  }
+
+  /** Where a touch keyboard would jump up and hide half the page, focus waits for a tap. */
+  focusUnlessTouch(): void {
+    if (matchMedia('(hover: hover)').matches) this.focus()
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.key === 'Escape' && this.#running) {
+      this.#actions.stop()
+      return
+    }
+    // While an input method composes a character, Enter belongs to it.
+    if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
+    event.preventDefault()
+    this.#submit()
+  }
+
+  #submit(): void {
+    if (this.#running || !this.#ready || !this.#actions.send(this.#text.value)) return
+    this.#text.value = ''
+    this.#changed()
+    this.focusUnlessTouch()
+  }
+
+  #changed(): void {
+    this.#send.disabled = !this.#ready || this.#text.value.trim() === ''
+    this.#fit()
+  }
+
+  #fit(): void {
+    this.#text.style.height = 'auto'
+    this.#text.style.height = `${Math.min(this.#text.scrollHeight, MAX_HEIGHT_PX)}px`
+  }
+}

@@ -1,0 +1,38 @@
+type Attributes = Record<string, string | boolean | undefined>
+
+/** Builds DOM nodes; text only ever becomes text nodes, so nothing a model writes can become markup. */
+export function element<Tag extends keyof HTMLElementTagNameMap>(
+  tag: Tag,
+  attributes: Attributes = {},
+  ...children: (Node | string)[]
+): HTMLElementTagNameMap[Tag] {
+  const node = document.createElement(tag)
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) continue
+    node.setAttribute(name, value === true ? '' : value)
+  }
+  node.append(...children)
+  return node
+}
+
+/** A part of the page's fixed frame in index.html. */
+export function part<Type extends HTMLElement>(id: string, type: new () => Type): Type {
+  const node = document.getElementById(id)
+  if (node instanceof type) return node
+  throw new Error(`index.html has no ${type.name} with the id ${id}`)
+}
+
+export type IconName = 'copy' | 'check' | 'retry' | 'trash' | 'moon' | 'sluice' | 'chevron'
+
+const SVG = 'http://www.w3.org/2000/svg'
+
+/** A symbol of the sprite in index.html; decoration only, the button around it has the label. */
+export function icon(name: IconName): SVGElement {
+  const svg = document.createElementNS(SVG, 'svg')
+  svg.setAttribute('class', 'icon')
+  svg.setAttribute('aria-hidden', 'true')
+  const use = document.createElementNS(SVG, 'use')
+  use.setAttribute('href', `#icon-${name}`)
+  svg.append(use)
+  return svg
+}

@@ -1,0 +1,106 @@
+import { modelSentence } from '../conversation/answer-text.ts'
+import type { ModelEntry, ModelPhase } from '../protocol/model-list.ts'
+import type { ModelDirectory } from '../session/model-watch.ts'
+import { MarkdownView } from '../markdown/markdown-view.ts'
+import { element, icon, part } from './element.ts'
+import { unreachable } from '../unreachable.ts'
+
+const EXAMPLES = [
+  'What is the capital of France?',
+  'Explain in two sentences what a sluice gate does.',
+  'Write a short poem about a river at night.',
+]
+
+const MANIFEST = `\`\`\`sh
+kubectl apply -f - <<'EOF'
+apiVersion: sluice.dev/v1
+kind: Model
+metadata:
+  name: my-model
+  namespace: sluice
+spec:
+  url: pvc://userdata/my-model
+  engine: LlamaCpp
+  resourceProfile: default:1
+  minReplicas: 0
+  maxReplicas: 1
+EOF
+\`\`\``
+
+/** What an empty chat shows: what will happen, and something to try. */
+export class WelcomeView {
+  readonly #root = part('welcome', HTMLElement)
+  readonly #ask: (text: string) => void
+  #drawn = ''
+
+  constructor(ask: (text: string) => void) {
+    this.#ask = ask
+  }
+
+  update(visible: boolean, directory: ModelDirectory, picked: ModelEntry | undefined): void {
+    this.#root.hidden = !visible
+    if (!visible) return
+    const key = JSON.stringify([directory.status, picked])
+    if (key === this.#drawn) return
+    this.#drawn = key
+    // Redrawing must not throw a keyboard user out of the list of examples.
+    const focused = [...this.#root.querySelectorAll('button')].findIndex((button) => button === document.activeElement)
+    this.#root.replaceChildren(...this.#draw(directory, picked))
+    if (focused !== -1) this.#root.querySelectorAll('button')[focused]?.focus()
+  }
+
+  #draw(directory: ModelDirectory, picked: ModelEntry | undefined): HTMLElement[] {
+    if (picked !== undefined) return this.#drawModel(picked)
+    const { status } = directory
+    switch (status) {
+      case 'loading':
+        return []
+      case 'unreachable':
+        return [
+          element('h1', {}, 'The gateway does not answer'),
+          element('p', { class: 'lead' }, 'This page asks again by itself. Is Sluice still running?'),
+        ]
+      case 'listed':
+        return drawNoModel()
+      default:
+        return unreachable(status)
+    }
+  }
+
+  #drawModel(model: ModelEntry): HTMLElement[] {
+    const examples = EXAMPLES.map((text) => {
+      const button = element('button', { type: 'button', class: 'example' }, text)
+      button.addEventListener('click', () => this.#ask(text))
+      return element('li', {}, button)
+    })
+    const mark = element(
+      'span',
+      { class: 'welcome-mark', 'data-phase': model.phase },
+      icon(isResting(model.phase) ? 'moon' : 'sluice'),
+    )
+    return [
+      mark,
+      element('h1', {}, `Ask ${model.id}`),
+      element('p', { class: 'lead' }, modelSentence(model)),
+      element('ul', { class: 'examples', 'aria-label': 'Examples' }, ...examples),
+    ]
+  }
+}
+
+function isResting(phase: ModelPhase): boolean {
+  return phase === 'Asleep' || phase === 'Draining'
+}
+
+function drawNoModel(): HTMLElement[] {
+  const manifest = new MarkdownView()
+  manifest.update(MANIFEST)
+  return [
+    element('h1', {}, 'No model yet'),
+    element(
+      'p',
+      { class: 'lead' },
+      'Put a model’s files into the userdata claim, describe it, and apply it. It appears here by itself, asleep, and costs nothing until somebody writes.',
+    ),
+    manifest.element,
+  ]
+}
