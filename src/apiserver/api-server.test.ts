@@ -430,6 +430,8 @@ describe('what is refused', () => {
 it('counts requests under names of its own, whatever clients write', async () => {
   await call('GET', maps)
   await call('GET', '/api/v1/unicorns')
+  await call('GET', '/unicorns')
+  await call('GET', `${pods}/p/unicorns`)
   await call('PURGE', maps)
   const { text } = await send('GET', '/metrics')
   expect(text).toContain('sluice_apiserver_requests_total{verb="list",resource="configmaps",code="200"} 1')

@@ -2,7 +2,7 @@ import { StatusError } from '../resources/status-error.ts'
 import { resourceNameOf } from '../resources/kind.ts'
 import { type Authorizer, type User } from './authentication.ts'
 import type { ClusterApi } from './cluster-api.ts'
-import { aggregatedDiscovery, coreVersions, groupList, oneGroup, resourceList } from './discovery.ts'
+import { aggregatedDiscovery, coreVersions, groupList, oneGroup, resourceList, subresourcesOf } from './discovery.ts'
 import type { HttpExchange } from './http-exchange.ts'
 import { openApiDocument, openApiIndex, openApiV2 } from './openapi.ts'
 import type { PodAccess } from './pod-access.ts'
@@ -19,12 +19,13 @@ export interface FaceRequest {
   readonly signal: AbortSignal
 }
 
-/** What a request turned out to be about, for metrics and the log. */
+/** What a request turned out to be about, for metrics and the log: only names this server knows, so that there are few. */
 export interface RequestLabel {
   readonly verb: string
   readonly resource: string
 }
 
+const documentRoots = new Set(['api', 'apis', 'openapi'])
 const aggregatedType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
 
 /** Everything of one cluster that needs a known user: objects, discovery, OpenAPI. */
@@ -33,6 +34,8 @@ export class ClusterFace {
   readonly #base: string
   readonly #authorize: Authorizer
   readonly #resources: ResourceRequests
+  /** Kinds do not change while a cluster is served, and the schemas take a while to write out. */
+  #openApiIndex: Record<string, unknown> | undefined
 
   constructor(options: {
     api: ClusterApi
@@ -49,10 +52,12 @@ export class ClusterFace {
 
   describe({ exchange, url }: Pick<FaceRequest, 'exchange' | 'url'>): RequestLabel {
     const target = parseResourcePath(this.#api.kinds, url.segments)
-    if (!target) return { verb: (exchange.request.method ?? '').toLowerCase(), resource: url.segments[0] ?? '' }
+    const [root = ''] = url.segments
+    if (!target) return { verb: 'get', resource: documentRoots.has(root) ? root : 'other' }
     const verb = verbOf(exchange.request.method ?? '', target, url.query) ?? 'unknown'
-    const subresource = target.subresource === undefined ? '' : `/${target.subresource}`
-    return { verb, resource: resourceNameOf(target.kind) + subresource }
+    if (target.subresource === undefined) return { verb, resource: resourceNameOf(target.kind) }
+    const known = subresourcesOf(target.kind).some(({ name }) => name === target.subresource)
+    return { verb, resource: `${resourceNameOf(target.kind)}/${known ? target.subresource : 'other'}` }
   }
 
   async handle(request: FaceRequest): Promise<void> {
@@ -108,7 +113,7 @@ export class ClusterFace {
       case 'openapi':
         if (first === 'v2' && second === undefined) return { value: openApiV2() }
         if (first !== 'v3') return undefined
-        if (second === undefined) return { value: openApiIndex(kinds, this.#base) }
+        if (second === undefined) return { value: (this.#openApiIndex ??= openApiIndex(kinds, this.#base)) }
         return found(openApiDocument(kinds, [second, ...rest].join('/')))
       default:
         return undefined

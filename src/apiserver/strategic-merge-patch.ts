@@ -61,7 +61,8 @@ function mergeList(place: Place, target: unknown, patch: readonly unknown[], sib
   const field = place.path.slice(place.path.lastIndexOf('.') + 1)
   const order = siblings[orderDirective + field]
   const result = merge.type === 'values' ? union(current, patch) : mergeByKey(place, current, patch, merge.key)
-  return Array.isArray(order) ? ordered(result, current, order, keyAt(place)) : result
+  // Without a word about the order, the patch's own is meant.
+  return ordered(result, current, Array.isArray(order) ? order : patch, keyAt(place))
 }
 
 function union(current: readonly unknown[], patch: readonly unknown[]): unknown[] {

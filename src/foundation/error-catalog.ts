@@ -37,6 +37,10 @@ export const errorCatalog = {
     status: 429,
     message: '{waiting} requests already wait for {model}; try again in {retryAfterSeconds} s.',
   },
+  gateway_overloaded: {
+    status: 503,
+    message: 'The gateway holds as many request bodies as it can; try again in {retryAfterSeconds} s.',
+  },
   upstream_failed: { status: 502, message: 'The server of the model {model} failed before it answered: {reason}.' },
   upstream_broke_off: {
     status: 502,

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../foundation/clock.ts'
-import { SluiceError } from '../foundation/errors.ts'
+import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Answer, Exchange } from '../relay/exchange.ts'
@@ -7,6 +7,7 @@ import type { RelayLimits } from '../relay/limits.ts'
 import { type Handler, RelayServer } from '../relay/relay-server.ts'
 import type { EndpointPool } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
+import { BodyBudget, type BodyShare } from './body-budget.ts'
 import { ChatPage } from './chat-page.ts'
 import { isClientGone } from './client-gone.ts'
 import { isPreflight, preflightAnswer } from './cors.ts'
@@ -39,6 +40,7 @@ export class Gateway {
   readonly #registry: Metrics
   readonly #metrics: GatewayMetrics
   readonly #inference: Inference
+  readonly #bodies: BodyBudget
   readonly #server: RelayServer
   #chatPage: ChatPage | undefined
   #stopping = false
@@ -51,6 +53,8 @@ export class Gateway {
     this.#settings = { ...defaultGatewaySettings, ...options.settings }
     this.#registry = options.metrics ?? new Metrics()
     this.#metrics = new GatewayMetrics(this.#registry)
+    const { maxBodyBytes, maxHeldBytes } = this.#settings
+    this.#bodies = new BodyBudget({ limitBytes: maxBodyBytes, totalBytes: maxHeldBytes })
     const { catalog, pool } = options
     this.#inference = new Inference({
       catalog,
@@ -69,7 +73,7 @@ export class Gateway {
   /** Reads the chat page and accepts requests. Port 0 picks a free one. */
   async listen(host: string, port: number): Promise<{ host: string; port: number }> {
     const { chatPageDirectory } = this.#options
-    if (chatPageDirectory !== undefined) this.#chatPage = await ChatPage.load(chatPageDirectory)
+    if (chatPageDirectory !== undefined) this.#chatPage = await this.#loadChatPage(chatPageDirectory)
     return this.#server.listen(host, port)
   }
 
@@ -79,26 +83,38 @@ export class Gateway {
     await this.#server.close({ graceMs: options.graceMs ?? this.#settings.stopGraceMs })
   }
 
+  /** The API is worth more than its page: without the page's files it is served all the same. */
+  async #loadChatPage(directory: string): Promise<ChatPage | undefined> {
+    try {
+      return await ChatPage.load(directory)
+    } catch (error) {
+      this.#options.log.warn({ directory, reason: errorMessage(error) }, 'there is no chat page to serve')
+      return undefined
+    }
+  }
+
   async #handle(exchange: Exchange): Promise<void> {
     const record = new RequestRecord(exchange, this.#clock.now())
+    const share = this.#bodies.share()
     this.#metrics.inFlight.inc()
     try {
-      await this.#serve(exchange, record)
+      await this.#serve(exchange, record, share)
     } catch (error) {
       await this.#answerError(exchange, record, error)
     } finally {
+      share.release()
       this.#metrics.inFlight.dec()
       record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
     }
   }
 
-  async #serve(exchange: Exchange, record: RequestRecord): Promise<void> {
+  async #serve(exchange: Exchange, record: RequestRecord, share: BodyShare): Promise<void> {
     const { method, path, headers } = exchange.head
     const preflight = isPreflight(method, headers)
     const match = matchRoute(preflight ? (headers.get('access-control-request-method') ?? '') : method, path)
     switch (match.found) {
       case 'route':
-        if (!preflight) return this.#serveRoute(exchange, match.route, record)
+        if (!preflight) return this.#serveRoute(exchange, match.route, record, share)
         record.route = 'preflight'
         return this.#respond(exchange, record, preflightAnswer(headers, match.methods))
       case 'method-refused':
@@ -112,7 +128,7 @@ export class Gateway {
     }
   }
 
-  async #serveRoute(exchange: Exchange, route: Route, record: RequestRecord): Promise<void> {
+  async #serveRoute(exchange: Exchange, route: Route, record: RequestRecord, share: BodyShare): Promise<void> {
     const { catalog } = this.#options
     record.route = route.kind === 'inference' || route.kind === 'pass-through' ? route.name : route.kind
     switch (route.kind) {
@@ -124,12 +140,12 @@ export class Gateway {
         return this.#respond(exchange, record, jsonAnswer(openAiModel(model)))
       }
       case 'inference': {
-        const asked = await readAsked(exchange, route, catalog, this.#settings.maxBodyBytes)
+        const asked = await readAsked(exchange, route, catalog, share)
         record.model = asked.model
         return this.#inference.serve(exchange, { ...asked, target: targetOf(route.upstreamPath, exchange) }, record)
       }
       case 'pass-through': {
-        const model = await readPassThroughModel(exchange, catalog, this.#settings.maxBodyBytes)
+        const model = await readPassThroughModel(exchange, catalog, share)
         record.model = model
         const target = targetOf(route.upstreamPath, exchange)
         return this.#inference.serve(exchange, { model, streamed: false, target }, record)

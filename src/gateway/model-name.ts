@@ -1,6 +1,7 @@
 import { SluiceError } from '../foundation/errors.ts'
 import type { Exchange, RequestHead } from '../relay/exchange.ts'
 import type { CatalogModel, ModelCatalog } from '../traffic/model-catalog.ts'
+import type { BodyShare } from './body-budget.ts'
 import { formBoundary, readFormFields } from './form-fields.ts'
 import type { InferenceRoute } from './routes.ts'
 
@@ -17,7 +18,7 @@ export async function readAsked(
   exchange: Exchange,
   route: InferenceRoute,
   catalog: ModelCatalog,
-  limitBytes: number,
+  share: BodyShare,
 ): Promise<Asked> {
   refuseEncoded(exchange.head)
   const contentType = exchange.head.headers.get('content-type') ?? ''
@@ -26,7 +27,7 @@ export async function readAsked(
     const expected = route.body === 'form' ? 'multipart/form-data' : 'application/json'
     throw new SluiceError('unsupported_media_type', { expected, received: contentType || 'nothing said' })
   }
-  const body = await exchange.readBody(limitBytes)
+  const body = await share.read(exchange)
   const { model, stream } = boundary === undefined ? parseJson(body) : formFields(body, boundary)
   if (typeof model !== 'string' || model === '') throw modelRequired(catalog, 'the field "model"')
   return { model: knownModel(catalog, model), streamed: stream === true }
@@ -36,13 +37,13 @@ export async function readAsked(
 export async function readPassThroughModel(
   exchange: Exchange,
   catalog: ModelCatalog,
-  limitBytes: number,
+  share: BodyShare,
 ): Promise<string> {
   const { head } = exchange
   const named = head.headers.get('x-sluice-model') ?? new URLSearchParams(head.query).get('model')
   if (named !== null && named !== '') return knownModel(catalog, named)
   if (isJson(head) && head.headers.get('content-encoding') === undefined) {
-    const model = modelOfLooseJson(await exchange.readBody(limitBytes))
+    const model = modelOfLooseJson(await share.read(exchange))
     if (model !== undefined) return knownModel(catalog, model)
   }
   const [only, ...others] = catalog.list()
@@ -66,16 +67,20 @@ function parseJson(body: Buffer): { model?: unknown; stream?: unknown } {
   try {
     value = JSON.parse(body.toString('utf8'))
   } catch (error) {
-    // Node's message quotes the body, which may be long and is the client's own; the place is what helps.
-    const place = /at position \d+/.exec(String(error))?.[0] ?? 'it ends too early'
-    throw new SluiceError('invalid_json', {
-      reason: body.length === 0 ? 'it is empty' : `unexpected character or end, ${place}`,
-    })
+    throw new SluiceError('invalid_json', { reason: whyInvalid(body, String(error)) })
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new SluiceError('invalid_json', { reason: 'it is not an object' })
   }
   return value
+}
+
+/** Node's own message quotes the body, which may be long; the place is what helps. */
+function whyInvalid(body: Buffer, message: string): string {
+  if (body.length === 0) return 'it is empty'
+  if (message.includes('Unexpected end')) return 'it ends too early'
+  const place = / at position \d+/.exec(message)?.[0] ?? ''
+  return `it has an unexpected character${place}`
 }
 
 function formFields(body: Buffer, boundary: string): { model?: unknown; stream?: unknown } {

@@ -63,7 +63,9 @@ const eventStreamHeaders: HeaderPairs = [
 ]
 
 export function wakeComment(name: string, model: CatalogModel | undefined, waitedMs: number): string {
-  const state = [model?.phase ?? 'Asleep', model?.message].filter(Boolean).join(', ')
+  const phase = model?.phase ?? 'Asleep'
+  const message = model?.message?.replace(/\.$/, '') ?? ''
+  const state = message === '' || message.startsWith(phase) ? message || phase : `${phase}, ${message}`
   return `waking ${name}: ${state}, ${Math.floor(waitedMs / 1000)} s`
 }
 

@@ -4,12 +4,10 @@ import {
   ftruncateSync,
   mkdirSync,
   openSync,
-  readFileSync,
   readSync,
   renameSync,
   rmSync,
   watch,
-  writeFileSync,
   writeSync,
 } from 'node:fs'
 import type { Clock } from '../foundation/clock.ts'
@@ -17,6 +15,7 @@ import type { Logger } from '../foundation/log.ts'
 import { formatRecord } from './log-format.ts'
 import { logPath, offsetPath, rawPath, rotatedPath } from './log-files.ts'
 import type { LogHub } from './log-hub.ts'
+import { LogProgress, progressOffset } from './log-progress.ts'
 
 export interface LogLimits {
   /** A log is rotated when it is larger; one older part is kept. */
@@ -51,10 +50,12 @@ export class LogCollector {
   readonly #limits: LogLimits
   readonly #chunk = Buffer.allocUnsafe(64 * 2 ** 10)
   readonly #rawFd: number
-  readonly #offsetFile: string
+  readonly #progress: LogProgress
   #logFd: number
   #logSize: number
+  /** How far the raw file was read, and how far of that is in the log. */
   #offset: number
+  #taken: number
   #pending: Buffer = Buffer.alloc(0)
   #scheduled = false
   #closed = false
@@ -67,11 +68,13 @@ export class LogCollector {
     const { folder, attempt } = options
     mkdirSync(folder, { recursive: true })
     this.path = logPath(folder, attempt)
-    this.#offsetFile = offsetPath(folder, attempt)
     this.#rawFd = openSync(rawPath(folder, attempt), 'a+')
     this.#logFd = openSync(this.path, 'a')
     this.#logSize = fstatSync(this.#logFd).size
-    this.#offset = readOffset(this.#offsetFile)
+    const progress = offsetPath(folder, attempt)
+    this.#offset = progressOffset(progress, this.#logSize)
+    this.#taken = this.#offset
+    this.#progress = new LogProgress(progress)
     options.hub.open(this.path)
     this.#watch()
     this.#schedule()
@@ -81,10 +84,12 @@ export class LogCollector {
   finish(): void {
     if (this.#closed) return
     while (this.#drain()) continue
-    if (this.#pending.length > 0) this.#append([formatRecord(this.#options.clock.now(), 'F', this.#pending)])
+    if (this.#pending.length > 0) {
+      this.#append([formatRecord(this.#options.clock.now(), 'F', this.#pending)], this.#offset)
+    }
     this.close()
     rmSync(rawPath(this.#options.folder, this.#options.attempt), { force: true })
-    rmSync(this.#offsetFile, { force: true })
+    rmSync(offsetPath(this.#options.folder, this.#options.attempt), { force: true })
   }
 
   /** Stops collecting; the process may go on writing, and another collector may take over. */
@@ -94,6 +99,7 @@ export class LogCollector {
     this.#stopWatching()
     closeSync(this.#rawFd)
     closeSync(this.#logFd)
+    this.#progress.close()
     this.#options.hub.close(this.path)
   }
 
@@ -126,7 +132,10 @@ export class LogCollector {
   /** Reads a bounded amount. Returns whether there may be more. */
   #drain(): boolean {
     try {
-      if (fstatSync(this.#rawFd).size < this.#offset) this.#offset = 0
+      if (fstatSync(this.#rawFd).size < this.#offset) {
+        this.#offset = 0
+        this.#taken = 0
+      }
       for (let chunks = 0; chunks < chunksPerTurn; chunks += 1) {
         const length = readSync(this.#rawFd, this.#chunk, 0, this.#chunk.length, this.#offset)
         if (length === 0) {
@@ -158,20 +167,20 @@ export class LogCollector {
       } else break
     }
     this.#pending = Buffer.from(rest)
-    if (records.length === 0) return
-    this.#append(records)
-    // After the append: being killed in between repeats these lines, the other order would lose them.
-    writeFileSync(this.#offsetFile, String(this.#offset - this.#pending.length))
+    if (records.length > 0) this.#append(records, this.#offset - this.#pending.length)
   }
 
-  #append(records: readonly Buffer[]): void {
+  /** `takenUpTo` is where the raw file goes on after these records. */
+  #append(records: readonly Buffer[], takenUpTo: number): void {
     try {
       if (this.#logSize >= this.#limits.logBytes) this.#rotate()
+      this.#progress.intend(this.#taken, takenUpTo, this.#logSize)
       this.#logSize += writeSync(this.#logFd, Buffer.concat(records))
     } catch (error) {
       // A full disk costs log lines, never the Pod.
       this.#complain(error)
     }
+    this.#taken = takenUpTo
     this.#options.hub.appended(this.path)
   }
 
@@ -187,19 +196,13 @@ export class LogCollector {
     if (this.#offset < this.#limits.rawBytes || this.#pending.length > 0) return
     ftruncateSync(this.#rawFd, 0)
     this.#offset = 0
-    writeFileSync(this.#offsetFile, '0')
+    this.#taken = 0
+    // Killed before this, the next collector sees that the raw file is shorter than what was read of it.
+    this.#progress.intend(0, 0, this.#logSize)
   }
 
   #complain(error: unknown): void {
     if (!this.#complained) this.#options.log.warn({ err: error, path: this.path }, 'log lines are lost')
     this.#complained = true
-  }
-}
-
-function readOffset(path: string): number {
-  try {
-    return Number.parseInt(readFileSync(path, 'utf8'), 10) || 0
-  } catch {
-    return 0
   }
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
+import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'
@@ -33,6 +34,7 @@ let client: EmbeddedClient
 let agent: NodeAgent
 let runtime: ProcessRuntime
 let stopped = true
+let sever = () => {}
 
 function makeCluster(clock: Clock): void {
   client = new EmbeddedClient(
@@ -258,24 +260,64 @@ describe('NodeAgent', () => {
     expect(pidOf(again)).not.toBe(pidOf(before))
   })
 
-  it('adopts what ran through a crash without restarting it, and ends what lost its Pod meanwhile', async () => {
+  it('adopts what ran through a crash without restarting it', async () => {
     await startAgent()
     await createPod('kept', serverScript, { ...httpPod, resources: { limits: { [card]: '1' } } })
-    await createPod('lost', idleScript)
     const before = await until('kept', isPodReady)
-    const lost = await until('lost', (pod) => pod.status?.phase === 'Running')
-    // As if killed: nothing is told to anybody. (The first agent keeps existing, but its runtime has let go.)
-    runtime.close()
-    const crashed = agent
-    await client.delete(podKind, { namespace: 'default', name: 'lost' }, { graceSeconds: 0 })
+    const crashed = crash()
     await startAgent()
-    expect(agent).not.toBe(crashed)
-    await expect.poll(() => processesMarked(`SLUICE_POD_UID=${lost.metadata.uid}`), { timeout: 8000 }).toEqual([])
     expect(agent.heldCards).toBe(1)
     const after = await podNow('kept')
     expect(pidOf(after)).toBe(pidOf(before))
     expect(isPodReady(after)).toBe(true)
     expect(await fetchText(`http://${before.status?.podIP}:8000/`)).toBe('0')
-    await crashed.stop(never)
+    await stopAgent()
+    await crashed.stop(never).catch(() => {})
+  })
+
+  it('restarts what died while nobody watched, and says that its exit code is not known', async () => {
+    await startAgent()
+    await createPod('died', idleScript)
+    const before = await until('died', (pod) => pod.status?.phase === 'Running')
+    const crashed = crash()
+    process.kill(Number(pidOf(before)?.replace('process://', '')), 'SIGKILL')
+    await expect.poll(() => processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`)).toEqual([])
+    await startAgent()
+    const after = await until('died', (pod) => pidOf(pod) !== undefined && pidOf(pod) !== pidOf(before))
+    expect(after.status?.containerStatuses?.[0]).toMatchObject({ restartCount: 1 })
+    await stopAgent()
+    await crashed.stop(never).catch(() => {})
+  })
+
+  it('ends what has no Pod any more', async () => {
+    await startAgent()
+    await createPod('lost', idleScript, { resources: { limits: { [card]: '1' } } })
+    const lost = await until('lost', (pod) => pod.status?.phase === 'Running')
+    const crashed = crash()
+    // Another, empty cluster: this one's agent has never heard of the Pod.
+    makeCluster(systemClock)
+    await startAgent()
+    expect(processesMarked(`SLUICE_POD_UID=${lost.metadata.uid}`)).toEqual([])
+    expect(agent.heldCards).toBe(0)
+    await crashed.stop(never).catch(() => {})
   })
 })
+
+/** As if killed: nobody is told anything more. The agent's object goes on existing, but has nothing in its hands. */
+function crash(): NodeAgent {
+  runtime.close()
+  sever()
+  return agent
+}
+
+function severable(target: EmbeddedClient): ClusterClient {
+  let severed = false
+  sever = () => (severed = true)
+  return new Proxy<EmbeddedClient>(target, {
+    get(object, property) {
+      if (severed) throw new Error('this agent is dead')
+      const value: unknown = Reflect.get(object, property)
+      return typeof value === 'function' ? value.bind(object) : value
+    },
+  })
+}

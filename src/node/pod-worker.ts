@@ -146,6 +146,9 @@ export class PodWorker {
         { pod: this.#pod, container, attempt: attemptOf(memory), podIP, cards },
         signal,
       )
+      const image = `Container image "${container.image}" is a program of this machine`
+      this.#services.event(this.#pod, 'Normal', 'Pulled', image)
+      this.#services.event(this.#pod, 'Normal', 'Created', `Created container: ${name}`)
       const ofCards =
         cards.length > 0 ? ` with ${this.#services.simulatedCards ? 'simulated ' : ''}cards ${cards.join(', ')}` : ''
       this.#services.event(

@@ -8,6 +8,8 @@ export interface FieldError {
     | 'FieldValueNotSupported'
     | 'FieldValueForbidden'
     | 'FieldValueTypeInvalid'
+    | 'FieldValueTooLong'
+    | 'FieldValueTooMany'
   /** `spec.url`, `spec.features[0]`. */
   readonly field: string
   readonly message: string
@@ -51,7 +53,7 @@ export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldError[] {
   return error.issues.map((issue) => {
     const field = fieldPath(issue.path)
     const value = valueAt(input, issue.path)
-    if (value === undefined && issue.code === 'invalid_type') return required(field)
+    if (value === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return required(field)
     if (issue.code === 'invalid_value') return unsupported(field, value, issue.values.map(String))
     if (issue.code === 'invalid_type') {
       const message = `${words.FieldValueTypeInvalid}: ${JSON.stringify(value)}: ${field} must be of type ${issue.expected}`

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { z } from 'zod'
 import { SluiceError } from '../foundation/errors.ts'
@@ -48,10 +49,14 @@ export class SqliteLog implements StoreHistory {
   static open(path: string): SqliteLog {
     let database: DatabaseSync | undefined
     try {
+      // Secrets are in it. SQLite gives the files beside it the same mode.
+      closeSync(openSync(path, 'a', 0o600))
       database = new DatabaseSync(path)
       // Exclusive: one process owns the file, and no other can write behind its cache. FULL: the log is synced before a
       // commit returns, so what was acknowledged survives a power cut.
       database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+      // After a burst of writes the write-ahead log shrinks again.
+      database.exec('PRAGMA journal_size_limit = 67108864')
       const check = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
       if (check !== 'ok') throw new SluiceError('store_corrupt', { path, reason: String(check) })
       migrate(database, path)

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -40,6 +40,21 @@ describe('SqliteStore', () => {
     expect(after.list({ resource: 'configmaps' }).items.map(({ key }) => key.name)).toEqual(['a'])
     expect((await after.create(keyOf('c'), objectOf('c'))).revision).toBe(4)
     await after.close()
+  })
+
+  it('is readable by its owner only, the files beside it too', async () => {
+    const store = openSqliteStore({ path })
+    await store.create(keyOf('a'), objectOf('a'))
+    const modes = readdirSync(folder).map(
+      (file) => `${file} ${(statSync(join(folder, file)).mode & 0o777).toString(8)}`,
+    )
+    expect(modes).toEqual(['sluice.db 600', 'sluice.db-wal 600'])
+    await store.close()
+  })
+
+  it('says so when there is no such folder', () => {
+    const nowhere = join(folder, 'nowhere', 'sluice.db')
+    expect(thrownBy(() => openSqliteStore({ path: nowhere }))).toMatchObject({ code: 'store_unavailable' })
   })
 
   it('lets a watch resume across a restart', async () => {

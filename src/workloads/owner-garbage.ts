@@ -112,7 +112,7 @@ export class OwnerGarbage {
   /** The object is being deleted and holds on until its dependents are gone, or let go of. */
   async #settleDependents(kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { uid = '', finalizers = [] } = object.metadata
-    const dependents = [...(this.#dependents.get(uid) ?? [])].flatMap((key) => this.#lookup(key) ?? [])
+    const dependents = await this.#dependentsOf(uid, object.metadata.namespace, signal)
     const orphaning = finalizers.includes(orphan)
     for (const dependent of dependents) {
       if (orphaning) await this.#release(dependent.kind, dependent.object, uid, signal)
@@ -128,6 +128,19 @@ export class OwnerGarbage {
     await this.#options.client
       .patch(kind, refOf(object), { metadata: { uid, finalizers: rest } }, signal)
       .catch(ignoreGone)
+  }
+
+  /** Asked of the cluster itself: one that the cache does not know yet would be deleted instead of let go. */
+  async #dependentsOf(ownerUid: string, namespace: string | undefined, signal: AbortSignal) {
+    const found: { readonly kind: Kind; readonly object: KubernetesObject }[] = []
+    for (const { kind } of this.#options.watched) {
+      // What an object in a namespace owns is in that namespace, too.
+      if (namespace !== undefined && !kind.namespaced) continue
+      const { items } = await this.#options.client.list(kind, { namespace }, signal)
+      const owned = items.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === ownerUid))
+      found.push(...owned.map((object) => ({ kind, object })))
+    }
+    return found
   }
 
   async #release(kind: Kind, object: KubernetesObject, ownerUid: string, signal: AbortSignal): Promise<void> {

@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 
-export interface RealControlPlane {
+/** A control plane that a client reaches by a kubeconfig and nothing else. */
+export interface ControlPlane {
   readonly kubeconfig: string
   readonly server: string
   stop(): Promise<void>
@@ -27,7 +28,7 @@ export function missingControlPlane(): string | undefined {
 }
 
 /** A real etcd and kube-apiserver on loopback, in a folder of their own that goes with them. */
-export async function startRealControlPlane(): Promise<RealControlPlane> {
+export async function startRealControlPlane(): Promise<ControlPlane> {
   const assets = process.env['KUBEBUILDER_ASSETS'] ?? ''
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kubernetes-'))
   const children: ChildProcess[] = []

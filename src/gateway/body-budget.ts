@@ -1,0 +1,66 @@
+import { SluiceError } from '../foundation/errors.ts'
+import type { Exchange } from '../relay/exchange.ts'
+
+const retryAfterSeconds = 2
+
+/**
+ * What the bodies of all requests together may take: they are held while their requests wait for a model. A body is
+ * counted before it is read, by its announced length or else by the limit, and then by its true length.
+ */
+export class BodyBudget {
+  readonly #limitBytes: number
+  readonly #totalBytes: number
+  #heldBytes = 0
+
+  constructor(options: { readonly limitBytes: number; readonly totalBytes: number }) {
+    this.#limitBytes = options.limitBytes
+    this.#totalBytes = options.totalBytes
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes
+  }
+
+  share(): BodyShare {
+    return new BodyShare(this.#limitBytes, (bytes) => this.#change(bytes))
+  }
+
+  #change(bytes: number): void {
+    if (bytes > 0 && this.#heldBytes + bytes > this.#totalBytes) {
+      throw new SluiceError('gateway_overloaded', { retryAfterSeconds })
+    }
+    this.#heldBytes += bytes
+  }
+}
+
+/** One request's part of the budget. It is given back when the request is finished, whatever became of it. */
+export class BodyShare {
+  readonly #limitBytes: number
+  readonly #change: (bytes: number) => void
+  #bytes = 0
+
+  constructor(limitBytes: number, change: (bytes: number) => void) {
+    this.#limitBytes = limitBytes
+    this.#change = change
+  }
+
+  async read(exchange: Exchange): Promise<Buffer> {
+    const { headers } = exchange.head
+    const announced =
+      headers.get('transfer-encoding') === undefined ? Number(headers.get('content-length') ?? 0) : undefined
+    // What is announced as too long is refused by the reading itself, without being held.
+    this.#take(Math.min(announced ?? this.#limitBytes, this.#limitBytes))
+    const body = await exchange.readBody(this.#limitBytes)
+    this.#take(body.length)
+    return body
+  }
+
+  release(): void {
+    this.#take(0)
+  }
+
+  #take(bytes: number): void {
+    this.#change(bytes - this.#bytes)
+    this.#bytes = bytes
+  }
+}

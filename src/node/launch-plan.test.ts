@@ -1,0 +1,138 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { ImageStore, repositoryOf } from './image-store.ts'
+import { planLaunch } from './launch-plan.ts'
+import { launchOf } from './pod-runtime.contract.ts'
+import { expandVariables } from './variable-expansion.ts'
+import { replaceMountPaths } from './volume-mounts.ts'
+import { unsupportedPart } from './unsupported-pod.ts'
+
+describe('expandVariables', () => {
+  const variables = new Map([
+    ['A', '1'],
+    ['B', '$(A)'],
+  ])
+  it.each([
+    ['$(A)', '1'],
+    ['x-$(A)-$(A)', 'x-1-1'],
+    ['$(B)', '$(A)'],
+    ['$(MISSING)', '$(MISSING)'],
+    ['$$(A)', '$(A)'],
+    ['$$$(A)', '$1'],
+    ['$A ${A} $(', '$A ${A} $('],
+  ])('%s becomes %s', (text, expected) => {
+    expect(expandVariables(text, variables)).toBe(expected)
+  })
+})
+
+describe('repositoryOf', () => {
+  it.each([
+    ['registry.test/sluice/vllm:1.2', 'registry.test/sluice/vllm'],
+    ['registry.test:5000/sluice/vllm', 'registry.test:5000/sluice/vllm'],
+    ['registry.test:5000/sluice/vllm:1@sha256:ab', 'registry.test:5000/sluice/vllm'],
+    ['vllm', 'vllm'],
+  ])('%s is %s', (image, repository) => {
+    expect(repositoryOf(image)).toBe(repository)
+  })
+})
+
+const root = mkdtempSync(join(tmpdir(), 'sluice-mounts-'))
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+mkdirSync(join(root, 'models'))
+writeFileSync(join(root, 'models', 'a.gguf'), '')
+symlinkSync('a.gguf', join(root, 'models', 'inner'))
+symlinkSync('/etc/passwd', join(root, 'models', 'outer'))
+symlinkSync('/etc', join(root, 'evil:dir'))
+symlinkSync('/nowhere/at/all', join(root, 'dangling'))
+const mounts = [
+  { mountPath: '/data/deep', folder: join(root, 'models'), root },
+  { mountPath: '/data', folder: root, root },
+]
+
+describe('replaceMountPaths', () => {
+  it.each([
+    ['/data/models/a.gguf', `${root}/models/a.gguf`],
+    ['/data', root],
+    ['/data/', `${root}/`],
+    ['--model=/data/models', `--model=${root}/models`],
+    ['/data/deep/a.gguf', `${root}/models/a.gguf`],
+    ['cat "/data/x" /data/y', `cat "${root}/x" ${root}/y`],
+    ['/data/a:/data/b', `${root}/a:${root}/b`],
+    ['/database', '/database'],
+    ['/other/data', '/other/data'],
+    ['/data/models/inner', `${root}/models/inner`],
+    ['/data/models/not-there/yet', `${root}/models/not-there/yet`],
+    ['plain', 'plain'],
+  ])('%s becomes the real path', (text, expected) => {
+    expect(replaceMountPaths(text, mounts)).toBe(expected)
+  })
+
+  it.each([
+    '/data/../etc',
+    '/data/models/..',
+    '/data/a:b/../../etc',
+    '--x=/data/models/../..',
+    '/data/models/outer',
+    '/data/evil:dir/passwd',
+    '/data/dangling',
+    '/data/dangling/x',
+  ])('refuses %s', (text) => {
+    expect(() => replaceMountPaths(text, mounts)).toThrow(/the path/)
+  })
+})
+
+describe('planLaunch', () => {
+  const images = new ImageStore({
+    'r/engine': { command: ['serve', '--fast'], env: { MODE: 'a' } },
+    'r/vllm': { unavailable: 'this machine has no vLLM' },
+  })
+  const surroundings = {
+    mounts,
+    podFolder: '/home',
+    hostIP: '127.0.0.1',
+    machineEnv: { PATH: '/bin' },
+    marks: { MARK: 'm' },
+  }
+  const plan = (image: string, extra: Record<string, unknown>) =>
+    planLaunch(launchOf(image, '', extra), { ...surroundings, image: images.lookup(image) })
+
+  it('appends args to the command of the image', () => {
+    const { program, args, env } = plan('r/engine:1', { args: ['--host', '$(POD_IP)', '/data/models'] })
+    expect([program, ...args]).toEqual(['serve', '--fast', '--host', '127.64.200.1', `${root}/models`])
+    expect(env).toMatchObject({ PATH: '/bin', MODE: 'a', MARK: 'm', POD_IP: '127.64.200.1', CUDA_VISIBLE_DEVICES: '' })
+  })
+
+  it('lets command replace that of the image', () => {
+    const { program, args } = plan('r/engine', { command: ['sh', '-c'], args: ['true'] })
+    expect([program, ...args]).toEqual(['sh', '-c', 'true'])
+  })
+
+  it('says why an image cannot run here', () => {
+    expect(() => plan('r/vllm:9', {})).toThrow('this machine has no vLLM')
+  })
+
+  it('works only in folders that are mounted', () => {
+    expect(plan('r/engine', { workingDir: '/data/models' }).workingDir).toBe(`${root}/models`)
+    expect(plan('r/engine', {}).workingDir).toBe('/home')
+    expect(() => plan('r/engine', { workingDir: '/app' })).toThrow('/app')
+  })
+})
+
+describe('unsupportedPart', () => {
+  const part = (extra: Record<string, unknown>) => unsupportedPart(launchOf('i', '', extra).pod)
+  it.each([
+    [{ volumes: [{ name: 'v', configMap: { name: 'c' } }] }, 'configMap'],
+    [{ readinessProbe: { exec: { command: ['true'] } } }, 'readinessProbe'],
+    [{ lifecycle: { preStop: {} } }, 'lifecycle hooks'],
+    [{ envFrom: [] }, 'envFrom'],
+    [{ env: [{ name: 'S', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, 'secretKeyRef'],
+  ])('names %j', (extra, word) => {
+    expect(part(extra)).toContain(word)
+  })
+
+  it('has nothing against an ordinary Pod', () => {
+    expect(part({ volumes: [{ name: 'v', emptyDir: {} }], env: [{ name: 'A', value: 'b' }] })).toBeUndefined()
+  })
+})

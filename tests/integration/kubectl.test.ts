@@ -1,0 +1,276 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import process from 'node:process'
+import { createInterface } from 'node:readline'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ApiServer } from '../../src/apiserver/api-server.ts'
+import { knownTokens } from '../../src/apiserver/authentication.ts'
+import { createTestCertificates } from '../../src/apiserver/certificates.fixture.ts'
+import { ClusterApi } from '../../src/apiserver/cluster-api.ts'
+import { imagesFrom } from '../../src/apiserver/image-registry-rule.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
+import { silentLogger } from '../../src/foundation/log.ts'
+import { Metrics } from '../../src/foundation/metrics.ts'
+import { coreKinds, customKinds } from '../../src/resources/all-kinds.ts'
+import { namespaceKind } from '../../src/resources/namespace.ts'
+import { nodeKind } from '../../src/resources/node.ts'
+import { type SqliteStore, openSqliteStore } from '../../src/store/sqlite-store.ts'
+
+/** `$KUBEBUILDER_ASSETS/kubectl`, else the one on the PATH. */
+function findKubectl(): string | undefined {
+  const folders = [process.env['KUBEBUILDER_ASSETS'], ...(process.env['PATH'] ?? '').split(delimiter)]
+  return folders.map((folder) => join(folder ?? '', 'kubectl')).find((path) => path !== 'kubectl' && existsSync(path))
+}
+
+const kubectlPath = findKubectl()
+const clusterId = 'vks-test-1'
+
+let directory: string
+let store: SqliteStore
+let server: ApiServer
+let api: ClusterApi
+let address: string
+
+beforeAll(async () => {
+  if (!kubectlPath) return
+  directory = await mkdtemp(join(tmpdir(), 'sluice-kubectl-'))
+  const certificates = await createTestCertificates('CN=somebody')
+  store = openSqliteStore({ path: join(directory, 'sluice.db') })
+  const admission = [imagesFrom('registry.test')]
+  api = new ClusterApi({ store, kinds: [...coreKinds, ...customKinds], clock: systemClock, admission })
+  for (const name of ['default', 'sluice']) await api.create(namespaceKind, undefined, { metadata: { name } })
+  const tls = { ...certificates.server, ca: certificates.ca }
+  server = new ApiServer({ tls, log: silentLogger, clock: systemClock, metrics: new Metrics() })
+  server.mount({
+    id: clusterId,
+    api,
+    podAccess: {
+      async *logs(_pod, { follow }) {
+        yield Buffer.from('one line\n')
+        if (follow) yield Buffer.from('and another\n')
+      },
+    },
+    authenticate: knownTokens([{ token: 'test-token', user: { name: 'admin', groups: ['system:masters'] } }]),
+  })
+  const { port } = await server.listen('127.0.0.1', 0)
+  address = `https://127.0.0.1:${port}/vks/${clusterId}`
+  await writeFile(join(directory, 'ca.crt'), certificates.ca)
+  await writeKubeconfig('kubeconfig', 'test-token')
+  await writeKubeconfig('stranger', 'another-token')
+})
+
+afterAll(async () => {
+  if (!kubectlPath) return
+  await server.close(1_000)
+  await store.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+async function writeKubeconfig(name: string, token: string): Promise<void> {
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'c', cluster: { server: address, 'certificate-authority': join(directory, 'ca.crt') } }],
+    users: [{ name: 'u', user: { token } }],
+    contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+    'current-context': 'x',
+  }
+  await writeFile(join(directory, name), JSON.stringify(config))
+}
+
+function commandLine(args: readonly string[], kubeconfig = 'kubeconfig'): string[] {
+  const cache = join(directory, 'cache')
+  return ['--kubeconfig', join(directory, kubeconfig), '--cache-dir', cache, ...args]
+}
+
+interface Result {
+  readonly code: number
+  readonly output: string
+}
+
+/** Runs a command line, with an object as standard input if there is one. */
+function kubectl(line: string, input?: unknown, kubeconfig?: string): Promise<Result> {
+  return new Promise((resolve) => {
+    const args = commandLine(line.split(' '), kubeconfig)
+    const env = { HOME: directory, PATH: process.env['PATH'] }
+    const child = execFile(kubectlPath ?? '', args, { env, timeout: 30_000 }, (error, stdout, stderr) => {
+      resolve({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr })
+    })
+    child.stdin?.end(input === undefined ? '' : typeof input === 'string' ? input : JSON.stringify(input))
+  })
+}
+
+/** The same, and it must succeed. */
+async function done(line: string, input?: unknown): Promise<string> {
+  const { code, output } = await kubectl(line, input)
+  expect(code, `kubectl ${line}: ${output}`).toBe(0)
+  return output
+}
+
+/** The same, and it must be refused. */
+async function refused(line: string, input?: unknown): Promise<string> {
+  const { code, output } = await kubectl(line, input)
+  expect(code, `kubectl ${line}: ${output}`).not.toBe(0)
+  return output
+}
+
+const model = (name: string, spec: Record<string, unknown> = {}) => ({
+  apiVersion: 'sluice.dev/v1',
+  kind: 'Model',
+  metadata: { name, namespace: 'sluice' },
+  spec: { url: 'pvc://userdata/models/smollm2', engine: 'LlamaCpp', ...spec },
+})
+const pod = (name: string, spec: Record<string, unknown> = {}) => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, labels: { app: name } },
+  spec: { containers: [{ name: 'main', image: 'registry.test/app:1', env: [{ name: 'A', value: '1' }] }], ...spec },
+})
+
+// What these say about Kubernetes' own kinds also holds for kubectl 1.34 with a kube-apiserver 1.34.
+describe.skipIf(!kubectlPath)(`kubectl (${kubectlPath ?? 'neither in $KUBEBUILDER_ASSETS nor on the PATH'})`, () => {
+  it('finds the cluster, its version and its resources', async () => {
+    expect(await done('cluster-info')).toContain(address)
+    expect(await done('version')).toContain('Server Version: v1.34.0+sluice')
+    const resources = await done('api-resources')
+    expect(resources).toMatch(/^models +mdl +sluice\.dev\/v1 +true +Model$/m)
+    expect(resources).toMatch(/^pods +po +v1 +true +Pod$/m)
+    expect(await done('get --raw /readyz')).toBe('ok')
+  })
+
+  it('is turned away with another token', async () => {
+    const { code, output } = await kubectl('get pods', undefined, 'stranger')
+    expect([code, output]).toEqual([1, expect.stringContaining('You must be logged in to the server')])
+  })
+
+  it('applies a Model, changes it, scales it, describes it and deletes it', async () => {
+    expect(await done('apply -f -', model('smollm2'))).toBe('model.sluice.dev/smollm2 created\n')
+    expect(await done('apply -f -', model('smollm2'))).toBe('model.sluice.dev/smollm2 unchanged\n')
+    expect(await done('apply -f -', model('smollm2', { maxReplicas: 3 }))).toBe('model.sluice.dev/smollm2 configured\n')
+    expect(await done('scale model smollm2 -n sluice --replicas=2')).toBe('model.sluice.dev/smollm2 scaled\n')
+    // What the autoscaler wrote survives an apply that does not mention it.
+    await done('apply -f -', model('smollm2', { maxReplicas: 4 }))
+    const jsonPath = 'jsonpath={.spec.replicas}/{.spec.maxReplicas}/{.metadata.generation}'
+    expect(await done(`get model smollm2 -n sluice -o ${jsonPath}`)).toBe('2/4/4')
+    const table = await done('get models -A')
+    expect(table).toMatch(/^NAMESPACE +NAME +PHASE +READY +REPLICAS +ENGINE +PROFILE +AGE$/m)
+    expect(table).toMatch(/^sluice +smollm2 +LlamaCpp +default:1 +\d+s$/m)
+    expect(await done('get mdl -n sluice -o wide')).toContain('pvc://userdata/models/smollm2')
+    expect(await done('describe model smollm2 -n sluice')).toMatch(/Target Requests: +100/)
+    expect(await done('delete model smollm2 -n sluice')).toContain('model.sluice.dev "smollm2" deleted')
+    expect(await refused('get model smollm2 -n sluice')).toContain('models.sluice.dev "smollm2" not found')
+  })
+
+  it('prints the fields of a Model that break a rule', async () => {
+    const output = await refused('apply -f -', model('bad', { url: 'http://x', minReplicas: -1 }))
+    expect(output).toContain('The Model "bad" is invalid')
+    expect(output).toContain('spec.url: Invalid value: "http://x": must have the form pvc://')
+    expect(output).toContain('spec.minReplicas: Invalid value: -1: must be at least 0')
+    expect(await refused('apply -f -', model('bad', { colour: 'blue' }))).toContain('unknown field "spec.colour"')
+  })
+
+  it('walks a Pod through apply, patch, label, replace, logs and delete', async () => {
+    expect(await done('apply -f -', pod('web'))).toBe('pod/web created\n')
+    expect(await done('apply -f -', pod('web'))).toBe('pod/web unchanged\n')
+    expect(await done('get pods')).toMatch(/^web +0\/1 +Pending +0 +\d+s$/m)
+    expect(await done('label pod web tier=front')).toBe('pod/web labeled\n')
+    expect(await done('annotate pod web note=kept')).toBe('pod/web annotated\n')
+    const image = '{"spec":{"containers":[{"name":"main","image":"registry.test/app:2"}]}}'
+    expect(await done(`patch pod web -p ${image}`)).toBe('pod/web patched\n')
+    const path = 'jsonpath={.spec.containers[0].image},{.spec.containers[0].env[0].value},{.metadata.labels.tier}'
+    expect(await done(`get pod web -o ${path}`)).toBe('registry.test/app:2,1,front')
+    expect(await refused('patch pod web -p {"spec":{"restartPolicy":"Never"}}')).toContain(
+      'spec: Forbidden: pod updates may not change fields other than',
+    )
+    expect(await done('replace -f -', JSON.parse(await done('get pod web -o json')))).toBe('pod/web replaced\n')
+    expect(await done('describe pod web')).toMatch(/Image: +registry\.test\/app:2/)
+    expect(await done('logs web')).toBe('one line\n')
+    expect(await done('logs -f web')).toBe('one line\nand another\n')
+    expect(await refused('exec web -- ls')).toContain('pods/exec is not served by this cluster yet')
+    expect(await done('delete pod web')).toContain('pod "web" deleted')
+    expect(await done('get pods')).toContain('No resources found in default namespace.')
+  })
+
+  it('is told which registry images must come from', async () => {
+    const output = await refused('run p --image=docker.io/library/nginx')
+    expect(output).toContain("is not from this cluster's registry; use registry.test/<repository>:<tag>")
+  })
+
+  it('selects by labels and fields', async () => {
+    for (const name of ['red', 'blue']) await done('apply -f -', pod(name))
+    const names = async (options: string) => (await done(`get pods -o name ${options}`)).trim().split('\n')
+    expect(await names('-l app=red')).toEqual(['pod/red'])
+    expect(await names('-l app!=red')).toEqual(['pod/blue'])
+    expect(await names('--field-selector metadata.name=blue,status.phase=Pending')).toEqual(['pod/blue'])
+    expect(await names('--chunk-size=1')).toEqual(['pod/blue', 'pod/red'])
+    expect(await refused('get pods --field-selector spec.colour=red')).toContain(
+      'field label not supported: spec.colour',
+    )
+    expect(await done('delete pods --all')).toContain('pod "red" deleted')
+  })
+
+  it('creates, edits and deletes ConfigMaps, Secrets, Services and Namespaces', async () => {
+    expect(await done('create namespace demo')).toBe('namespace/demo created\n')
+    expect(await done('create configmap c -n demo --from-literal=a=b')).toBe('configmap/c created\n')
+    expect(await refused('create configmap c -n demo --from-literal=a=b')).toContain('configmaps "c" already exists')
+    expect(await refused('create configmap c -n nowhere')).toContain('namespaces "nowhere" not found')
+    expect(
+      await done('patch configmap c -n demo --type=json -p [{"op":"add","path":"/data/z","value":"y"}]'),
+    ).toContain('patched')
+    expect(await done('get configmap c -n demo -o jsonpath={.data}')).toBe('{"a":"b","z":"y"}')
+    expect(await done('create secret generic s -n demo --from-literal=k=v')).toBe('secret/s created\n')
+    expect(await done('get secret s -n demo -o jsonpath={.data.k}')).toBe('dg==')
+    expect(await done('create service clusterip web -n demo --tcp=80:http')).toBe('service/web created\n')
+    expect(await done('describe service web -n demo')).toMatch(/TargetPort: +http\/TCP/)
+    expect(await refused('create service nodeport np -n demo --tcp=80')).toContain('bind a ServiceExporter')
+    const preview = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'preview' } }
+    expect(await done('apply --dry-run=server -f -', preview)).toBe('configmap/preview created (server dry run)\n')
+    expect(await refused('get configmap preview')).toContain('configmaps "preview" not found')
+    expect(await refused('delete namespace default')).toContain('this namespace may not be deleted')
+    await done('delete namespace demo --wait=false')
+    expect(await done('get namespace demo')).toMatch(/^demo +Terminating +\d+s$/m)
+    expect(await refused('create configmap late -n demo')).toContain('because it is being terminated')
+  })
+
+  it('watches', async () => {
+    const args = commandLine(['get', 'pods', '-w', '--no-headers'])
+    const child = spawn(kubectlPath ?? '', args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    try {
+      const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+      await done('apply -f -', pod('early'))
+      expect((await lines.next()).value).toMatch(/^early +0\/1 +Pending/)
+      await done('apply -f -', pod('late', { nodeName: 'n' }))
+      expect((await lines.next()).value).toMatch(/^late +0\/1 +Pending/)
+      await done('delete pod late --wait=false')
+      expect((await lines.next()).value).toMatch(/^late +0\/1 +Terminating/)
+    } finally {
+      child.kill()
+      await once(child, 'exit')
+    }
+  })
+
+  it('waits for a deletion, and forces one', async () => {
+    await done('apply -f -', pod('held', { nodeName: 'n' }))
+    expect(await refused('delete pod held --timeout=1s')).toContain('timed out waiting for the condition')
+    expect(await done('get pod held')).toMatch(/^held +0\/1 +Terminating/m)
+    expect(await done('delete pod held --force')).toContain('pod "held" force deleted')
+    await done('wait --for=delete pod/held --timeout=5s')
+  })
+
+  it('cordons a node', async () => {
+    await api.create(nodeKind, undefined, { metadata: { name: 'n1' }, status: { capacity: { cpu: '4' } } })
+    expect(await done('cordon n1')).toBe('node/n1 cordoned\n')
+    expect(await done('get node n1 -o jsonpath={.spec.unschedulable}')).toBe('true')
+    expect(await done('describe node n1')).toMatch(/Unschedulable: +true/)
+  })
+
+  it('is refused server-side apply by name', async () => {
+    expect(await refused('apply --server-side -f -', model('ssa'))).toContain(
+      'server-side apply is not served by this cluster yet',
+    )
+  })
+})
