@@ -47,7 +47,7 @@ async function startAgent(clock: Clock = systemClock): Promise<void> {
   const cards = declaredCards(`${card}=2`)
   const options = {
     name: 'here',
-    client,
+    client: severable(client),
     runtime,
     cards,
     clock,

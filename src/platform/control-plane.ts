@@ -3,14 +3,12 @@ import { knownTokens } from '../apiserver/authentication.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
 import { imagesFrom } from '../apiserver/image-registry-rule.ts'
 import type { PodAccess } from '../apiserver/pod-access.ts'
-import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
-import { namespaceKind } from '../resources/namespace.ts'
 import { openSqliteStore, type SqliteStore } from '../store/sqlite-store.ts'
 import type { KeyAndCertificate } from './certificates.ts'
 import type { Identity } from './identity.ts'
@@ -35,11 +33,10 @@ const stopGraceMs = 2_000
 /** The embedded cluster's store and Kubernetes API. */
 export class ControlPlane implements Component {
   readonly name = 'control plane'
-  readonly client: ClusterClient
+  readonly client: EmbeddedClient
   readonly #options: ControlPlaneOptions
   readonly #store: SqliteStore
   readonly #server: ApiServer
-  readonly #api: ClusterApi
   #listening: Listening | undefined
 
   constructor(options: ControlPlaneOptions) {
@@ -48,7 +45,6 @@ export class ControlPlane implements Component {
     this.#store = openSqliteStore({ path: storePath })
     const admission = [imagesFrom(registry)]
     const api = new ClusterApi({ store: this.#store, kinds: [...coreKinds, ...customKinds], clock, admission })
-    this.#api = api
     this.client = new EmbeddedClient(api)
     this.#server = new ApiServer({ tls, log, clock, metrics })
     const admin = { name: 'admin', groups: ['system:masters'] }
@@ -66,12 +62,6 @@ export class ControlPlane implements Component {
   get address(): string {
     const { host, identity } = this.#options
     return `https://${urlHost(host)}:${this.#listening?.port ?? 0}/vks/${identity.clusterId}`
-  }
-
-  /** Lets an emptied namespace go. */
-  async finalizeNamespace(name: string): Promise<void> {
-    const withoutFinalizers = (current: object) => ({ ...current, spec: { finalizers: [] } })
-    await this.#api.patch(namespaceKind, { name }, withoutFinalizers, {}, 'finalize')
   }
 
   async stop(): Promise<void> {

@@ -100,7 +100,7 @@ export class EmbeddedCluster {
       this.#informers,
       new WorkloadControllers({
         client: this.client,
-        finalizeNamespace: (name) => this.#controlPlane.finalizeNamespace(name),
+        finalizeNamespace: (name) => this.#controlPlane.client.finalizeNamespace(name),
         clock,
         log,
       }),

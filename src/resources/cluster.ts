@@ -40,7 +40,7 @@ export const clusterKind: Kind<Cluster> = {
   schema: clusterSchema,
   unknownFields: 'prune',
   columns: [
-    { name: 'Name', type: 'string', jsonPath: '.spec.displayName' },
+    { name: 'Display Name', type: 'string', jsonPath: '.spec.displayName' },
     { name: 'Status', type: 'string', jsonPath: '.status.phase' },
     { name: 'Center', type: 'string', jsonPath: '.spec.center' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },

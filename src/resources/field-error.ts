@@ -21,6 +21,8 @@ const words: Record<FieldError['reason'], string> = {
   FieldValueNotSupported: 'Unsupported value',
   FieldValueForbidden: 'Forbidden',
   FieldValueTypeInvalid: 'Invalid value',
+  FieldValueTooLong: 'Too long',
+  FieldValueTooMany: 'Too many',
 }
 
 export function invalid(field: string, value: unknown, why: string): FieldError {
@@ -58,6 +60,14 @@ export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldError[] {
     if (issue.code === 'invalid_type') {
       const message = `${words.FieldValueTypeInvalid}: ${JSON.stringify(value)}: ${field} must be of type ${issue.expected}`
       return { reason: 'FieldValueTypeInvalid', field, message }
+    }
+    if (issue.code === 'too_big' && issue.origin === 'string') {
+      const message = `${words.FieldValueTooLong}: may not be more than ${issue.maximum} bytes`
+      return { reason: 'FieldValueTooLong', field, message }
+    }
+    if (issue.code === 'too_big' && issue.origin === 'array' && Array.isArray(value)) {
+      const message = `${words.FieldValueTooMany}: ${value.length}: must have at most ${issue.maximum} items`
+      return { reason: 'FieldValueTooMany', field, message }
     }
     return invalid(field, value, issue.message)
   })

@@ -101,8 +101,17 @@ export const modelKind: Kind<Model> = {
   ],
 }
 
-function validateModel(model: Model): FieldError[] {
-  const { minReplicas, maxReplicas } = model.spec
-  if (minReplicas <= maxReplicas) return []
-  return [invalid('spec.minReplicas', minReplicas, `must not be greater than maxReplicas (${maxReplicas})`)]
+/** The name becomes a label of the Model's Pods, and a label's value is no longer than this. */
+const longestName = 63
+
+function validateModel({ metadata, spec }: Model): FieldError[] {
+  const errors: FieldError[] = []
+  if (metadata.name.length > longestName) {
+    errors.push(invalid('metadata.name', metadata.name, `must be no more than ${longestName} characters`))
+  }
+  if (spec.minReplicas > spec.maxReplicas) {
+    const why = `must not be greater than maxReplicas (${spec.maxReplicas})`
+    errors.push(invalid('spec.minReplicas', spec.minReplicas, why))
+  }
+  return errors
 }
