@@ -11,6 +11,7 @@ import {
   groupMembersMarked,
   isAlive,
   readProcess,
+  sendSignal,
   signalGroup,
   signalProcess,
 } from './process-identity.ts'
@@ -33,6 +34,7 @@ export class ContainerProcess {
   readonly identity: ProcessIdentity
   readonly exited: Promise<ContainerExit>
   readonly #options: ContainerProcessOptions
+  readonly #signal: (signal: NodeJS.Signals) => void
   #gone = false
   #asked = false
   #killDueAt = Number.POSITIVE_INFINITY
@@ -41,9 +43,11 @@ export class ContainerProcess {
   private constructor(
     identity: ProcessIdentity,
     leaderExited: Promise<Omit<ContainerExit, 'finishedAt'>>,
+    signal: (signal: NodeJS.Signals) => void,
     options: ContainerProcessOptions,
   ) {
     this.identity = identity
+    this.#signal = signal
     this.#options = options
     this.exited = leaderExited.then(async (exit) => {
       const finishedAt = options.clock.now()
@@ -72,11 +76,15 @@ export class ContainerProcess {
     const pid = child.pid ?? 0
     // Until its exit is reported the pid cannot be anybody else's, even if the process is already dead.
     const identity = { pid, startTime: readProcess(pid)?.startTime ?? '' }
-    return new ContainerProcess(identity, exitOf(child), options)
+    const signalChild = (signal: NodeJS.Signals) => {
+      if (child.exitCode === null && child.signalCode === null) sendSignal(-pid, signal)
+    }
+    return new ContainerProcess(identity, exitOf(child), signalChild, options)
   }
 
   static adopt(identity: ProcessIdentity, options: ContainerProcessOptions): ContainerProcess {
-    return new ContainerProcess(identity, disappearanceOf(identity, options.clock), options)
+    const signalAdopted = (signal: NodeJS.Signals) => void signalGroup(identity, signal)
+    return new ContainerProcess(identity, disappearanceOf(identity, options.clock), signalAdopted, options)
   }
 
   /** Asks once, and forces after the grace; called again with a shorter one, forces earlier. */
@@ -84,14 +92,14 @@ export class ContainerProcess {
     if (this.#gone) return
     if (!this.#asked && graceMs > 0) {
       this.#asked = true
-      signalGroup(this.identity, 'SIGTERM')
+      this.#signal('SIGTERM')
     }
     const dueAt = this.#options.clock.now() + graceMs
     if (dueAt < this.#killDueAt) {
       this.#cancelKill()
       this.#killDueAt = dueAt
-      if (graceMs <= 0) signalGroup(this.identity, 'SIGKILL')
-      else this.#cancelKill = this.#options.clock.after(graceMs, () => signalGroup(this.identity, 'SIGKILL'))
+      if (graceMs <= 0) this.#signal('SIGKILL')
+      else this.#cancelKill = this.#options.clock.after(graceMs, () => this.#signal('SIGKILL'))
     }
     await this.exited
   }

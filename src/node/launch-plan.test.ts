@@ -127,6 +127,8 @@ describe('unsupportedPart', () => {
     [{ readinessProbe: { exec: { command: ['true'] } } }, 'readinessProbe'],
     [{ lifecycle: { preStop: {} } }, 'lifecycle hooks'],
     [{ envFrom: [] }, 'envFrom'],
+    [{ name: '../../escape' }, 'cannot be the name'],
+    [{ volumes: [{ name: '..', emptyDir: {} }] }, 'cannot be the name'],
     [{ env: [{ name: 'S', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, 'secretKeyRef'],
   ])('names %j', (extra, word) => {
     expect(part(extra)).toContain(word)

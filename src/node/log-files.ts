@@ -2,7 +2,12 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PodIdentity } from './pod-runtime.ts'
 
-/** The Pod's folder below `<data>/logs`. */
+/** Pods' logs have a folder of their own: what is in it belongs to some Pod, or to none and is removed. */
+export function podLogsFolder(dataDir: string): string {
+  return join(dataDir, 'logs', 'pods')
+}
+
+/** The Pod's folder below it. */
 export function podLogFolderName({ namespace, name, uid }: PodIdentity): string {
   return `${namespace}_${name}_${uid}`
 }

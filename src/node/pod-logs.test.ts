@@ -6,7 +6,7 @@ import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { podSchema } from '../resources/pod.ts'
 import { LogCollector, type LogLimits, defaultLogLimits } from './log-collector.ts'
-import { containerLogFolder, rawPath } from './log-files.ts'
+import { containerLogFolder, podLogsFolder, rawPath } from './log-files.ts'
 import { LogHub } from './log-hub.ts'
 import { LogProgress, progressOffset } from './log-progress.ts'
 import { type PodLogOptions, PodLogs } from './pod-logs.ts'
@@ -30,7 +30,7 @@ let collectors: LogCollector[] = []
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'sluice-logs-'))
-  folder = containerLogFolder(join(dataDir, 'logs'), identity, 'main')
+  folder = containerLogFolder(podLogsFolder(dataDir), identity, 'main')
   clock = new FakeClock()
   hub = new LogHub()
   logs = new PodLogs({ dataDir, hub, clock })

@@ -1,8 +1,7 @@
 import type { Clock } from '../foundation/clock.ts'
-import { join } from 'node:path'
 import type { Pod } from '../resources/pod.ts'
 import { StatusError } from '../resources/status-error.ts'
-import { containerLogFolder, loggedAttempts, logPath } from './log-files.ts'
+import { containerLogFolder, loggedAttempts, logPath, podLogsFolder } from './log-files.ts'
 import { type LogRecord, logTime, renderRecord } from './log-format.ts'
 import type { LogHub } from './log-hub.ts'
 import { LogReader } from './log-reader.ts'
@@ -76,7 +75,7 @@ export class PodLogs {
 
   #pathOf(pod: Pod, container: string, previous: boolean): string {
     const { namespace = '', name, uid = '' } = pod.metadata
-    const folder = containerLogFolder(join(this.#options.dataDir, 'logs'), { namespace, name, uid }, container)
+    const folder = containerLogFolder(podLogsFolder(this.#options.dataDir), { namespace, name, uid }, container)
     const attempts = loggedAttempts(folder)
     const attempt = previous ? attempts[1] : attempts[0]
     if (attempt !== undefined) return logPath(folder, attempt)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdtempSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -58,7 +58,8 @@ export function describePodRuntime(name: string, prepare: () => RuntimeUnderTest
 
     it('asks a container to end, and it may take its time to', async () => {
       const { runtime, scriptImage } = prepare()
-      const up = join(mkdtempSync(join(tmpdir(), 'sluice-runtime-')), 'up')
+      const folder = mkdtempSync(join(tmpdir(), 'sluice-runtime-'))
+      const up = join(folder, 'up')
       const script = `
         process.on('SIGTERM', () => setTimeout(() => process.exit(7), 50))
         setInterval(() => {}, 1000)
@@ -69,6 +70,7 @@ export function describePodRuntime(name: string, prepare: () => RuntimeUnderTest
       await expect.poll(() => existsSync(up), { timeout: 5000 }).toBe(true)
       await runtime.stop(uidOf(launch), 10_000)
       expect(await running.exited).toMatchObject({ exitCode: 7 })
+      rmSync(folder, { recursive: true })
     })
 
     it('stops a Pod it does not have by doing nothing', async () => {

@@ -185,7 +185,7 @@ export class PodWorker {
   }
 
   #restart(container: string, why: string): void {
-    if (this.#nodeStopping || this.#removed) return
+    if (this.#nodeStopping || this.#removed || this.#stopGraceSeconds !== undefined) return
     const { runtime, log } = this.#services
     this.#services.event(this.#pod, 'Normal', 'Killing', `Container ${container} ${why}, will be restarted`)
     const graceMs = this.#pod.spec.terminationGracePeriodSeconds * 1000

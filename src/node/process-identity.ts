@@ -31,14 +31,14 @@ export function isAlive(identity: ProcessIdentity): boolean {
 
 /** Sends a signal to the process if it is still the one that was meant. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
-  return isAlive(identity) && send(identity.pid, signal)
+  return isAlive(identity) && sendSignal(identity.pid, signal)
 }
 
 /** Sends a signal to the whole group that the process leads, if it is still the one that was meant. */
 export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): boolean {
   const facts = readProcess(leader.pid)
   if (facts?.startTime !== leader.startTime || facts.group !== leader.pid) return false
-  return send(-leader.pid, signal)
+  return sendSignal(-leader.pid, signal)
 }
 
 /** Processes that carry this entry in their environment: whoever starts them hands it down to all their descendants. */
@@ -94,7 +94,8 @@ function readText(path: string): string | undefined {
   }
 }
 
-function send(target: number, signal: NodeJS.Signals): boolean {
+/** For targets that are known to be ours. Negative for a group. False when there is nobody (any more). */
+export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(target, signal)
   } catch {

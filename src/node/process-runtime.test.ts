@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../foundation/clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { ImageStore } from './image-store.ts'
+import { podLogsFolder } from './log-files.ts'
 import { LogHub } from './log-hub.ts'
 import { describePodRuntime, launchOf, uidOf } from './pod-runtime.contract.ts'
 import { isAlive, processesMarked, readBootId, readProcess } from './process-identity.ts'
@@ -43,8 +44,8 @@ function makeRuntime(): ProcessRuntime {
 }
 
 function logOf(container = 'main', attempt = 0): string {
-  const [pod = ''] = readdirSync(join(dataDir, 'logs'))
-  return readFileSync(join(dataDir, 'logs', pod, container, `${attempt}.log`), 'utf8')
+  const [pod = ''] = readdirSync(podLogsFolder(dataDir))
+  return readFileSync(join(podLogsFolder(dataDir), pod, container, `${attempt}.log`), 'utf8')
 }
 
 describePodRuntime('ProcessRuntime', () => ({
@@ -227,12 +228,12 @@ describe('ProcessRuntime', () => {
     const runtime = makeRuntime()
     const launch = launchOf(image, 'console.log(1)')
     for (const attempt of [0, 1, 2]) await (await runtime.start({ ...launch, attempt }, never)).exited
-    const [folder = ''] = readdirSync(join(dataDir, 'logs'))
-    expect(readdirSync(join(dataDir, 'logs', folder, 'main')).sort()).toEqual(['1.log', '2.log'])
+    const [folder = ''] = readdirSync(podLogsFolder(dataDir))
+    expect(readdirSync(join(podLogsFolder(dataDir), folder, 'main')).sort()).toEqual(['1.log', '2.log'])
     await runtime.retain(new Set([uidOf(launch)]))
-    expect(readdirSync(join(dataDir, 'logs'))).toHaveLength(1)
+    expect(readdirSync(podLogsFolder(dataDir))).toHaveLength(1)
     await runtime.retain(new Set())
-    expect(readdirSync(join(dataDir, 'logs'))).toEqual([])
+    expect(readdirSync(podLogsFolder(dataDir))).toEqual([])
     expect(readdirSync(join(dataDir, 'node', 'scratch'))).toEqual([])
   })
 })

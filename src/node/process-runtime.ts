@@ -14,6 +14,7 @@ import {
   loggedAttempts,
   logPath,
   podLogFolderName,
+  podLogsFolder,
   rawPath,
   rotatedPath,
   uidOfLogFolder,
@@ -28,6 +29,7 @@ import {
   type RunningContainer,
 } from './pod-runtime.ts'
 import { environmentEntry, isAlive, processesMarked, readBootId, signalProcess } from './process-identity.ts'
+import { unsafeName } from './unsupported-pod.ts'
 import { resolveMounts } from './volume-mounts.ts'
 
 export interface ProcessRuntimeOptions {
@@ -65,7 +67,7 @@ export class ProcessRuntime implements PodRuntime {
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options
     const { dataDir } = options
-    this.#folders = { node: join(dataDir, 'node'), logs: join(dataDir, 'logs'), volumes: join(dataDir, 'volumes') }
+    this.#folders = { node: join(dataDir, 'node'), logs: podLogsFolder(dataDir), volumes: join(dataDir, 'volumes') }
     for (const folder of Object.values(this.#folders)) mkdirSync(folder, { recursive: true })
     this.#records = new PodRecords(join(this.#folders.node, 'pods'))
     this.nodeId = readOrMakeId(join(this.#folders.node, 'id'))
@@ -79,6 +81,8 @@ export class ProcessRuntime implements PodRuntime {
     if (this.#pods.get(uid)?.containers.has(container.name)) {
       throw new ContainerRefused('CreateContainerError', `container "${container.name}" already runs`)
     }
+    const unsafe = unsafeName(launch.pod)
+    if (unsafe !== undefined) throw new ContainerRefused('CreateContainerConfigError', unsafe)
     const plan = this.#plan(launch)
     const record = this.#pods.get(uid)?.record ?? this.#newRecord(launch)
     const folder = containerLogFolder(this.#folders.logs, record, container.name)

@@ -1,7 +1,21 @@
 import type { Container, Pod, Probe } from '../resources/pod.ts'
 
+const namePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+
+/** Names of containers and volumes become names of folders here, so what is no plain label must never get that far. */
+export function unsafeName(pod: Pod): string | undefined {
+  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name)
+  const volumes = (pod.spec.volumes ?? []).map(({ name }) => name)
+  const odd = [...containers, ...volumes].find((name) => !namePattern.test(name))
+  if (odd !== undefined) return `"${odd.slice(0, 63)}" cannot be the name of a container or volume.`
+  if (new Set(containers).size < containers.length) return 'Two containers have the same name.'
+  return undefined
+}
+
 /** What of a Pod this node cannot do, in one sentence; refusing it beats running something else than was asked for. */
 export function unsupportedPart(pod: Pod): string | undefined {
+  const unsafe = unsafeName(pod)
+  if (unsafe !== undefined) return unsafe
   for (const field of ['hostNetwork', 'hostPID', 'hostIPC']) {
     if (pod.spec[field] === true) return `spec.${field} is not supported on this node.`
   }

@@ -93,6 +93,7 @@ export class EmbeddedCluster {
     const { directory, clock, log, fetchModel: name } = this.#options
     const fetch =
       name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
+    const runtime = this.#runtime()
     const files = new ClaimFiles(volumesDirectory(directory.root), fetch?.status)
     return [
       this.#controlPlane,
@@ -104,7 +105,8 @@ export class EmbeddedCluster {
         clock,
         log,
       }),
-      this.#nodeAgent(),
+      { name: 'runtime', stop: () => runtime.close() },
+      this.#nodeAgent(runtime),
       ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
       this.#modelController(files, busy),
     ]
@@ -117,10 +119,14 @@ export class EmbeddedCluster {
     await createHomeResources(this.client, facts)
   }
 
-  #nodeAgent(): NodeAgent {
-    const { directory, center, cards, clock, log } = this.#options
+  #runtime(): ProcessRuntime {
+    const { directory, center, clock, log } = this.#options
     const images = new ImageStore(enginePrograms(center.registry).images)
-    const runtime = new ProcessRuntime({ dataDir: directory.root, images, clock, log, logHub: this.#logHub })
+    return new ProcessRuntime({ dataDir: directory.root, images, clock, log, logHub: this.#logHub })
+  }
+
+  #nodeAgent(runtime: ProcessRuntime): NodeAgent {
+    const { cards, clock, log } = this.#options
     return new NodeAgent({ name: nodeName(hostname()), client: this.client, runtime, cards, clock, log, version })
   }
 

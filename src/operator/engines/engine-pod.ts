@@ -23,7 +23,11 @@ export interface EnginePod {
   readonly volumeMounts: NonNullable<Container['volumeMounts']>
 }
 
-export const enginePort = 8000
+/**
+ * Not the gateway's own default: a gateway that listens on every address would take the port on every Pod's address too,
+ * where Pods are processes of the same machine.
+ */
+export const enginePort = 8900
 
 /** The serve command's arguments, the same for every engine. What the Model adds comes last, so that it wins. */
 export function serveArguments({ modelName, modelPath, cards, args }: ServeOrder): string[] {
