@@ -3,7 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { errorCatalog } from '../src/foundation/error-catalog.ts'
 
 const page = readFileSync(new URL('../docs/errors.md', import.meta.url), 'utf8')
-const rows = [...page.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\|/gm)].map((match) => [match[1], Number(match[2])] as const)
+const rows = [...page.matchAll(/^\| `([a-z_]+)` +\| (\d{3}) +\|/gm)].map(
+  (match) => [match[1], Number(match[2])] as const,
+)
 
 describe('docs/errors.md', () => {
   it('lists every code of the catalog with its status, once, and no other', () => {

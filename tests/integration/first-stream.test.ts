@@ -225,6 +225,8 @@ describe.skipIf(kubectlPath === undefined || chromiumPath === undefined)(
     })
 
     it('8: kill -9 and a new npm start on the same directory: everything is still there, the awake model goes on', async () => {
+      // However slow the machine is, the model must not fall asleep in between.
+      await kubectl('annotate model smollm2 sluice.dev/idle-window-seconds=600')
       await kubectl('create configmap kept --from-literal=a=b')
       await openai().chat.completions.create(ask())
       const podBefore = (await kubectl('get pods -l sluice.dev/model=smollm2 -o jsonpath={.items[0].metadata.name}'))
