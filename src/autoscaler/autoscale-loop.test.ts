@@ -41,8 +41,13 @@ class FakeDemand implements Demand {
   readings: Record<string, DemandReading | undefined> = {}
   readonly callbacks = new Set<(model: string) => void>()
 
+  lastActive: Record<string, number> = {}
+
   sample(model: string): DemandReading | undefined {
     return this.readings[model]
+  }
+  lastActiveAt(model: string): number | undefined {
+    return this.lastActive[model]
   }
   onFirstWaiter(callback: (model: string) => void): () => void {
     this.callbacks.add(callback)

@@ -100,7 +100,7 @@ export class AutoscaleLoop {
 
     const reading = demand.sample(model.metadata.name)
     if (reading === undefined) watched.history.forget()
-    else watched.history.record(now, reading, historyMs(settings))
+    else watched.history.record(now, reading, historyMs(settings), demand.lastActiveAt(model.metadata.name))
     this.#metrics.observe(model.metadata.name, reading)
 
     if (watched.scaling) {

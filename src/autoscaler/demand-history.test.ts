@@ -24,6 +24,13 @@ describe('DemandHistory', () => {
     ])
   })
 
+  it('counts a request that came and went between two samples', () => {
+    const history = recorded([{ at: 0 }, { at: 1000 }])
+    history.record(start + 2000, { active: 0, waiting: 0 }, keepMs, start + 1500)
+    history.record(start + 3000, { active: 0, waiting: 0 }, keepMs, start + 1500)
+    expect(lastDemand(history.samples)?.at).toBe(start + 2000)
+  })
+
   it('begins anew after a gap, after missing data and after the clock was set back', () => {
     expect(recorded([{ at: 0 }, { at: 1000 }, { at: 6001 }]).samples).toHaveLength(1)
     expect(recorded([{ at: 0 }, { at: 1000 }, { at: 500 }]).samples).toHaveLength(1)

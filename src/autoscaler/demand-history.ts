@@ -25,11 +25,14 @@ export class DemandHistory {
     this.#samples = []
   }
 
-  record(at: number, reading: DemandReading, keepMs: number): void {
+  /** `lastActiveAt` brings in a request that came and went since the sample before: without it a model with short requests could seem idle. */
+  record(at: number, reading: DemandReading, keepMs: number, lastActiveAt?: number): void {
     const newest = this.#samples.at(-1)
     // A gap, or a clock that was set: either way the time between is not known.
     if (newest !== undefined && (at < newest.at || at - newest.at > staleAfterMs)) this.forget()
-    this.#samples.push({ at, active: reading.active, waiting: reading.waiting })
+    const passedBetween = lastActiveAt !== undefined && newest !== undefined && lastActiveAt > newest.at
+    const active = passedBetween && reading.active + reading.waiting === 0 ? 1 : reading.active
+    this.#samples.push({ at, active, waiting: reading.waiting })
     this.#mergeNewest()
     if (this.#samples.length > longest) this.#thinOut(at, keepMs)
   }

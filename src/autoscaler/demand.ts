@@ -2,6 +2,8 @@
 export interface Demand {
   /** `undefined`: nobody knows right now, which is not the same as nobody asks. */
   sample(model: string): DemandReading | undefined
+  /** When a request was last active or waiting: requests also come and go between two samples. */
+  lastActiveAt(model: string): number | undefined
   /** Calls back when a model without an awake Pod gets its first waiter. Returns how to stop listening. */
   onFirstWaiter(callback: (model: string) => void): () => void
 }

@@ -12,8 +12,8 @@ describe('flags of sluice up', () => {
       data: '.sluice',
       host: '127.0.0.1',
       ports: { management: 8080, controlPlane: 6443, gateway: 8000, exposure: 22443 },
-      clusterName: 'home',
-      center: 'local-1',
+      clusterName: undefined,
+      center: undefined,
       gpus: undefined,
       idleWindowMs: 600_000,
       wakeDeadlineMs: 600_000,
@@ -48,6 +48,7 @@ describe('flags of sluice up', () => {
     [['--idle-window', 'soon'], '--idle-window: "soon" is not a number'],
     [['--cards', '3'], "Unknown option '--cards'"],
     [['--data'], 'argument missing'],
+    [['--center', 'Mars'], '--center: "Mars" must have the form <site>-<n>'],
   ])('refuses %j by name', (args, message) => {
     expect(() => parse(...args)).toThrow(message)
   })

@@ -1,3 +1,5 @@
+import { SluiceError } from '../foundation/errors.ts'
+import { centerCodePattern } from '../resources/compute-center.ts'
 import type { UpOptions } from '../platform/up-options.ts'
 import type { Command, Flag } from './command.ts'
 import { type ParsedFlags, parseFlags } from './flags.ts'
@@ -9,8 +11,12 @@ const flags: readonly Flag[] = [
   { name: 'control-plane-port', value: 'PORT', fallback: '6443', help: 'the Kubernetes API' },
   { name: 'gateway-port', value: 'PORT', fallback: '8000', help: 'the OpenAI gateway and the chat page' },
   { name: 'exposure-port', value: 'PORT', fallback: '22443', help: 'exposed services' },
-  { name: 'cluster', value: 'NAME', fallback: 'home', help: 'the name of the cluster' },
-  { name: 'center', value: 'CODE', fallback: 'local-1', help: 'the code of the compute center, <site>-<n>' },
+  { name: 'cluster', value: 'NAME', help: 'the name of the cluster (at first: home)' },
+  {
+    name: 'center',
+    value: 'CODE',
+    help: 'the code of the compute center, <site>-<n> (at first: local-1; fixed from then on)',
+  },
   {
     name: 'gpus',
     value: 'KIND=COUNT,...',
@@ -49,6 +55,11 @@ export const upCommand: Command = {
   },
 }
 
+function checked(flag: string, text: string | undefined, pattern: RegExp, form: string): string | undefined {
+  if (text === undefined || pattern.test(text)) return text
+  throw new SluiceError('invalid_flag', { flag: `--${flag}`, reason: `"${text}" must have the form ${form}.` })
+}
+
 export function upOptions(parsed: ParsedFlags): UpOptions {
   const port = (name: string) => parsed.integer(name, { min: 0, max: 65_535 }) ?? 0
   const seconds = (name: string) => parsed.number(name, { min: 1, max: 30 * 24 * 3600 }) ?? 600
@@ -61,8 +72,8 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
       gateway: port('gateway-port'),
       exposure: port('exposure-port'),
     },
-    clusterName: parsed.text('cluster') ?? 'home',
-    center: parsed.text('center') ?? 'local-1',
+    clusterName: checked('cluster', parsed.text('cluster'), /^.{1,253}$/, '1 to 253 characters'),
+    center: checked('center', parsed.text('center'), centerCodePattern, '<site>-<n>, such as local-1'),
     gpus: parsed.text('gpus'),
     idleWindowMs: seconds('idle-window') * 1000,
     wakeDeadlineMs: seconds('wake-deadline') * 1000,

@@ -34,7 +34,8 @@ export interface EmbeddedClusterOptions {
   readonly identity: Identity
   readonly credentials: Credentials
   readonly center: CenterFacts
-  readonly clusterName: string
+  /** Undefined keeps the name it has. */
+  readonly clusterName: string | undefined
   readonly cards: readonly Card[]
   readonly host: string
   readonly port: number

@@ -21,7 +21,7 @@ export const demoModelName = 'smollm2'
 
 export interface HomeFacts {
   readonly clusterId: string
-  readonly clusterName: string
+  readonly clusterName: string | undefined
   readonly center: CenterFacts
   readonly credentials: Credentials
   readonly now: number
@@ -57,10 +57,17 @@ export async function createHomeResources(client: ClusterClient, facts: HomeFact
       registry: facts.center.registry,
     },
   })
-  await createMissing(client, clusterKind, {
+  const isNew = await createMissing(client, clusterKind, {
     metadata: { name: facts.clusterId },
-    spec: { displayName: facts.clusterName, enterprise: facts.credentials.enterprise, center: facts.center.code },
+    spec: {
+      displayName: facts.clusterName ?? 'home',
+      enterprise: facts.credentials.enterprise,
+      center: facts.center.code,
+    },
   })
+  if (!isNew && facts.clusterName !== undefined) {
+    await client.patch(clusterKind, { name: facts.clusterId }, { spec: { displayName: facts.clusterName } })
+  }
   await createMissing(client, apiKeyKind, {
     metadata: { name: facts.credentials.accessKey.toLowerCase() },
     spec: apiKeySpec(facts.credentials, facts.credentials.enterprise),

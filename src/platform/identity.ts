@@ -3,9 +3,15 @@ import { z } from 'zod'
 import { SluiceError } from '../foundation/errors.ts'
 import { generateKeyPair } from '../management/key-pair.ts'
 import { clusterIdPattern } from '../resources/cluster.ts'
+import { centerCodePattern } from '../resources/compute-center.ts'
 import type { DataDirectory } from './data-directory.ts'
 
-const identitySchema = z.object({ clusterId: z.string().regex(clusterIdPattern), adminToken: z.string().min(32) })
+const identitySchema = z.object({
+  clusterId: z.string().regex(clusterIdPattern),
+  /** The code of the compute center the cluster is in. */
+  center: z.string().regex(centerCodePattern),
+  adminToken: z.string().min(32),
+})
 const credentialsSchema = z.object({
   accessKey: z.string().min(8),
   secretKey: z.string().min(16),
@@ -18,11 +24,16 @@ export type Identity = z.infer<typeof identitySchema>
 /** The key pair of the enterprise that owns the home cluster: the content of credentials.json. */
 export type Credentials = z.infer<typeof credentialsSchema>
 
-export function openIdentity(directory: DataDirectory): Identity {
-  return kept(directory, 'identity.json', identitySchema, () => ({
+export function openIdentity(directory: DataDirectory, center: string | undefined): Identity {
+  const identity = kept(directory, 'identity.json', identitySchema, () => ({
     clusterId: `vks${randomName(9)}`,
+    center: center ?? 'local-1',
     adminToken: randomBytes(32).toString('base64url'),
   }))
+  if (center === undefined || center === identity.center) return identity
+  // Exposed addresses and image names carry the center: a cluster cannot move to another one.
+  const reason = `this data directory belongs to the center ${identity.center}; leave the flag out, or use another --data.`
+  throw new SluiceError('invalid_flag', { flag: '--center', reason })
 }
 
 export function openCredentials(directory: DataDirectory): Credentials {

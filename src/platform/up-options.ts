@@ -8,8 +8,9 @@ export interface UpOptions {
     readonly gateway: number
     readonly exposure: number
   }
-  readonly clusterName: string
-  readonly center: string
+  /** Undefined keeps what the data directory has; a new one gets `home` and `local-1`. */
+  readonly clusterName: string | undefined
+  readonly center: string | undefined
   /** `KIND=COUNT,...`; undefined lets the machine decide. */
   readonly gpus: string | undefined
   readonly idleWindowMs: number

@@ -83,9 +83,9 @@ interface Parts {
 
 async function compose(options: UpOptions, { directory, cards, lifecycle, clock, log }: Parts): Promise<UpFacts> {
   const { host, ports } = options
-  const identity = openIdentity(directory)
+  const identity = openIdentity(directory, options.center)
   const credentials = openCredentials(directory)
-  const center = centerFacts(options.center)
+  const center = centerFacts(identity.center)
   const authority = await CertificateAuthority.open(directory, clock.now())
   const metrics = new Metrics()
   metrics.includeProcess()
@@ -174,7 +174,7 @@ async function compose(options: UpOptions, { directory, cards, lifecycle, clock,
   directory.write('endpoints.json', `${JSON.stringify(endpoints, null, 2)}\n`)
   return {
     endpoints,
-    clusterName: options.clusterName,
+    clusterName: caches.clusters.get({ name: identity.clusterId })?.spec.displayName ?? '',
     dataDirectory: directory.root,
     kubeconfigPath: directory.path('kubeconfig'),
     credentialsPath: directory.path('credentials.json'),

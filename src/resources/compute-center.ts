@@ -2,6 +2,8 @@ import { z } from 'zod'
 import type { Kind } from './kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 
+export const centerCodePattern = /^[a-z][a-z0-9]*-[0-9]+$/
+
 export const computeCenterSchema = z.object({
   apiVersion: z.literal('sluice.dev/v1'),
   kind: z.literal('ComputeCenter'),
@@ -9,7 +11,7 @@ export const computeCenterSchema = z.object({
   spec: z.object({
     /** The `id` of the compute-center list. */
     id: z.string().min(1).max(64),
-    code: z.string().regex(/^[a-z][a-z0-9]*-[0-9]+$/, 'must have the form <site>-<n>'),
+    code: z.string().regex(centerCodePattern, 'must have the form <site>-<n>'),
     name: z.string().min(1).max(253),
     nameEn: z.string().min(1).max(253),
     country: z.string().max(253),
