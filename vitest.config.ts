@@ -1,7 +1,16 @@
 import { defineConfig } from 'vitest/config'
 
-// Three projects: `unit` sits beside the code and is fast; `integration` starts real parts (processes, sockets, a browser);
-// `kubernetes` needs the binaries that KUBEBUILDER_ASSETS names.
+// `unit` sits beside the code and is fast; `integration` starts real parts (processes, sockets, a browser); `contract` are
+// client programs against the embedded API server, and `kubernetes` the same ones against a real kube-apiserver and etcd, which
+// KUBEBUILDER_ASSETS names (without it they are skipped).
+const clientPrograms = {
+  include: ['tests/kubernetes/**/*.test.ts'],
+  globalSetup: ['tests/kubernetes/start-servers.ts'],
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  fileParallelism: false,
+}
+
 export default defineConfig({
   test: {
     projects: [
@@ -21,15 +30,8 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
-      {
-        test: {
-          name: 'kubernetes',
-          include: ['tests/kubernetes/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
-          fileParallelism: false,
-        },
-      },
+      { test: { name: 'contract', ...clientPrograms } },
+      { test: { name: 'kubernetes', ...clientPrograms } },
     ],
   },
 })

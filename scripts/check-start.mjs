@@ -36,17 +36,13 @@ try {
   const text = await response.text()
   if (!response.ok || !text.includes('Paris')) throw new Error(`the model answered ${response.status}: ${text}`)
   console.log(`smollm2 answered: ${JSON.parse(text).choices[0].message.content}`)
-  process.kill(-child.pid, 'SIGINT')
+  signalGroup('SIGINT')
   await Promise.race([exited, sleep(30_000).then(() => Promise.reject(new Error('Ctrl-C did not end it within 30 s')))])
   await until(5, 'the end of the process', () => (alive(endpoints.pid) ? undefined : true))
 } catch (error) {
   failure = error
 } finally {
-  try {
-    process.kill(-child.pid, 'SIGKILL')
-  } catch {
-    // It is gone already, as it should be.
-  }
+  signalGroup('SIGKILL')
   rmSync(data, { recursive: true, force: true })
 }
 if (failure) {
@@ -61,6 +57,16 @@ async function until(seconds, what, probe) {
     if (found !== undefined) return found
     if (Date.now() > deadline) throw new Error(`waited ${seconds} s for ${what}`)
     await sleep(50)
+  }
+}
+
+/** To npm and everything it started, as a terminal does. */
+function signalGroup(signal) {
+  if (child.pid === undefined) return
+  try {
+    process.kill(-child.pid, signal)
+  } catch {
+    // It is gone already, as it should be.
   }
 }
 

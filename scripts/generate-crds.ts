@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { customKinds } from '../src/resources/all-kinds.ts'
-import { customResourceFile } from '../src/resources/custom-resource-definition.ts'
+import { customResourceFile } from '../src/resources/custom-resource-file.ts'
 
 // Writes the CustomResourceDefinitions of the chart. Run it after a change of a kind; a test fails when they are stale.
 const folder = join(import.meta.dirname, '..', 'charts', 'sluice', 'crds')

@@ -1,4 +1,4 @@
-// `npm test [unit|integration|kubernetes …]`: installs what is missing and runs every suite.
+// `npm test [unit|contract|integration|kubernetes …]`: installs what is missing and runs every suite.
 // The last line counts checks and tests over all of them: `N passed, N failed, N skipped`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -13,10 +13,8 @@ const asked = process.argv.slice(2)
 
 installIfNeeded()
 buildPageIfNeeded()
-if (asked.length === 0 || asked.includes('integration')) {
-  installTestPrograms()
-  fetchTestModel()
-}
+if (asked.length === 0 || asked.includes('integration') || asked.includes('contract')) installTestPrograms()
+if (asked.length === 0 || asked.includes('integration')) fetchTestModel()
 
 if (asked.length === 0) {
   check('types', 'tsc', ['--noEmit', '-p', 'tsconfig.json'])
@@ -24,7 +22,7 @@ if (asked.length === 0) {
   check('lint', 'oxlint', ['--type-aware', '--deny-warnings'])
   check('format', 'prettier', ['--check', '--log-level', 'warn', '.'])
 }
-for (const project of asked.length > 0 ? asked : ['unit', 'integration']) suite(project)
+for (const project of asked.length > 0 ? asked : ['unit', 'contract', 'integration']) suite(project)
 
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
 process.exit(totals.failed > 0 ? 1 : 0)

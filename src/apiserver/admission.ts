@@ -1,6 +1,7 @@
 import type { FieldError } from '../resources/field-error.ts'
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import type { User } from './access/user.ts'
 
 export interface AdmissionRequest {
   readonly operation: 'create' | 'update' | 'delete'
@@ -8,7 +9,9 @@ export interface AdmissionRequest {
   /** As it would be stored: defaulted and valid. For a deletion, as it is. */
   readonly object: KubernetesObject
   readonly previous?: KubernetesObject | undefined
+  /** Who asks; nobody when it is the cluster's own doing. */
+  readonly user?: User | undefined
 }
 
-/** What a cluster adds to a kind's own rules. An empty answer admits. */
+/** What a cluster adds to a kind's own rules. An empty answer admits; a rule about who may do it throws its refusal. */
 export type AdmissionRule = (request: AdmissionRequest) => readonly FieldError[]

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { Clock } from '../foundation/clock.ts'
@@ -6,9 +7,13 @@ import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { ApiServerMetrics } from './api-server-metrics.ts'
-import { type Authenticator, type Authorizer, type User, allowEverything, credentialOf } from './authentication.ts'
+import { type Authorizer, mastersOnly } from './access/rbac-authorizer.ts'
+import type { ServiceAccountTokens } from './access/service-account-tokens.ts'
+import type { Authenticator } from './authentication.ts'
 import type { ClusterApi } from './cluster-api.ts'
-import { ClusterFace, type RequestLabel } from './cluster-face.ts'
+import { ClusterFace, type Describe, type RequestLabel } from './cluster-face.ts'
+import { EncodedObjects } from './encoded-objects.ts'
+import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
 import { HttpExchange } from './http-exchange.ts'
 import type { PodAccess } from './pod-access.ts'
 import { type RequestUrl, parseRequestUrl } from './request-url.ts'
@@ -26,24 +31,29 @@ export interface ApiServerLimits {
   readonly bodyBytes: number
   readonly jsonDepth: number
   readonly headerBytes: number
+  readonly handshakeMs: number
   readonly headersMs: number
   readonly requestMs: number
   readonly idleMs: number
   readonly drainMs: number
   readonly watchesPerUser: number
   readonly connections: number
+  /** Requests that are being answered, without watches and logs: what comes beyond is asked to come again. */
+  readonly requestsInFlight: number
 }
 
 const defaultLimits: ApiServerLimits = {
   bodyBytes: 3 * 1024 * 1024,
   jsonDepth: 100,
   headerBytes: 32 * 1024,
+  handshakeMs: 15_000,
   headersMs: 15_000,
   requestMs: 60_000,
   idleMs: 90_000,
   drainMs: 60_000,
   watchesPerUser: 1_000,
   connections: 10_000,
+  requestsInFlight: 1_000,
 }
 
 export interface ApiServerOptions {
@@ -60,12 +70,17 @@ export interface MountedCluster {
   readonly api: ClusterApi
   readonly podAccess: PodAccess
   readonly authenticate: Authenticator
-  readonly authorize?: Authorizer | undefined
+  /** Without one, only the masters may do anything. */
+  readonly authorizer?: Authorizer | undefined
+  /** Without them, service accounts cannot have tokens. */
+  readonly tokens?: ServiceAccountTokens | undefined
+  /** What must be in order for `/livez` and `/readyz`, beside the server itself. */
+  readonly checks?: readonly HealthCheck[] | undefined
 }
 
 interface Mount {
   readonly face: ClusterFace
-  readonly authenticate: Authenticator
+  readonly checks: readonly HealthCheck[]
 }
 
 /** One TLS listener; every cluster lives behind it under `/vks/<id>`, with its own users and objects. */
@@ -75,7 +90,9 @@ export class ApiServer {
   readonly #metrics: ApiServerMetrics
   readonly #watches: WatchSlots
   readonly #mounts = new Map<string, Mount>()
+  readonly #encoded = new EncodedObjects()
   readonly #stopping = new AbortController()
+  #inFlight = 0
   #server: Server | undefined
 
   constructor(options: ApiServerOptions) {
@@ -83,12 +100,23 @@ export class ApiServer {
     this.#limits = { ...defaultLimits, ...options.limits }
     this.#watches = new WatchSlots(this.#limits.watchesPerUser)
     this.#metrics = new ApiServerMetrics(options.metrics, this.#watches)
+    // Every open stream listens to it.
+    setMaxListeners(0, this.#stopping.signal)
   }
 
   mount(cluster: MountedCluster): void {
-    const { id, api, podAccess, authenticate, authorize = allowEverything } = cluster
-    const face = new ClusterFace({ api, base: `/vks/${id}`, podAccess, authorize, watches: this.#watches })
-    this.#mounts.set(id, { face, authenticate })
+    const { id, authorizer = mastersOnly, checks = [] } = cluster
+    const own = [...checks, this.#shutdownCheck()]
+    const { metrics } = this.#options
+    const face = new ClusterFace({
+      ...cluster,
+      base: `/vks/${id}`,
+      authorizer,
+      checks: own,
+      watches: this.#watches,
+      metrics,
+    })
+    this.#mounts.set(id, { face, checks })
   }
 
   unmount(id: string): void {
@@ -108,7 +136,9 @@ export class ApiServer {
         headersTimeout: this.#limits.headersMs,
         requestTimeout: this.#limits.requestMs,
         keepAliveTimeout: this.#limits.idleMs,
-        handshakeTimeout: this.#limits.headersMs,
+        handshakeTimeout: this.#limits.handshakeMs,
+        // Who is too slow is looked for this often; Node's own 30 s would let a client stay much longer than the limits say.
+        connectionsCheckingInterval: Math.min(5_000, this.#limits.headersMs, this.#limits.requestMs),
       },
       (request, response) => void this.#serve(request, response),
     )
@@ -142,9 +172,16 @@ export class ApiServer {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const startedAt = this.#options.clock.now()
-    const exchange = new HttpExchange(request, response, this.#limits)
+    const release = this.#takePlace()
+    const exchange = new HttpExchange(request, response, {
+      limits: this.#limits,
+      encoded: this.#encoded,
+      stopping: this.#stopping.signal,
+      onStream: release,
+    })
     let label: RequestLabel = { verb: (request.method ?? '').toLowerCase(), resource: '' }
     try {
+      if (this.#inFlight > this.#limits.requestsInFlight) throw tooManyRequests()
       const url = parseRequestUrl(request.url ?? '')
       await this.#route(exchange, url, (found) => {
         label = found
@@ -152,59 +189,74 @@ export class ApiServer {
     } catch (error) {
       this.#answerError(exchange, error, label)
     } finally {
+      release()
       this.#metrics.finished(label, response.statusCode, this.#options.clock.now() - startedAt)
       const { verb, resource } = label
       this.#options.log.debug({ verb, resource, code: response.statusCode }, 'api request')
     }
   }
 
-  async #route(exchange: HttpExchange, url: RequestUrl, describe: (label: RequestLabel) => void): Promise<void> {
+  /** Counts a request until it is answered or turns into a stream. */
+  #takePlace(): () => void {
+    let held = true
+    this.#inFlight++
+    return () => {
+      if (held) this.#inFlight--
+      held = false
+    }
+  }
+
+  async #route(exchange: HttpExchange, url: RequestUrl, describe: Describe): Promise<void> {
     const [prefix, id, ...segments] = url.segments
-    const inCluster = prefix === 'vks' && id !== undefined
-    const [first, ...beyond] = inCluster ? segments : url.segments
-    const mount = inCluster ? this.#mounts.get(id) : undefined
-    // Health and version are for everyone, and say nothing about which clusters there are.
-    if (this.#answerPublic(exchange, first, beyond)) return
-    const user = this.#authenticate(exchange, mount ? [mount] : inCluster ? [] : [...this.#mounts.values()])
-    if (!inCluster && first === 'metrics' && beyond.length === 0) {
-      exchange.sendText(200, await this.#options.metrics.text(), this.#options.metrics.contentType)
-      return
-    }
-    if (!mount) {
-      throw new StatusError('NotFound', 'there is nothing here; a cluster is at /vks/<clusterId>')
-    }
-    const signal = AbortSignal.any([exchange.signal, this.#stopping.signal])
-    const request = { exchange, url: { segments, query: url.query }, user, signal }
-    describe(mount.face.describe(request))
-    await mount.face.handle(request)
+    if (prefix !== 'vks' || id === undefined) return this.#answerOutside(exchange, url)
+    const mount = this.#mounts.get(id)
+    if (!mount) throw nothingHere()
+    await mount.face.handle({ exchange, url: { segments, query: url.query } }, describe)
   }
 
-  #answerPublic(exchange: HttpExchange, first: string | undefined, beyond: readonly string[]): boolean {
+  /** What the listener itself has: health and version for everybody, metrics for those who may see a cluster's. */
+  async #answerOutside(exchange: HttpExchange, { segments, query }: RequestUrl): Promise<void> {
+    const [first, ...beyond] = segments
     const { method } = exchange.request
-    if (method !== 'GET' && method !== 'HEAD') return false
-    if (first === 'version' && beyond.length === 0) exchange.sendJson(200, serverVersion)
-    else if (first === 'healthz' || first === 'livez' || first === 'readyz') exchange.sendText(200, 'ok')
-    else return false
-    return true
+    if (method !== 'GET' && method !== 'HEAD') throw nothingHere()
+    if (isHealthEndpoint(first)) {
+      const { code, text } = healthAnswer(first, beyond, query, [this.#clustersCheck(), this.#shutdownCheck()])
+      return exchange.sendText(code, text)
+    }
+    if (first === 'version' && beyond.length === 0) return exchange.sendJson(200, serverVersion)
+    if (first !== 'metrics' || beyond.length > 0) throw nothingHere()
+    if (![...this.#mounts.values()].some(({ face }) => face.maySeeMetrics(exchange.request))) {
+      throw new StatusError('Unauthorized', 'Unauthorized')
+    }
+    exchange.sendText(200, await this.#options.metrics.text(), this.#options.metrics.contentType)
   }
 
-  /** The answer to a bad token, none, and one for another cluster is the same. */
-  #authenticate(exchange: HttpExchange, mounts: readonly Mount[]): User {
-    const credential = credentialOf(exchange.request)
-    for (const { authenticate } of credential ? mounts : []) {
-      const user = credential && authenticate(credential)
-      if (user) return user
-    }
-    throw new StatusError('Unauthorized', 'Unauthorized')
+  /** All of them together: which clusters there are is not for everybody. */
+  #clustersCheck(): HealthCheck {
+    const isHealthy = () => [...this.#mounts.values()].every(({ checks }) => checks.every((check) => check.isHealthy()))
+    return { name: 'clusters', isHealthy }
+  }
+
+  #shutdownCheck(): HealthCheck {
+    return { name: 'shutdown', readinessOnly: true, isHealthy: () => !this.#stopping.signal.aborted }
   }
 
   #answerError(exchange: HttpExchange, error: unknown, label: RequestLabel): void {
     if (error instanceof StatusError) return exchange.sendError(error)
-    if (exchange.signal.aborted) return
+    if (exchange.isGone) return
     if (error instanceof SluiceError && error.status === 503) {
       return exchange.sendError(new StatusError('ServiceUnavailable', error.message, { retryAfterSeconds: 5 }))
     }
     this.#options.log.error({ err: error, verb: label.verb, resource: label.resource }, 'api request failed')
     exchange.sendError(new StatusError('InternalError', 'Internal error occurred; the server log has the details'))
   }
+}
+
+function nothingHere(): StatusError {
+  return new StatusError('NotFound', 'there is nothing here; a cluster is at /vks/<clusterId>')
+}
+
+function tooManyRequests(): StatusError {
+  const message = 'the server has received too many requests and has asked us to try again later'
+  return new StatusError('TooManyRequests', message, { retryAfterSeconds: 1 })
 }

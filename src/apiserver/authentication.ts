@@ -1,53 +1,83 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { X509Certificate, hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { TLSSocket } from 'node:tls'
+import type { ServiceAccountTokens } from './access/service-account-tokens.ts'
+import { type User, authenticated } from './access/user.ts'
 
-export interface User {
-  readonly name: string
-  readonly groups: readonly string[]
+export type { User }
+
+export interface ClientCertificate {
+  readonly commonName: string
+  readonly organizations: readonly string[]
+  readonly certificate: X509Certificate
 }
 
-/** What a client proves itself with. A certificate counts only if the listener's CA signed it. */
+/** A bearer token. Its digest is what it is known by, so that no comparison depends on the secret itself. */
+export class TokenCredential {
+  readonly type = 'token'
+  readonly token: string
+  #digest: Buffer | undefined
+
+  constructor(token: string) {
+    this.token = token
+  }
+
+  get digest(): Buffer {
+    return (this.#digest ??= digestOf(this.token))
+  }
+}
+
+/** What a client proves itself with. */
 export type Credential =
-  | { readonly type: 'token'; readonly token: string }
-  | { readonly type: 'certificate'; readonly commonName: string; readonly organizations: readonly string[] }
+  | TokenCredential
+  /** The handshake has shown that its chain, its dates and its purpose are in order. */
+  | ({ readonly type: 'certificate' } & ClientCertificate)
 
 /** Who it is, or `undefined` when the credential is not known. */
 export type Authenticator = (credential: Credential) => User | undefined
 
-/** What somebody wants to do. */
-export interface Attempt {
-  readonly user: User
-  readonly verb: string
-  /** `plural.group`, or a path for requests that are not about resources. */
-  readonly resource: string
-  readonly subresource?: string | undefined
-  readonly namespace?: string | undefined
-  readonly name?: string | undefined
-}
-
-/** A seam for role-based access: answers why not, or `undefined` to allow. Until there are roles, whoever is known may do everything. */
-export type Authorizer = (attempt: Attempt) => string | undefined
-
-export const allowEverything: Authorizer = () => undefined
-
-const digest = (text: string) => createHash('sha256').update(text).digest()
+const digestOf = (text: string) => hash('sha256', text, 'buffer')
 
 /** Compares digests in constant time, and always all of them, so that the time taken says nothing. */
 export function knownTokens(entries: ReadonlyArray<{ readonly token: string; readonly user: User }>): Authenticator {
-  const known = entries.map(({ token, user }) => ({ digest: digest(token), user }))
+  const known = entries.map(({ token, user }) => ({ digest: digestOf(token), user: authenticated(user) }))
   return (credential) => {
     if (credential.type !== 'token') return undefined
-    const offered = digest(credential.token)
+    const offered = credential.digest
     let found: User | undefined
     for (const entry of known) if (timingSafeEqual(entry.digest, offered)) found = entry.user
     return found
   }
 }
 
-/** The subject of a client certificate is the user, as with Kubernetes: the common name and, as groups, the organizations. */
-export const certificateUsers: Authenticator = (credential) =>
-  credential.type === 'certificate' ? { name: credential.commonName, groups: credential.organizations } : undefined
+/**
+ * The subject of a client certificate is the user, as with Kubernetes: the common name and, as groups, the organizations.
+ * It counts in a cluster only if that cluster's authority (PEM) signed it: one listener serves several.
+ */
+export function certificateUsers(authority: string): Authenticator {
+  const { publicKey } = new X509Certificate(authority)
+  // A certificate lasts as long as its connection, and so does what was found out about it.
+  const users = new WeakMap<X509Certificate, User | 'unknown'>()
+  return (credential) => {
+    if (credential.type !== 'certificate') return undefined
+    const { certificate, commonName, organizations } = credential
+    let user = users.get(certificate)
+    if (user === undefined) {
+      const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
+      const extra = { 'authentication.kubernetes.io/credential-id': [`X509SHA256=${fingerprint}`] }
+      user = certificate.verify(publicKey)
+        ? authenticated({ name: commonName, groups: organizations, extra })
+        : 'unknown'
+      users.set(certificate, user)
+    }
+    return user === 'unknown' ? undefined : user
+  }
+}
+
+/** Tokens that the cluster itself has given out. */
+export function serviceAccountUsers(tokens: ServiceAccountTokens, now: () => number): Authenticator {
+  return (credential) => (credential.type === 'token' ? tokens.verify(credential, now())?.user : undefined)
+}
 
 export function firstKnown(...authenticators: readonly Authenticator[]): Authenticator {
   return (credential) => {
@@ -59,22 +89,60 @@ export function firstKnown(...authenticators: readonly Authenticator[]): Authent
   }
 }
 
-/** The token of the header, else the verified certificate of the connection. */
-export function credentialOf(request: IncomingMessage): Credential | undefined {
-  const match = /^Bearer +([^\s]+)$/i.exec(request.headers.authorization ?? '')
-  if (match?.[1] !== undefined) return { type: 'token', token: match[1] }
-  // A header of another scheme is an attempt that failed, not a reason to look further.
-  if (request.headers.authorization !== undefined) return undefined
-  const { socket } = request
-  if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined
+export interface ShownCredentials {
+  readonly credentials: readonly Credential[]
+  /** Somebody who shows something that does not count is refused; somebody who shows nothing is anonymous. */
+  readonly any: boolean
+}
+
+/** The certificate of the connection, then the token of the header. */
+export function credentialsOf(request: IncomingMessage): ShownCredentials {
+  const certificate = certificateOf(request)
+  const token = tokenOf(request)
+  const credentials: Credential[] = []
+  if (certificate && certificate !== 'unverified') credentials.push({ type: 'certificate', ...certificate })
+  if (token) credentials.push(token)
+  return { credentials, any: credentials.length > 0 || certificate === 'unverified' }
+}
+
+const tokens = new WeakMap<object, { readonly header: string; readonly token: TokenCredential | undefined }>()
+
+/** A connection sends the same header again and again: it is taken apart, and its digest made, once. */
+function tokenOf({ socket, headers }: IncomingMessage): TokenCredential | undefined {
+  const header = headers.authorization
+  if (header === undefined) return undefined
+  let known = tokens.get(socket)
+  if (known?.header !== header) {
+    const token = /^Bearer +([^\s]+)$/i.exec(header)?.[1]
+    known = { header, token: token === undefined ? undefined : new TokenCredential(token) }
+    tokens.set(socket, known)
+  }
+  return known.token
+}
+
+type ConnectionCertificate = ClientCertificate | 'unverified' | undefined
+
+const certificates = new WeakMap<TLSSocket, { readonly found: ConnectionCertificate }>()
+
+function certificateOf({ socket }: IncomingMessage): ConnectionCertificate {
+  if (!(socket instanceof TLSSocket)) return undefined
+  let known = certificates.get(socket)
+  if (!known) certificates.set(socket, (known = { found: readCertificate(socket) }))
+  return known.found
+}
+
+function readCertificate(socket: TLSSocket): ConnectionCertificate {
+  const certificate = socket.getPeerX509Certificate()
+  if (!certificate) return undefined
+  if (!socket.authorized) return 'unverified'
   const subject: unknown = socket.getPeerCertificate().subject
   if (typeof subject !== 'object' || subject === null || !('CN' in subject) || typeof subject.CN !== 'string')
-    return undefined
+    return 'unverified'
   const organizations: unknown = 'O' in subject ? subject.O : []
   const list = Array.isArray(organizations) ? organizations : [organizations]
   return {
-    type: 'certificate',
     commonName: subject.CN,
     organizations: list.filter((organization) => typeof organization === 'string'),
+    certificate,
   }
 }

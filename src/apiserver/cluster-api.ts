@@ -1,21 +1,33 @@
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '../foundation/clock.ts'
+import { customResourceDefinition } from '../resources/custom-resource-definition.ts'
+import { customResourceDefinitionKind } from '../resources/custom-resource-definition-kind.ts'
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import { StatusError, alreadyExists, conflict, invalidObject, notFound } from '../resources/status-error.ts'
-import { type Store, StoreConflict, type StoreKey, type StoredObject } from '../store/store.ts'
+import { type Store, StoreConflict } from '../store/store.ts'
 import type { AdmissionRequest, AdmissionRule } from './admission.ts'
-import { type DeletionOptions, decideDeletion, isReadyToRemove } from './deletion.ts'
-import { type FieldSelector, matchesFields, selectedName } from './field-selector.ts'
-import { type JsonObject, isJsonObject, sameJson, valueAtPath } from './json-value.ts'
-import { type LabelSelector, matchesLabels } from './label-selector.ts'
+import type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
+import { refuseInTerminating } from './closed-namespace.ts'
+import { isDefinition } from './custom-resources/check-definition.ts'
+import { CustomResources } from './custom-resources/custom-resources.ts'
+import { DefinitionCleanup } from './custom-resources/definition-cleanup.ts'
+import { withTermination } from './custom-resources/definition-status.ts'
+import { type DeletionOptions, checkPreconditions, decideDeletion, isReadyToRemove } from './deletion.ts'
+import { matchesFields, selectedName } from './field-selector.ts'
+import { isJsonObject, sameJson, valueAtPath } from './json-value.ts'
+import { KindRegistry } from './kind-registry.ts'
+import { KindStore } from './kind-store.ts'
+import { matchesLabels } from './label-selector.ts'
 import { type ListPage, ListSnapshots } from './list-snapshots.ts'
-import type { FieldValidation } from './object-decode.ts'
-import { type ObjectEvent, watchObjects } from './object-watch.ts'
+import type { Reading } from './object-decode.ts'
+import type { ObjectEvent } from './object-watch.ts'
 import { prepareCreate, prepareStatus, prepareUpdate } from './prepare-object.ts'
-import { scaleOf, scalePathsOf, withReplicas } from './scale.ts'
+import { refuseUnscaled, scaleOf, scalePathsOf, withReplicas } from './scale.ts'
+import { trackChanged, trackCreated, withAppliedManagers } from './server-side-apply/field-tracking.ts'
 
 export type { AdmissionRequest, AdmissionRule }
+export type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
 
 export interface ClusterApiOptions {
   readonly store: Store
@@ -23,36 +35,6 @@ export interface ClusterApiOptions {
   readonly clock: Clock
   readonly admission?: readonly AdmissionRule[] | undefined
 }
-
-export interface Selection {
-  readonly namespace?: string | undefined
-  readonly labels?: LabelSelector | undefined
-  readonly fields?: FieldSelector | undefined
-}
-
-export interface PageRequest extends Selection {
-  readonly limit?: number | undefined
-  readonly continueToken?: string | undefined
-  /** What was asked, as the client said it: a page token is good only for the same question. */
-  readonly scope?: string | undefined
-}
-
-export interface WriteOptions {
-  readonly dryRun?: boolean | undefined
-  readonly fieldValidation?: FieldValidation | undefined
-  readonly warn?: ((warning: string) => void) | undefined
-}
-
-export type Subresource = 'status' | 'scale' | 'finalize'
-
-export interface Deleted {
-  readonly object: KubernetesObject
-  /** `false`: it is marked, and goes when its grace or its finalizers are over. */
-  readonly gone: boolean
-}
-
-/** How a patch, of whatever format, changes a value. */
-export type ApplyPatch = (current: JsonObject) => unknown
 
 type Change =
   | { readonly type: 'write'; readonly object: KubernetesObject }
@@ -68,19 +50,43 @@ const lastingNamespaces = new Set(['default', 'kube-system', 'kube-public'])
  * deletion. The HTTP face and the embedded client both come through here; neither adds rules of its own.
  */
 export class ClusterApi {
-  readonly kinds: readonly Kind[]
+  readonly kinds: KindRegistry
   readonly clock: Clock
-  readonly #store: Store
+  readonly #store: KindStore
+  readonly #definitions: CustomResources
+  readonly #cleanup: DefinitionCleanup
   readonly #admission: readonly AdmissionRule[]
   readonly #namespaces: Kind | undefined
   readonly #snapshots = new ListSnapshots()
 
   constructor(options: ClusterApiOptions) {
-    this.kinds = options.kinds
-    this.clock = options.clock
-    this.#store = options.store
+    const { kinds, clock } = options
+    this.kinds = new KindRegistry(kinds.filter(({ unknownFields }) => unknownFields === 'keep'))
+    this.clock = clock
+    this.#store = new KindStore(options.store)
     this.#admission = options.admission ?? []
-    this.#namespaces = options.kinds.find(({ group, kind }) => group === '' && kind === 'Namespace')
+    this.#namespaces = kinds.find(({ group, kind }) => group === '' && kind === 'Namespace')
+    const builtIn = kinds.filter(({ unknownFields }) => unknownFields === 'prune')
+    this.#definitions = new CustomResources({ registry: this.kinds, store: this.#store, clock, builtIn })
+    this.#cleanup = new DefinitionCleanup(this.kinds, this.#store, {
+      deleteObject: (kind, ref) => this.delete(kind, ref),
+      changeDefinition: (name, change) =>
+        this.#change(customResourceDefinitionKind, { name }, {}, (current) => ({
+          type: 'write',
+          object: change(current),
+        })),
+    })
+  }
+
+  /** Keeps the definitions of these kinds as objects, as this program has them, and goes on with deletions that were begun. */
+  async installDefinitions(kinds: readonly Kind[]): Promise<void> {
+    for (const kind of kinds) {
+      const wanted = customResourceDefinition(kind)
+      const there = this.find(customResourceDefinitionKind, { name: resourceNameOf(kind) })
+      if (!there) await this.create(customResourceDefinitionKind, undefined, wanted)
+      else await this.update(customResourceDefinitionKind, refOf(there), { ...there, spec: wanted['spec'] })
+    }
+    for (const name of this.#definitions.terminating) await this.#cleanup.advance(name)
   }
 
   /** The newest version of anything. */
@@ -89,33 +95,39 @@ export class ClusterApi {
   }
 
   get(kind: Kind, ref: ObjectRef): KubernetesObject {
-    return this.#stored(kind, ref).object
+    const served = this.#served(kind)
+    return this.#stored(served, ref).object
   }
 
   find(kind: Kind, ref: ObjectRef): KubernetesObject | undefined {
-    return this.#store.get(keyFor(kind, ref))?.object
+    return this.#store.get(this.kinds.resolve(kind), ref)?.object
   }
 
-  list(kind: Kind, request: PageRequest = {}): ListPage {
-    const scope = `${resourceNameOf(kind)}?${request.namespace ?? ''}?${request.scope ?? ''}`
+  list(anyKind: Kind, request: PageRequest = {}): ListPage {
+    const kind = this.#served(anyKind)
+    const scope = `${kind.version}/${resourceNameOf(kind)}?${request.namespace ?? ''}?${request.scope ?? ''}`
     const limit = request.limit ?? 0
     const now = this.clock.now()
     if (request.continueToken) return this.#snapshots.nextPage(request.continueToken, limit, scope, now)
-    const list = this.#store.list({ resource: resourceNameOf(kind), namespace: namespaceOf(kind, request) })
-    const matches = matcherOf(request)
-    const items = list.items.filter(({ object }) => matches(object)).map(({ object }) => object)
+    const list = this.#store.list(kind, request.namespace)
+    const items = list.items.filter(matcherOf(request))
     return this.#snapshots.firstPage(items, String(list.revision), limit, scope, now)
   }
 
-  /** `fromVersion` undefined begins with what is there, and says `SYNCED` when that is done. */
+  /**
+   * `fromVersion` undefined begins with what is there, and says `SYNCED` when that is done. Ends with its kind, when that is
+   * not served any more.
+   */
   watch(
-    kind: Kind,
+    anyKind: Kind,
     request: Selection & { readonly fromVersion?: string | undefined },
     signal: AbortSignal,
   ): AsyncGenerator<ObjectEvent> {
-    const selector = { resource: resourceNameOf(kind), namespace: namespaceOf(kind, request) }
-    const fromRevision = request.fromVersion === undefined ? undefined : this.readVersion(request.fromVersion)
-    return watchObjects(this.#store, { selector, matches: matcherOf(request), fromRevision }, signal)
+    const kind = this.#served(anyKind)
+    const { namespace, fromVersion } = request
+    const fromRevision = fromVersion === undefined ? undefined : this.readVersion(fromVersion)
+    const selection = { namespace, matches: matcherOf(request), fromRevision }
+    return this.kinds.whileServed(kind, signal, (until) => this.#store.watch(kind, selection, until))
   }
 
   /** A resourceVersion that a client sent. Versions this store has not reached yet are refused: it is another store's. */
@@ -131,28 +143,33 @@ export class ClusterApi {
   }
 
   async create(
-    kind: Kind,
+    anyKind: Kind,
     namespace: string | undefined,
     input: unknown,
     options: WriteOptions = {},
   ): Promise<KubernetesObject> {
+    const kind = this.#served(anyKind)
     for (let attempt = 1; ; attempt++) {
-      const object = prepareCreate(kind, input, {
+      const decoded = prepareCreate(kind, input, {
         ...readingOf(options),
         namespace: kind.namespaced ? namespace : undefined,
         uid: randomUUID(),
         now: this.clock.now(),
         nameSuffix: randomSuffix(),
       })
+      const prepared = isDefinition(kind) ? this.#definitions.admit(decoded, undefined) : decoded
+      const object = options.applied
+        ? withAppliedManagers(prepared, input)
+        : trackCreated(kind, input, prepared, this.#writer(options))
       this.#refuseClosedNamespace(kind, object)
-      this.#admit({ operation: 'create', kind, object })
-      const key = keyFor(kind, refOf(object))
+      this.#definitions.refuseNew(kind, object)
+      this.#admit({ operation: 'create', kind, object, user: options.user })
       if (options.dryRun) {
-        if (this.#store.get(key)) throw alreadyExists(kind, object.metadata.name)
+        if (this.#store.get(kind, refOf(object))) throw alreadyExists(kind, object.metadata.name)
         return object
       }
       try {
-        return (await this.#store.create(key, object)).object
+        return this.#written(kind, await this.#store.create(kind, object))
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error
         const named = isJsonObject(input) && isJsonObject(input['metadata']) && Boolean(input['metadata']['name'])
@@ -163,12 +180,13 @@ export class ClusterApi {
 
   /** Replaces the object, or one side of it. */
   async update(
-    kind: Kind,
+    anyKind: Kind,
     ref: ObjectRef,
     input: unknown,
     options: WriteOptions = {},
     subresource?: Subresource,
   ): Promise<KubernetesObject> {
+    const kind = this.#served(anyKind)
     const changed = await this.#change(kind, ref, options, (current) =>
       this.#updated(kind, current, input, options, subresource),
     )
@@ -177,37 +195,45 @@ export class ClusterApi {
 
   /** Reads, patches and replaces until nobody came in between. */
   async patch(
-    kind: Kind,
+    anyKind: Kind,
     ref: ObjectRef,
     apply: ApplyPatch,
     options: WriteOptions = {},
     subresource?: Subresource,
   ): Promise<KubernetesObject> {
+    const kind = this.#served(anyKind)
     const changed = await this.#change(kind, ref, options, (current) => {
       const before = subresource === 'scale' ? scaleOf(scalePathsOf(kind), current) : current
-      return this.#updated(kind, current, apply(before), options, subresource)
+      return this.#updated(kind, current, apply(before, current), options, subresource, !options.applied)
     })
     return changed.object
   }
 
-  getScale(kind: Kind, ref: ObjectRef): KubernetesObject {
-    return scaleOf(scalePathsOf(kind), this.get(kind, ref))
+  getScale(anyKind: Kind, ref: ObjectRef): KubernetesObject {
+    const kind = this.#served(anyKind)
+    const paths = scalePathsOf(kind)
+    const object = this.get(kind, ref)
+    refuseUnscaled(kind, paths, object)
+    return scaleOf(paths, object)
   }
 
   async delete(
-    kind: Kind,
+    anyKind: Kind,
     ref: ObjectRef,
     request: DeletionOptions = {},
     options: WriteOptions = {},
   ): Promise<Deleted> {
+    const kind = this.#served(anyKind)
     if (kind === this.#namespaces && lastingNamespaces.has(ref.name)) {
       const why = `namespaces "${ref.name}" is forbidden: this namespace may not be deleted`
       throw new StatusError('Forbidden', why, { name: ref.name, kind: kind.plural })
     }
     return this.#change(kind, ref, options, (current) => {
       checkPreconditions(kind, current, request)
-      this.#admit({ operation: 'delete', kind, object: current })
-      const step = decideDeletion(kind, current, request, this.clock.now())
+      this.#admit({ operation: 'delete', kind, object: current, user: options.user })
+      const now = this.clock.now()
+      const isFirst = isDefinition(kind) && current.metadata.deletionTimestamp === undefined
+      const step = decideDeletion(kind, isFirst ? withTermination(current, now) : current, request, now)
       switch (step.type) {
         case 'remove':
           return { type: 'remove' }
@@ -242,20 +268,31 @@ export class ClusterApi {
     current: KubernetesObject,
     input: unknown,
     options: WriteOptions,
-    subresource?: Subresource,
+    subresource: Subresource | undefined,
+    isPatch = false,
   ): Change {
-    const reading = readingOf(options)
-    const object = this.#prepared(kind, current, input, reading, subresource)
+    const reading = { ...readingOf(options), isPatch }
+    const decoded = this.#prepared(kind, current, input, reading, subresource)
+    const next = isDefinition(kind) && !subresource ? this.#definitions.admit(decoded, current) : decoded
+    const object = options.applied
+      ? withAppliedManagers(next, input)
+      : trackChanged(kind, { current, sent: input, next, subresource }, this.#writer(options))
     if (sameJson(object, current)) return { type: 'keep' }
-    if (subresource !== 'status') this.#admit({ operation: 'update', kind, object, previous: current })
+    if (subresource !== 'status') {
+      this.#admit({ operation: 'update', kind, object, previous: current, user: options.user })
+    }
     return { type: 'write', object }
+  }
+
+  #writer({ manager = 'unknown' }: WriteOptions) {
+    return { manager, now: this.clock.now() }
   }
 
   #prepared(
     kind: Kind,
     current: KubernetesObject,
     input: unknown,
-    reading: ReturnType<typeof readingOf>,
+    reading: Reading,
     subresource: Subresource | undefined,
   ): KubernetesObject {
     switch (subresource) {
@@ -282,15 +319,16 @@ export class ClusterApi {
     decide: (current: KubernetesObject) => Change,
   ): Promise<Deleted> {
     for (let attempt = 1; ; attempt++) {
-      const { object: current, key, revision } = this.#stored(kind, ref)
+      const { object: current, revision } = this.#stored(kind, ref)
       const change = decide(current)
       if (change.type === 'keep') return { object: current, gone: false }
       const next = change.type === 'write' ? change.object : current
       const gone = change.type === 'remove' || isReadyToRemove(kind, next)
       if (options.dryRun) return { object: next, gone }
       try {
-        if (!gone) return { object: (await this.#store.update(key, next, revision)).object, gone }
-        const last = (await this.#store.delete(key, revision)).object
+        if (!gone) return { object: this.#written(kind, await this.#store.update(kind, next, revision)), gone }
+        const last = await this.#store.delete(kind, ref, revision)
+        this.#removed(kind, last)
         return { object: change.type === 'write' ? next : last, gone }
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error
@@ -300,10 +338,30 @@ export class ClusterApi {
     }
   }
 
-  #stored(kind: Kind, ref: ObjectRef): StoredObject {
-    const stored = this.#store.get(keyFor(kind, ref))
+  #stored(kind: Kind, ref: ObjectRef) {
+    const stored = this.#store.get(kind, ref)
     if (!stored) throw notFound(kind, ref.name)
     return stored
+  }
+
+  /** The kind as its definition says it now: callers may hold one of the same name. */
+  #served(kind: Kind): Kind {
+    const served = this.kinds.resolve(kind)
+    if (served !== kind || kind.unknownFields === 'keep') return served
+    if (this.kinds.find(kind.group, kind.version, kind.plural)) return served
+    throw new StatusError('NotFound', 'the server could not find the requested resource')
+  }
+
+  #written(kind: Kind, object: KubernetesObject): KubernetesObject {
+    if (!isDefinition(kind)) return object
+    this.#definitions.written(object)
+    if (object.metadata.deletionTimestamp !== undefined) this.#cleanup.advanceInBackground(object.metadata.name)
+    return object
+  }
+
+  #removed(kind: Kind, object: KubernetesObject): void {
+    if (isDefinition(kind)) this.#definitions.removed(object)
+    else if (this.#definitions.isTerminating(kind)) this.#cleanup.advanceInBackground(resourceNameOf(kind))
   }
 
   #admit(request: AdmissionRequest): void {
@@ -311,34 +369,13 @@ export class ClusterApi {
     if (errors.length > 0) throw invalidObject(request.kind, request.object.metadata.name, errors)
   }
 
-  #refuseClosedNamespace(kind: Kind, { metadata }: KubernetesObject): void {
+  #refuseClosedNamespace(kind: Kind, object: KubernetesObject): void {
     if (!kind.namespaced || !this.#namespaces) return
-    const name = metadata.namespace ?? ''
+    const name = object.metadata.namespace ?? ''
     const namespace = this.find(this.#namespaces, { name })
     if (!namespace) throw notFound(this.#namespaces, name)
-    if (namespace.metadata.deletionTimestamp === undefined) return
-    const why = `unable to create new content in namespace ${name} because it is being terminated`
-    throw new StatusError('Forbidden', `${resourceNameOf(kind)} "${metadata.name}" is forbidden: ${why}`, {
-      name: metadata.name,
-      group: kind.group || undefined,
-      kind: kind.plural,
-      causes: [
-        {
-          reason: 'NamespaceTerminating',
-          message: `namespace ${name} is being terminated`,
-          field: 'metadata.namespace',
-        },
-      ],
-    })
+    refuseInTerminating(kind, object, namespace)
   }
-}
-
-function keyFor(kind: Kind, ref: ObjectRef): StoreKey {
-  return { resource: resourceNameOf(kind), namespace: kind.namespaced ? (ref.namespace ?? '') : '', name: ref.name }
-}
-
-function namespaceOf(kind: Kind, { namespace }: Selection): string | undefined {
-  return kind.namespaced ? namespace : undefined
 }
 
 function matcherOf({ labels = [], fields = [] }: Selection): (object: KubernetesObject) => boolean {
@@ -349,28 +386,12 @@ function matcherOf({ labels = [], fields = [] }: Selection): (object: Kubernetes
     matchesFields(fields, object)
 }
 
-function readingOf({ fieldValidation = 'Ignore', warn = () => {} }: WriteOptions) {
-  return { fieldValidation, warn }
-}
-
-function checkPreconditions(
-  kind: Kind,
-  { metadata }: KubernetesObject,
-  { uid, resourceVersion }: DeletionOptions,
-): void {
-  if (uid !== undefined && uid !== metadata.uid) {
-    throw conflict(
-      kind,
-      metadata.name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`,
-    )
-  }
-  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
-    const why = `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`
-    throw conflict(kind, metadata.name, why)
-  }
+function readingOf({ fieldValidation = 'Ignore', warn = () => {}, duplicates }: WriteOptions): Reading {
+  return { fieldValidation, warn, duplicates }
 }
 
 function randomSuffix(): string {
-  return Array.from({ length: 5 }, () => nameCharacters.charAt(randomInt(nameCharacters.length))).join('')
+  let suffix = ''
+  while (suffix.length < 5) suffix += nameCharacters.charAt(Math.floor(Math.random() * nameCharacters.length))
+  return suffix
 }

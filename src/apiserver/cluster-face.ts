@@ -1,22 +1,31 @@
-import { StatusError } from '../resources/status-error.ts'
+import type { IncomingMessage } from 'node:http'
+import type { Metrics } from '../foundation/metrics.ts'
 import { resourceNameOf } from '../resources/kind.ts'
-import { type Authorizer, type User } from './authentication.ts'
+import { StatusError } from '../resources/status-error.ts'
+import { type Attempt, attemptOf, forbidden } from './access/attempt.ts'
+import { impersonated } from './access/impersonation.ts'
+import type { Authorizer } from './access/rbac-authorizer.ts'
+import { type ReviewToken, answerReview } from './access/reviews.ts'
+import type { ServiceAccountTokens } from './access/service-account-tokens.ts'
+import { type User, anonymous } from './access/user.ts'
+import { type Authenticator, TokenCredential, credentialsOf } from './authentication.ts'
 import type { ClusterApi } from './cluster-api.ts'
-import { aggregatedDiscovery, coreVersions, groupList, oneGroup, resourceList, subresourcesOf } from './discovery.ts'
+import { ClusterDocuments } from './cluster-documents.ts'
+import { subresourcesOf } from './discovery.ts'
+import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
 import type { HttpExchange } from './http-exchange.ts'
-import { openApiDocument, openApiIndex, openApiV2 } from './openapi.ts'
+import { decodeObject } from './object-decode.ts'
 import type { PodAccess } from './pod-access.ts'
-import { wantsAggregatedDiscovery } from './representation.ts'
-import { ResourceRequests, type Verb, verbOf } from './resource-requests.ts'
+import { readWriteOptions } from './request-options.ts'
+import { type ResourceRequest, ResourceRequests, verbOf } from './resource-requests.ts'
 import { type RequestUrl, type ResourceTarget, parseResourcePath } from './request-url.ts'
+import { SubresourceActions } from './subresource-actions.ts'
 import type { WatchSlots } from './watch-slots.ts'
 
 export interface FaceRequest {
   readonly exchange: HttpExchange
   /** Without the prefix of the cluster. */
   readonly url: RequestUrl
-  readonly user: User
-  readonly signal: AbortSignal
 }
 
 /** What a request turned out to be about, for metrics and the log: only names this server knows, so that there are few. */
@@ -25,113 +34,147 @@ export interface RequestLabel {
   readonly resource: string
 }
 
-const documentRoots = new Set(['api', 'apis', 'openapi'])
-const aggregatedType = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
+export type Describe = (label: RequestLabel) => void
 
-/** Everything of one cluster that needs a known user: objects, discovery, OpenAPI. */
+export interface ClusterFaceOptions {
+  readonly api: ClusterApi
+  readonly base: string
+  readonly podAccess: PodAccess
+  readonly authenticate: Authenticator
+  readonly authorizer: Authorizer
+  readonly tokens?: ServiceAccountTokens | undefined
+  readonly checks: readonly HealthCheck[]
+  readonly watches: WatchSlots
+  readonly metrics: Metrics
+}
+
+const labelled = new Set(['api', 'apis', 'openapi', 'healthz', 'livez', 'readyz', 'version', 'metrics'])
+const reviewGroups = new Set(['authentication.k8s.io', 'authorization.k8s.io'])
+
+/** Everything of one cluster: who asks, may they, and what is the answer. */
 export class ClusterFace {
   readonly #api: ClusterApi
-  readonly #base: string
-  readonly #authorize: Authorizer
+  readonly #options: ClusterFaceOptions
+  readonly #authorizer: Authorizer
   readonly #resources: ResourceRequests
-  /** Kinds do not change while a cluster is served, and the schemas take a while to write out. */
-  #openApiIndex: Record<string, unknown> | undefined
+  readonly #actions: SubresourceActions
+  readonly #documents: ClusterDocuments
 
-  constructor(options: {
-    api: ClusterApi
-    base: string
-    podAccess: PodAccess
-    authorize: Authorizer
-    watches: WatchSlots
-  }) {
-    this.#api = options.api
-    this.#base = options.base
-    this.#authorize = options.authorize
-    this.#resources = new ResourceRequests(options.api, options.podAccess, options.watches)
+  constructor(options: ClusterFaceOptions) {
+    const { api, podAccess, tokens, watches, base } = options
+    this.#api = api
+    this.#options = options
+    this.#authorizer = options.authorizer
+    this.#resources = new ResourceRequests(api, podAccess, watches)
+    this.#actions = new SubresourceActions(api, podAccess, tokens)
+    this.#documents = new ClusterDocuments(api, base, tokens)
   }
 
-  describe({ exchange, url }: Pick<FaceRequest, 'exchange' | 'url'>): RequestLabel {
+  async handle({ exchange, url }: FaceRequest, describe: Describe): Promise<void> {
+    const { request } = exchange
+    const method = request.method ?? ''
     const target = parseResourcePath(this.#api.kinds, url.segments)
-    const [root = ''] = url.segments
-    if (!target) return { verb: 'get', resource: documentRoots.has(root) ? root : 'other' }
-    const verb = verbOf(exchange.request.method ?? '', target, url.query) ?? 'unknown'
-    if (target.subresource === undefined) return { verb, resource: resourceNameOf(target.kind) }
-    const known = subresourcesOf(target.kind).some(({ name }) => name === target.subresource)
-    return { verb, resource: `${resourceNameOf(target.kind)}/${known ? target.subresource : 'other'}` }
+    describe(labelOf(method, url, target))
+    const user = this.#user(request)
+    const attempt = attemptOf(method, url.segments, url.query)
+    this.#refuseUnless(user, attempt)
+    if (target) {
+      const refuseUnless = (verb: string) => this.#refuseUnless(user, { ...attempt, verb })
+      return this.#handleResource({ exchange, target, query: url.query, user, refuseUnless })
+    }
+    if (method !== 'GET' && method !== 'HEAD') throw nothingThere()
+    return this.#handlePath(exchange, url)
   }
 
-  async handle(request: FaceRequest): Promise<void> {
-    const { exchange, url } = request
-    const target = parseResourcePath(this.#api.kinds, url.segments)
-    if (target) return this.#handleResource(request, target)
-    if (exchange.request.method !== 'GET' && exchange.request.method !== 'HEAD') throw nothingThere()
-    this.#refuseUnlessAllowed(request, 'get', `/${url.segments.join('/')}`)
-    const document = this.#document(request)
+  maySeeMetrics(request: IncomingMessage): boolean {
+    const user = this.#identify(request)
+    return !!user && this.#authorizer.decide(user, { type: 'path', verb: 'get', path: '/metrics' }).allowed
+  }
+
+  #user(request: IncomingMessage): User {
+    const user = this.#identify(request)
+    // The answer to a bad token, an expired one and one of another cluster is the same.
+    if (!user) throw new StatusError('Unauthorized', 'Unauthorized')
+    return impersonated(user, request, this.#authorizer)
+  }
+
+  #identify(request: IncomingMessage): User | undefined {
+    const { credentials, any } = credentialsOf(request)
+    if (!any) return anonymous
+    for (const credential of credentials) {
+      const user = this.#options.authenticate(credential)
+      if (user) return user
+    }
+    return undefined
+  }
+
+  #refuseUnless(user: User, attempt: Attempt): void {
+    const { allowed, reason } = this.#authorizer.decide(user, attempt)
+    if (!allowed) throw forbidden(user, attempt, reason)
+  }
+
+  async #handleResource(request: ResourceRequest): Promise<void> {
+    const { exchange, target, query } = request
+    if (reviewGroups.has(target.kind.group)) return this.#review(request)
+    const act = this.#actions.find(request)
+    if (act) return act(request)
+    await this.#resources.handle(verbOf(exchange.request.method ?? '', target, query), request)
+  }
+
+  async #review({ exchange, target, query, user }: ResourceRequest): Promise<void> {
+    const { kind, namespace, name } = target
+    if (exchange.request.method !== 'POST' || name !== undefined) throw methodNotAllowed()
+    const { fieldValidation = 'Warn' } = readWriteOptions({ exchange, query, user })
+    const warn = (warning: string) => exchange.warn(warning)
+    const body = decodeObject(kind, await exchange.readObject(), { fieldValidation, warn })
+    const review = { kind, namespace, body, user, now: this.#api.clock.now() }
+    const answer = answerReview(review, this.#authorizer, this.#reviewToken)
+    if (!answer) throw nothingThere()
+    exchange.sendJson(201, answer)
+  }
+
+  readonly #reviewToken: ReviewToken = (text, audiences) => {
+    const { tokens, authenticate } = this.#options
+    const token = new TokenCredential(text)
+    const own = tokens?.defaultAudiences ?? []
+    const wanted = audiences.length > 0 ? audiences : own
+    const known = tokens?.verify(token, this.#api.clock.now(), wanted)
+    if (known) return known
+    // Tokens that name no audience are for this server.
+    const common = wanted.filter((audience) => own.includes(audience))
+    const user = common.length > 0 || audiences.length === 0 ? authenticate(token) : undefined
+    return user && { user, audiences: common }
+  }
+
+  async #handlePath(exchange: HttpExchange, { segments, query }: RequestUrl): Promise<void> {
+    const [first, ...beyond] = segments
+    const { checks, metrics } = this.#options
+    if (isHealthEndpoint(first)) {
+      const { code, text } = healthAnswer(first, beyond, query, checks)
+      return exchange.sendText(code, text)
+    }
+    if (first === 'metrics' && beyond.length === 0) {
+      return exchange.sendText(200, await metrics.text(), metrics.contentType)
+    }
+    const document = this.#documents.find(exchange.request, segments)
     if (!document) throw nothingThere()
     exchange.sendJson(200, document.value, document.type)
   }
-
-  async #handleResource(request: FaceRequest, target: ResourceTarget): Promise<void> {
-    const { exchange, url, user, signal } = request
-    const verb = verbOf(exchange.request.method ?? '', target, url.query)
-    this.#refuseUnlessAllowed(request, verb ?? 'unknown', resourceNameOf(target.kind), target)
-    await this.#resources.handle(verb, { exchange, target, query: url.query, userName: user.name, signal })
-  }
-
-  #refuseUnlessAllowed({ user }: FaceRequest, verb: Verb | 'unknown', resource: string, target?: ResourceTarget): void {
-    const { namespace, name, subresource } = target ?? {}
-    const why = this.#authorize({ user, verb, resource, namespace, name, subresource })
-    if (why !== undefined) throw new StatusError('Forbidden', why, { kind: target?.kind.plural, name })
-  }
-
-  #document({ exchange, url }: FaceRequest): { value: unknown; type?: string } | undefined {
-    const { kinds } = this.#api
-    const [root, first, second, ...rest] = url.segments
-    switch (root) {
-      case undefined:
-        return {
-          value: {
-            paths: [
-              '/api',
-              '/api/v1',
-              '/apis',
-              '/healthz',
-              '/livez',
-              '/openapi/v2',
-              '/openapi/v3',
-              '/readyz',
-              '/version',
-            ],
-          },
-        }
-      case 'api':
-      case 'apis':
-        if (first === undefined) return this.#discoveryRoot(exchange, root)
-        if (root === 'api') return found(second === undefined ? resourceList(kinds, '', first) : undefined)
-        if (second === undefined) return found(oneGroup(kinds, first))
-        return found(rest.length === 0 ? resourceList(kinds, first, second) : undefined)
-      case 'openapi':
-        if (first === 'v2' && second === undefined) return { value: openApiV2() }
-        if (first !== 'v3') return undefined
-        if (second === undefined) return { value: (this.#openApiIndex ??= openApiIndex(kinds, this.#base)) }
-        return found(openApiDocument(kinds, [second, ...rest].join('/')))
-      default:
-        return undefined
-    }
-  }
-
-  #discoveryRoot({ request }: HttpExchange, root: 'api' | 'apis'): { value: unknown; type?: string } {
-    if (wantsAggregatedDiscovery(request.headers.accept)) {
-      return { value: aggregatedDiscovery(this.#api.kinds, root), type: aggregatedType }
-    }
-    return { value: root === 'api' ? coreVersions(request.headers.host ?? '') : groupList(this.#api.kinds) }
-  }
 }
 
-function found(value: unknown): { value: unknown } | undefined {
-  return value === undefined ? undefined : { value }
+function labelOf(method: string, { segments, query }: RequestUrl, target: ResourceTarget | undefined): RequestLabel {
+  const [root = ''] = segments
+  if (!target) return { verb: 'get', resource: labelled.has(root) ? root : 'other' }
+  const verb = verbOf(method, target, query) ?? 'unknown'
+  if (target.subresource === undefined) return { verb, resource: resourceNameOf(target.kind) }
+  const known = subresourcesOf(target.kind).some(({ name }) => name === target.subresource)
+  return { verb, resource: `${resourceNameOf(target.kind)}/${known ? target.subresource : 'other'}` }
 }
 
 function nothingThere(): StatusError {
   return new StatusError('NotFound', 'the server could not find the requested resource')
+}
+
+function methodNotAllowed(): StatusError {
+  return new StatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
 }

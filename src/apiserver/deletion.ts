@@ -1,5 +1,6 @@
 import type { Kind } from '../resources/kind.ts'
 import { type KubernetesObject, timestamp } from '../resources/kubernetes-object.ts'
+import { conflict } from '../resources/status-error.ts'
 import { isJsonObject, valueAtPath } from './json-value.ts'
 
 export interface DeletionOptions {
@@ -86,4 +87,20 @@ function isNamespaceWithContent(kind: Kind, object: KubernetesObject): boolean {
 
 function statusOf(object: KubernetesObject): Record<string, unknown> {
   return isJsonObject(object['status']) ? object['status'] : {}
+}
+
+/** A deletion may name the very object it is meant for. */
+export function checkPreconditions(
+  kind: Kind,
+  { metadata }: KubernetesObject,
+  { uid, resourceVersion }: DeletionOptions,
+): void {
+  if (uid !== undefined && uid !== metadata.uid) {
+    const why = `the UID in the precondition (${uid}) does not match the UID in record (${metadata.uid}). The object might have been deleted and then recreated`
+    throw conflict(kind, metadata.name, why)
+  }
+  if (resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion) {
+    const why = `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${metadata.resourceVersion}). The object might have been modified`
+    throw conflict(kind, metadata.name, why)
+  }
 }

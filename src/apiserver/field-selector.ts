@@ -13,7 +13,7 @@ export type FieldSelector = readonly FieldRequirement[]
 
 /** The fields each kind can be selected by, beyond its name and namespace: those the real server knows, as far as they exist here. */
 const selectable: Readonly<Record<string, readonly string[]>> = {
-  Pod: [
+  '/Pod': [
     'spec.nodeName',
     'spec.restartPolicy',
     'spec.schedulerName',
@@ -23,7 +23,7 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
     'status.podIP',
     'status.nominatedNodeName',
   ],
-  Event: [
+  '/Event': [
     'involvedObject.kind',
     'involvedObject.namespace',
     'involvedObject.name',
@@ -36,10 +36,24 @@ const selectable: Readonly<Record<string, readonly string[]>> = {
     'source',
     'type',
   ],
-  Namespace: ['status.phase'],
-  Node: ['spec.unschedulable'],
-  Secret: ['type'],
-  Service: ['spec.clusterIP', 'spec.type'],
+  '/Namespace': ['status.phase'],
+  '/Node': ['spec.unschedulable'],
+  '/Secret': ['type'],
+  '/Service': ['spec.clusterIP', 'spec.type'],
+  'apps/ReplicaSet': ['status.replicas'],
+  'batch/Job': ['status.successful'],
+  'events.k8s.io/Event': [
+    'regarding.kind',
+    'regarding.namespace',
+    'regarding.name',
+    'regarding.uid',
+    'regarding.apiVersion',
+    'regarding.resourceVersion',
+    'regarding.fieldPath',
+    'reason',
+    'reportingController',
+    'type',
+  ],
 }
 
 const mostRequirements = 64
@@ -60,6 +74,10 @@ export function parseFieldSelector(kind: Kind, text: string): FieldSelector {
       )
     const [, field = '', operator, value = ''] = match
     if (!isSelectable(kind, field)) {
+      if (kind.unknownFields === 'keep' && !(`${kind.group}/${kind.kind}` in selectable)) {
+        const why = 'is not a known field selector: only "metadata.name", "metadata.namespace"'
+        throw new StatusError('BadRequest', `"${field}" ${why}`)
+      }
       const label = kind.group === '' ? '' : `${kind.group}/${kind.version}, Kind=${kind.kind}: `
       throw new StatusError('BadRequest', `${label}field label not supported: ${field}`)
     }
@@ -79,13 +97,25 @@ export function selectedName(selector: FieldSelector): string | undefined {
 function isSelectable(kind: Kind, field: string): boolean {
   if (field === 'metadata.name') return true
   if (field === 'metadata.namespace') return kind.namespaced || kind.group === ''
-  return kind.group === '' && (selectable[kind.kind]?.includes(field) ?? false)
+  const fields = kind.selectableFields ?? selectable[`${kind.group}/${kind.kind}`]
+  return fields?.includes(field) ?? false
+}
+
+/** Selected under another name than it has. */
+const elsewhere: Readonly<Record<string, string>> = {
+  source: 'source.component',
+  'status.successful': 'status.succeeded',
+}
+const whenMissing: Readonly<Record<string, string>> = {
+  'spec.hostNetwork': 'false',
+  'spec.unschedulable': 'false',
+  'status.replicas': '0',
+  'status.successful': '0',
 }
 
 function fieldText(object: KubernetesObject, field: string): string {
-  const path = field === 'source' ? 'source.component' : field
-  const value = valueAtPath(object, path.split('.'))
-  if (value === undefined || value === null) return field === 'spec.unschedulable' ? 'false' : ''
+  const value = valueAtPath(object, (elsewhere[field] ?? field).split('.'))
+  if (value === undefined || value === null) return whenMissing[field] ?? ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

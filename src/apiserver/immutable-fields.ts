@@ -1,54 +1,98 @@
 import { type FieldError, forbidden, invalid } from '../resources/field-error.ts'
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import { type JsonObject, isJsonObject, sameJson, withValueAtPath } from './json-value.ts'
+import { type JsonObject, isJsonObject, sameJson, valueAtPath } from './json-value.ts'
+import { checkPodUpdate } from './pod-update-rules.ts'
+
+type UpdateRule = (next: KubernetesObject, previous: KubernetesObject) => FieldError[]
 
 /** What an update must not change, for the core kinds that have such fields. */
 export function checkImmutable(kind: Kind, next: KubernetesObject, previous: KubernetesObject): FieldError[] {
-  if (kind.group !== '') return []
-  switch (kind.kind) {
-    case 'Pod':
-      return checkPod(next, previous)
-    case 'Secret':
-      return [...checkSecretType(next, previous), ...checkSealed(next, previous)]
-    case 'ConfigMap':
-      return checkSealed(next, previous)
-    case 'PersistentVolumeClaim':
-      return checkClaim(next, previous)
-    default:
-      return []
+  if (kind.unknownFields !== 'keep') return []
+  return rules[`${kind.group}/${kind.kind}`]?.flatMap((rule) => rule(next, previous)) ?? []
+}
+
+/** A field that stays as it was made. */
+function fixed(path: string, why = 'field is immutable', field = path): UpdateRule {
+  return (next, previous) => {
+    const [after, before] = [at(next, path), at(previous, path)]
+    return sameJson(after, before) ? [] : [invalid(field, after ?? null, why)]
   }
 }
 
-const podWhy =
-  'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
-
-function checkPod(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
-  return sameJson(fixedPodSpec(next, previous), fixedPodSpec(previous, previous)) ? [] : [forbidden('spec', podWhy)]
+function notUpdated(field: string): UpdateRule {
+  return (next, previous) =>
+    sameJson(at(next, field), at(previous, field)) ? [] : [forbidden(field, `updates to ${field} are forbidden.`)]
 }
 
-/** The spec without what may change. A Pod that has no node yet may be given one: that is what scheduling is. */
-function fixedPodSpec(pod: KubernetesObject, previous: KubernetesObject): JsonObject {
-  const spec = isJsonObject(pod['spec']) ? pod['spec'] : {}
-  const { activeDeadlineSeconds: _deadline, tolerations: _tolerations, nodeName, ...fixed } = spec
-  const before = isJsonObject(previous['spec']) ? previous['spec'] : {}
-  return {
-    ...fixed,
-    containers: withoutImages(spec['containers']),
-    initContainers: withoutImages(spec['initContainers']),
-    nodeName: before['nodeName'] === undefined || before['nodeName'] === '' ? undefined : nodeName,
-  }
+/** Everything in the spec but these. */
+function fixedSpecExcept(mutable: readonly string[], why: string, field = 'spec'): UpdateRule {
+  return (next, previous) =>
+    sameJson(without(next, mutable), without(previous, mutable)) ? [] : [forbidden(field, why)]
 }
 
-function withoutImages(containers: unknown): unknown {
-  if (!Array.isArray(containers)) return containers
-  return containers.map((container: unknown) =>
-    isJsonObject(container) ? withValueAtPath(container, ['image'], undefined) : container,
-  )
+const statefulSetFields = [
+  'replicas',
+  'ordinals',
+  'template',
+  'updateStrategy',
+  'revisionHistoryLimit',
+  'persistentVolumeClaimRetentionPolicy',
+  'minReadySeconds',
+]
+const statefulSetWhy =
+  "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+const claimWhy =
+  'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
+/** What of a PersistentVolume is not where its data lies. */
+const volumeFields = [
+  'accessModes',
+  'capacity',
+  'claimRef',
+  'mountOptions',
+  'nodeAffinity',
+  'persistentVolumeReclaimPolicy',
+  'storageClassName',
+  'volumeAttributesClassName',
+  'volumeMode',
+]
+
+const rules: Readonly<Record<string, readonly UpdateRule[]>> = {
+  '/ConfigMap': [checkSealed],
+  '/PersistentVolume': [
+    fixedSpecExcept(
+      volumeFields,
+      'spec.persistentvolumesource is immutable after creation',
+      'spec.persistentvolumesource',
+    ),
+    fixed('spec.volumeMode', 'field is immutable', 'volumeMode'),
+  ],
+  '/PersistentVolumeClaim': [checkClaim],
+  '/Pod': [checkPodUpdate],
+  '/ResourceQuota': [fixed('spec.scopes')],
+  '/Secret': [fixed('type'), checkSealed],
+  'apps/Deployment': [fixed('spec.selector')],
+  'apps/ReplicaSet': [fixed('spec.selector')],
+  'apps/StatefulSet': [fixedSpecExcept(statefulSetFields, statefulSetWhy)],
+  'batch/Job': [checkJob],
+  'discovery.k8s.io/EndpointSlice': [fixed('addressType')],
+  'rbac.authorization.k8s.io/ClusterRoleBinding': [fixed('roleRef', 'cannot change roleRef')],
+  'rbac.authorization.k8s.io/RoleBinding': [fixed('roleRef', 'cannot change roleRef')],
+  'storage.k8s.io/StorageClass': [
+    notUpdated('provisioner'),
+    notUpdated('parameters'),
+    notUpdated('reclaimPolicy'),
+    fixed('volumeBindingMode'),
+  ],
 }
 
-function checkSecretType(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
-  return next['type'] === previous['type'] ? [] : [invalid('type', next['type'], 'field is immutable')]
+/** How many completions an indexed Job has may change with its parallelism; the Pods of a Job that waits may be placed. */
+function checkJob(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
+  const [after, before] = [specOf(next), specOf(previous)]
+  const resized = before['completionMode'] === 'Indexed' && after['completions'] === after['parallelism']
+  const names = ['selector', 'completionMode', ...(resized ? [] : ['completions'])]
+  const changed = before['suspend'] === true ? names : [...names, 'template']
+  return changed.flatMap((name) => fixed(`spec.${name}`)(next, previous))
 }
 
 /** Secrets and ConfigMaps that were declared immutable. */
@@ -61,16 +105,28 @@ function checkSealed(next: KubernetesObject, previous: KubernetesObject): FieldE
   return next['immutable'] === true ? errors : [forbidden('immutable', why), ...errors]
 }
 
+/** A claim may be given its volume and its class once; when it is bound, it may grow. */
 function checkClaim(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
-  if (sameJson(fixedClaimSpec(next, previous), fixedClaimSpec(previous, previous))) return []
-  const why =
-    'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
-  return [forbidden('spec', why)]
+  const [after, before] = [specOf(next), specOf(previous)]
+  const mutable = ['volumeAttributesClassName']
+  for (const name of ['volumeName', 'storageClassName']) if (before[name] === undefined) mutable.push(name)
+  if (valueAtPath(previous, ['status', 'phase']) === 'Bound') mutable.push('resources')
+  const [fixedAfter, fixedBefore] = [omit(after, mutable), omit(before, mutable)]
+  return sameJson(fixedAfter, fixedBefore) ? [] : [forbidden('spec', claimWhy)]
 }
 
-function fixedClaimSpec(claim: KubernetesObject, previous: KubernetesObject): JsonObject {
-  const spec = isJsonObject(claim['spec']) ? claim['spec'] : {}
-  const { resources: _resources, volumeAttributesClassName: _class, volumeName, ...fixed } = spec
-  const before = isJsonObject(previous['spec']) ? previous['spec'] : {}
-  return { ...fixed, volumeName: before['volumeName'] === undefined ? undefined : volumeName }
+function at(object: KubernetesObject, path: string): unknown {
+  return valueAtPath(object, path.split('.'))
+}
+
+function specOf(object: KubernetesObject): JsonObject {
+  return isJsonObject(object['spec']) ? object['spec'] : {}
+}
+
+function without(object: KubernetesObject, fields: readonly string[]): JsonObject {
+  return omit(specOf(object), fields)
+}
+
+function omit(value: JsonObject, fields: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field)))
 }

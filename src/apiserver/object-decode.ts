@@ -1,11 +1,25 @@
-import { fieldErrorsOf } from '../resources/field-error.ts'
+import { invalid } from '../resources/field-error.ts'
 import { type Kind, apiVersionOf } from '../resources/kind.ts'
-import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import { objectMetaFields } from '../resources/object-meta-fields.ts'
+import type { StructuralSchema } from '../resources/structural-schema.ts'
 import { StatusError, invalidObject } from '../resources/status-error.ts'
 import { type JsonObject, isJsonObject } from './json-value.ts'
+import { applyDefaults } from './structural/apply-defaults.ts'
+import { DecodingProblem, checkTypes } from './structural/core-decode.ts'
+import { prune } from './structural/prune.ts'
 
 /** What becomes of fields that a kind does not know: dropped silently, with a warning, or refused. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
+
+/** How a body is to be read. */
+export interface Reading {
+  readonly fieldValidation: FieldValidation
+  readonly warn: (warning: string) => void
+  /** What is read was not sent, but came out of a patch: then the patch is at fault. */
+  readonly isPatch?: boolean | undefined
+  /** Fields that the body says more than once, which only its text can tell; asked only when it matters. */
+  readonly duplicates?: (() => readonly string[]) | undefined
+}
 
 export interface Envelope extends JsonObject {
   readonly apiVersion: string
@@ -13,88 +27,127 @@ export interface Envelope extends JsonObject {
   readonly metadata: JsonObject
 }
 
-/** Everything ObjectMeta has. `selfLink` and `managedFields` are known, but not kept: see server-side apply. */
-const metadataFields = new Set([
-  'name',
-  'generateName',
-  'namespace',
-  'selfLink',
-  'uid',
-  'resourceVersion',
-  'generation',
-  'creationTimestamp',
-  'deletionTimestamp',
-  'deletionGracePeriodSeconds',
-  'labels',
-  'annotations',
-  'ownerReferences',
-  'finalizers',
-  'managedFields',
-])
+/** Known, but not taken from what is sent: see server-side apply. */
 const metadataNotKept = new Set(['selfLink', 'managedFields'])
+const mostWarnings = 64
+
+/**
+ * What arrives → an object of its kind's shape: wrong types are refused where Kubernetes' own kinds are concerned (a custom
+ * kind's schema judges them later, with the rest), unknown fields go, and custom kinds get their defaults.
+ */
+export function decodeObject(kind: Kind, input: unknown, reading: Reading): Envelope {
+  const envelope = readEnvelope(kind, input, reading)
+  const isCustom = kind.unknownFields === 'prune'
+  const fields = kind.fields()
+  try {
+    if (isCustom) checkTypes(objectMetaFields, envelope.metadata, { owner: 'ObjectMeta', path: '' })
+    else checkTypes(fields, envelope, { owner: kind.kind, path: '' })
+  } catch (error) {
+    if (!(error instanceof DecodingProblem)) throw error
+    throw refusal(kind, error.message, reading)
+  }
+  const unknown: string[] = []
+  const pruned = prune(resourceSchema(fields), envelope, (path) => unknown.push(path))
+  report(kind, unknown, reading)
+  const shaped = isCustom ? applyDefaults(fields, pruned) : withoutNulls(pruned)
+  return { ...(isJsonObject(shaped) ? shaped : {}), ...typed(kind), metadata: keptMetadata(shaped) }
+}
+
+const resourceSchemas = new WeakMap<StructuralSchema, StructuralSchema>()
+
+/** A CustomResourceDefinition need not say that its objects have apiVersion, kind and metadata. */
+function resourceSchema(fields: StructuralSchema): StructuralSchema {
+  const known = resourceSchemas.get(fields)
+  if (known) return known
+  const { metadata: _vague, ...properties } = fields.properties ?? {}
+  const isNamed = fields.properties?.['metadata']?.['x-sluice-type-name'] !== undefined
+  const made = isNamed ? fields : { ...fields, properties, 'x-kubernetes-embedded-resource': true }
+  resourceSchemas.set(fields, made)
+  return made
+}
+
+function typed(kind: Kind): { apiVersion: string; kind: string } {
+  return { apiVersion: apiVersionOf(kind), kind: kind.kind }
+}
 
 /** The outer shape that every object has, checked against the kind the URL names. Nothing inside is looked at yet. */
-export function readEnvelope(kind: Kind, input: unknown): Envelope {
+function readEnvelope(kind: Kind, input: unknown, reading: Reading): Envelope {
   if (!isJsonObject(input)) throw new StatusError('BadRequest', 'the object provided is not a JSON object')
   const { apiVersion = '', kind: kindName = '', metadata } = input
   const expected = apiVersionOf(kind)
-  if (apiVersion !== '' && apiVersion !== expected) {
-    throw new StatusError(
-      'BadRequest',
-      `the API version in the data (${textOf(apiVersion)}) does not match the expected API version (${expected})`,
-    )
-  }
-  if (kindName !== '' && kindName !== kind.kind) {
-    throw new StatusError(
-      'BadRequest',
-      `the kind in the data (${textOf(kindName)}) does not match the expected kind (${kind.kind})`,
-    )
-  }
+  if (apiVersion !== '' && apiVersion !== expected) throw otherVersion(kind, apiVersion, metadata, reading)
+  if (kindName !== '' && kindName !== kind.kind) throw otherKind(kind, kindName, metadata, reading)
   if (metadata !== undefined && metadata !== null && !isJsonObject(metadata)) {
-    throw new StatusError('BadRequest', 'metadata must be an object')
+    const found = Array.isArray(metadata) ? 'array' : typeof metadata
+    const why = `json: cannot unmarshal ${found} into Go value of type v1.ObjectMeta`
+    throw refusal(kind, why, reading)
   }
-  return { ...input, apiVersion: expected, kind: kind.kind, metadata: metadata ?? {} }
+  return { ...input, ...typed(kind), metadata: metadata ?? {} }
 }
 
-/** Applies the kind's schema: types, required fields, defaults, unknown fields. Throws Invalid, or BadRequest under Strict. */
-export function parseObject(
-  kind: Kind,
-  input: Envelope,
-  validation: FieldValidation,
-  warn: (warning: string) => void,
-): KubernetesObject {
-  const { kept: metadata, unknown } = splitMetadata(input.metadata)
-  const candidate = withoutNulls({ ...input, metadata: { ...metadata, name: metadata['name'] ?? '' } })
-  const parsed = kind.schema.safeParse(candidate)
-  if (!parsed.success) {
-    const name = metadata['name']
-    throw invalidObject(kind, typeof name === 'string' ? name : '', fieldErrorsOf(parsed.error, candidate))
+function otherVersion(kind: Kind, sent: unknown, metadata: unknown, reading: Reading): StatusError {
+  const expected = apiVersionOf(kind)
+  if (!reading.isPatch) {
+    const why = `the API version in the data (${textOf(sent)}) does not match the expected API version (${expected})`
+    return new StatusError('BadRequest', why)
   }
-  if (validation !== 'Ignore') {
-    const paths = [...unknown, ...droppedFields(candidate, parsed.data, '')]
-    const warnings = paths.map((path) => `unknown field "${path}"`)
-    if (validation === 'Strict' && warnings.length > 0) {
-      const where = `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}`
-      throw new StatusError('BadRequest', `${where}: strict decoding error: ${warnings.join(', ')}`)
-    }
-    for (const warning of warnings) warn(warning)
-  }
-  return parsed.data
+  if (kind.unknownFields === 'keep') return refusal(kind, notRegistered(kind.kind, sent), reading)
+  return invalidObject(kind, nameIn(metadata), [invalid('apiVersion', sent, `must be ${expected}`)])
 }
 
-function splitMetadata(metadata: JsonObject): { kept: JsonObject; unknown: string[] } {
-  const kept: Record<string, unknown> = {}
-  const unknown: string[] = []
-  for (const [field, value] of Object.entries(metadata)) {
-    if (!metadataFields.has(field)) unknown.push(`metadata.${field}`)
-    else if (!metadataNotKept.has(field) && !isEmpty(value)) kept[field] = value
+function otherKind(kind: Kind, sent: unknown, metadata: unknown, reading: Reading): StatusError {
+  if (kind.unknownFields === 'prune') {
+    const { group, plural } = kind
+    const faults = [invalid('kind', sent, `must be ${kind.kind}`)]
+    return invalidObject({ group, plural, kind: textOf(sent) }, nameIn(metadata), faults)
   }
-  return { kept, unknown }
+  if (reading.isPatch) return refusal(kind, notRegistered(sent, apiVersionOf(kind)), reading)
+  const why = `the kind in the data (${textOf(sent)}) does not match the expected kind (${kind.kind})`
+  return new StatusError('BadRequest', why)
+}
+
+/** Tells of fields that were said twice or are not known, as the client wishes. */
+function report(kind: Kind, unknown: readonly string[], reading: Reading): void {
+  const { fieldValidation, warn, duplicates } = reading
+  if (fieldValidation === 'Ignore') return
+  const warnings = [
+    ...(duplicates?.() ?? []).map((path) => `duplicate field "${path}"`),
+    ...unknown.toSorted().map((path) => `unknown field "${path}"`),
+  ].slice(0, mostWarnings)
+  if (fieldValidation === 'Strict' && warnings.length > 0) {
+    throw refusal(kind, `strict decoding error: ${warnings.join(', ')}`, reading)
+  }
+  for (const warning of warnings) warn(warning)
+}
+
+/** A body that cannot be read is a bad request; a patch that leads to one can be read very well, and is invalid. */
+function refusal(kind: Kind, why: string, { isPatch }: Reading): StatusError {
+  // What the patch made of the object is not repeated: it may be a Secret.
+  if (isPatch) return invalidObject({ group: '', plural: '', kind: '' }, '', [invalid('patch', '', why)])
+  const where = `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}`
+  return new StatusError('BadRequest', `${where}: ${why}`)
+}
+
+function notRegistered(kind: unknown, version: unknown): string {
+  return `no kind "${textOf(kind)}" is registered for version "${textOf(version)}"`
+}
+
+function nameIn(metadata: unknown): string {
+  return isJsonObject(metadata) ? textOf(metadata['name']) : ''
 }
 
 /** Labels, annotations, finalizers or owners of which there are none are not there. */
+function keptMetadata(object: unknown): JsonObject {
+  const metadata = isJsonObject(object) && isJsonObject(object['metadata']) ? object['metadata'] : {}
+  const kept: Record<string, unknown> = {}
+  for (const [field, value] of Object.entries(metadata)) {
+    if (!metadataNotKept.has(field) && !isEmpty(value)) kept[field] = value
+  }
+  return kept
+}
+
 function isEmpty(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 }
 
 /** `null` means "not there", as it does to Kubernetes: clients write `creationTimestamp: null` and `status: null`. */
@@ -108,18 +161,6 @@ function withoutNulls(value: unknown): unknown {
   return kept
 }
 
-/** Paths that the schema dropped. */
-function droppedFields(before: unknown, after: unknown, path: string): string[] {
-  if (Array.isArray(before) && Array.isArray(after)) {
-    return before.flatMap((item, index) => droppedFields(item, after[index], `${path}[${index}]`))
-  }
-  if (!isJsonObject(before) || !isJsonObject(after)) return []
-  return Object.entries(before).flatMap(([field, value]) => {
-    const inner = path === '' ? field : `${path}.${field}`
-    return Object.hasOwn(after, field) ? droppedFields(value, after[field], inner) : [inner]
-  })
-}
-
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 200) : JSON.stringify(value).slice(0, 200)
+  return typeof value === 'string' ? value.slice(0, 253) : (JSON.stringify(value)?.slice(0, 253) ?? '')
 }

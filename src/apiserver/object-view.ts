@@ -3,7 +3,9 @@ import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'
 import type { ListPage } from './list-snapshots.ts'
 import type { Representation } from './representation.ts'
-import { type IncludeObject, partialMetadata, tableOf } from './table.ts'
+import { type IncludeObject, columnsOf, partialMetadata, tableOf } from './table.ts'
+
+const rows = new WeakMap<KubernetesObject, { readonly key: string; readonly table: unknown }>()
 
 /** How one client sees objects: whole, as table rows, or only their metadata. */
 export class ObjectView {
@@ -26,8 +28,18 @@ export class ObjectView {
       case 'partial':
         return partialMetadata(object)
       default:
-        return this.#table([object], { resourceVersion: object.metadata.resourceVersion }, withColumns)
+        return this.#row(object, withColumns)
     }
+  }
+
+  /** Those who watch the same see the same row, and share its bytes as long as its age reads the same. */
+  #row(object: KubernetesObject, withColumns: boolean): unknown {
+    const key = `${this.#kind.version} ${this.#include} ${withColumns} ${Math.floor(this.#now() / 1000)}`
+    const known = rows.get(object)
+    if (known?.key === key) return known.table
+    const table = this.#table([object], { resourceVersion: object.metadata.resourceVersion }, withColumns)
+    rows.set(object, { key, table })
+    return table
   }
 
   list({ items, resourceVersion, continueToken, remaining }: ListPage): unknown {
@@ -60,7 +72,7 @@ export class ObjectView {
         return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
       default: {
         const object = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }
-        const cells = ['', ...this.#kind.columns.map(() => '')]
+        const cells = columnsOf(this.#kind).map(() => '')
         const rows = [{ cells, object }]
         return { ...this.#table([], { resourceVersion: String(revision) }, false), rows }
       }

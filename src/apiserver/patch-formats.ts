@@ -1,9 +1,11 @@
+import { coreSchema } from '../resources/core-facts.ts'
 import type { Kind } from '../resources/kind.ts'
 import { StatusError } from '../resources/status-error.ts'
 import type { ApplyPatch } from './cluster-api.ts'
 import { jsonPatch } from './json-patch.ts'
 import { isJsonObject } from './json-value.ts'
 import { mergePatch } from './merge-patch.ts'
+import { applyPatchType } from './request-options.ts'
 import { strategicMergePatch } from './strategic-merge-patch.ts'
 
 /** Says how a patch of this media type changes an object; refuses by name what is not supported. */
@@ -17,13 +19,12 @@ export function patchOf(kind: Kind, mediaType: string, subresource: string | und
     case 'application/strategic-merge-patch+json':
       // Without Kubernetes' own types there are no merge keys; the real server refuses it for custom resources too.
       if (kind.unknownFields === 'prune') throw unsupported(kind, mediaType)
-      return (current) => strategicMergePatch(subresource === 'scale' ? 'Scale' : kind.kind, current, body)
-    case 'application/apply-patch+yaml':
-    case 'application/apply-patch+cbor':
-      throw new StatusError(
-        'UnsupportedMediaType',
-        'server-side apply is not served by this cluster yet; leave out --server-side',
-      )
+      return (current) =>
+        strategicMergePatch(
+          subresource === 'scale' ? coreSchema('autoscaling', 'v1', 'Scale') : kind.fields(),
+          current,
+          body,
+        )
     default:
       throw unsupported(kind, mediaType)
   }
@@ -31,7 +32,9 @@ export function patchOf(kind: Kind, mediaType: string, subresource: string | und
 
 function unsupported(kind: Kind, mediaType: string): StatusError {
   const strategic = kind.unknownFields === 'prune' ? [] : ['application/strategic-merge-patch+json']
-  const accepted = ['application/json-patch+json', 'application/merge-patch+json', ...strategic].join(', ')
+  const accepted = ['application/json-patch+json', 'application/merge-patch+json', ...strategic, applyPatchType].join(
+    ', ',
+  )
   const shown = mediaType === '' ? 'no media type' : mediaType.slice(0, 100)
   const message = `the body of the request was in an unknown format (${shown}) - accepted media types include: ${accepted}`
   return new StatusError('UnsupportedMediaType', message)

@@ -5,13 +5,11 @@ import { StatusError, conflict, invalidObject } from '../resources/status-error.
 import { checkImmutable } from './immutable-fields.ts'
 import { type JsonObject, isJsonObject, sameJson } from './json-value.ts'
 import { checkMetadata } from './names.ts'
-import { type Envelope, type FieldValidation, parseObject, readEnvelope } from './object-decode.ts'
-import { completeObject, initialStatus, namespaceFinalizer } from './object-defaults.ts'
+import { type Envelope, type Reading, decodeObject } from './object-decode.ts'
+import { checkObject } from './structural/check-object.ts'
+import { completeNewObject, completeObject, initialStatus, namespaceFinalizer } from './object-defaults.ts'
 
-export interface Reading {
-  readonly fieldValidation: FieldValidation
-  readonly warn: (warning: string) => void
-}
+export type { Reading }
 
 export interface Birth extends Reading {
   readonly namespace: string | undefined
@@ -23,21 +21,26 @@ export interface Birth extends Reading {
 
 /** What arrives at a create → what is stored. */
 export function prepareCreate(kind: Kind, input: unknown, birth: Birth): KubernetesObject {
-  const envelope = readEnvelope(kind, input)
+  const envelope = decodeObject(kind, input, birth)
   if (envelope.metadata['resourceVersion'] !== undefined && envelope.metadata['resourceVersion'] !== '') {
     throw new StatusError('BadRequest', 'resourceVersion should not be set on objects to be created')
   }
   const named = { ...envelope, metadata: metadataAtBirth(kind, envelope.metadata, birth) }
-  const status = kind.hasStatus ? { status: initialStatus(kind, envelope['status']) } : {}
-  const completed = completeObject(kind, { ...named, ...status })
-  const object = parseObject(
-    kind,
-    isNamespace(kind) ? withFinalizer(completed) : completed,
-    birth.fieldValidation,
-    birth.warn,
-  )
-  refuseInvalid(kind, object, [...checkMetadata(kind, object.metadata), ...(kind.validate?.(object, undefined) ?? [])])
+  const status = kind.hasStatus ? { status: initialStatus(kind, envelope['status'], named) } : {}
+  const completed = completeNewObject(kind, { ...named, ...status })
+  const object = typedObject(isNamespace(kind) ? withFinalizer(completed) : completed)
+  refuseInvalid(kind, object, [...checkMetadata(kind, object.metadata), ...checkContent(kind, object, undefined)])
   return object
+}
+
+/** A custom kind's schema and the rules in it say everything that a real API server would know of it, too. */
+function checkContent(
+  kind: Kind,
+  object: KubernetesObject,
+  previous: KubernetesObject | undefined,
+): readonly FieldError[] {
+  if (kind.unknownFields === 'prune') return checkObject(kind.fields(), object, previous)
+  return kind.validate?.(object, previous) ?? []
 }
 
 function metadataAtBirth(kind: Kind, sent: JsonObject, birth: Birth): JsonObject {
@@ -80,21 +83,19 @@ export function prepareUpdate(
   current: KubernetesObject,
   reading: Reading,
 ): KubernetesObject {
-  const envelope = readEnvelope(kind, input)
+  const envelope = decodeObject(kind, input, reading)
   checkIdentity(kind, envelope.metadata, current)
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
-  const kept: Record<string, unknown> = { ...envelope, metadata }
-  if (kind.hasStatus) kept['status'] = current['status']
-  if (isNamespace(kind)) kept['spec'] = current['spec']
-  const completed = completeObject(kind, readEnvelope(kind, kept))
-  const object = parseObject(kind, completed, reading.fieldValidation, reading.warn)
-  const changed = tracksGeneration(kind) && !sameJson(contentOf(object), contentOf(current))
+  const status = kind.hasStatus ? { status: current['status'] } : {}
+  const spec = isNamespace(kind) ? { spec: current['spec'] } : {}
+  const object = typedObject(completeObject(kind, { ...envelope, ...status, ...spec, metadata }))
+  const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
   const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
   refuseInvalid(kind, next, [
     ...checkMetadata(kind, next.metadata),
     ...checkFinalizersOfDeleted(next, current),
     ...checkImmutable(kind, next, current),
-    ...(kind.validate?.(next, current) ?? []),
+    ...checkContent(kind, next, current),
   ])
   return next
 }
@@ -106,11 +107,10 @@ export function prepareStatus(
   current: KubernetesObject,
   reading: Reading,
 ): KubernetesObject {
-  const envelope = readEnvelope(kind, input)
+  const envelope = decodeObject(kind, input, reading)
   checkIdentity(kind, envelope.metadata, current)
-  const next = readEnvelope(kind, { ...current, status: envelope['status'] ?? undefined })
-  const object = parseObject(kind, next, reading.fieldValidation, reading.warn)
-  refuseInvalid(kind, object, kind.validate?.(object, current) ?? [])
+  const object = typedObject({ ...current, status: envelope['status'] ?? undefined })
+  refuseInvalid(kind, object, checkContent(kind, object, current))
   return object
 }
 
@@ -118,7 +118,8 @@ export function prepareStatus(
 function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject): void {
   const { name, uid, resourceVersion } = current.metadata
   if (sent['name'] !== undefined && sent['name'] !== '' && sent['name'] !== name) {
-    const why = `the name of the object (${JSON.stringify(sent['name']).slice(0, 253)}) does not match the name on the URL (${name})`
+    const shown = typeof sent['name'] === 'string' ? sent['name'] : JSON.stringify(sent['name'])
+    const why = `the name of the object (${shown.slice(0, 253)}) does not match the name on the URL (${name})`
     throw new StatusError('BadRequest', why)
   }
   checkNamespaceOfRequest(kind, sent['namespace'], current.metadata.namespace)
@@ -161,9 +162,10 @@ function checkFinalizersOfDeleted(next: KubernetesObject, current: KubernetesObj
 }
 
 /** Everything that is neither metadata nor status: what a generation counts the changes of. */
-function contentOf(object: KubernetesObject): JsonObject {
-  const { metadata: _metadata, status: _status, ...content } = object
-  return content
+function contentOf(kind: Kind, object: KubernetesObject): JsonObject {
+  const { metadata: _metadata, status, ...content } = object
+  // Without a subresource of its own the status is content like any other.
+  return kind.hasStatus || kind.unknownFields === 'keep' ? content : { ...content, status }
 }
 
 function withGeneration(object: KubernetesObject, generation: number): KubernetesObject {
@@ -171,11 +173,17 @@ function withGeneration(object: KubernetesObject, generation: number): Kubernete
 }
 
 function tracksGeneration(kind: Kind): boolean {
-  return kind.unknownFields === 'prune' || (kind.group === '' && kind.kind === 'Pod')
+  return kind.unknownFields === 'prune' || kind.hasGeneration === true
 }
 
 function isNamespace(kind: Kind): boolean {
   return kind.group === '' && kind.kind === 'Namespace'
+}
+
+/** Decoding has made sure of the types; only a name may still be missing, and is refused by name. */
+function typedObject(object: Envelope): KubernetesObject {
+  const { name } = object.metadata
+  return { ...object, metadata: { ...object.metadata, name: typeof name === 'string' ? name : '' } }
 }
 
 export function refuseInvalid(kind: Kind, object: KubernetesObject, errors: readonly FieldError[]): void {

@@ -60,7 +60,12 @@ describe('a protobuf body', () => {
     ['no prefix', Buffer.from('nope'), 'BadRequest'],
     ['cut off', Buffer.from('k8s\0\n\x7f'), 'BadRequest'],
     ['a number without an end', join(Buffer.from('k8s\0'), Buffer.alloc(12, 0xff)), 'BadRequest'],
-    ['another kind', envelope('Pod', Buffer.alloc(0)), 'UnsupportedMediaType'],
+    ['another kind', envelope('Endpoints', Buffer.alloc(0)), 'UnsupportedMediaType'],
+    [
+      'a kind that is only JSON',
+      envelope('CustomResourceDefinition', Buffer.alloc(0), 'apiextensions.k8s.io/v1'),
+      'UnsupportedMediaType',
+    ],
     ['another version', envelope('Secret', Buffer.alloc(0), 'v2'), 'UnsupportedMediaType'],
     ['a name of the prototype', envelope('constructor', Buffer.alloc(0)), 'UnsupportedMediaType'],
   ])('is refused: %s', (_what, body, reason) => {

@@ -24,6 +24,12 @@ export function chooseRepresentation(accept: string | undefined): Representation
   throw new StatusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available}`)
 }
 
+/** Refuses a client that would not understand JSON. */
+export function refuseUnlessJson(accept: string | undefined): void {
+  if (rangesOf(accept).some(({ type }) => isJson(type))) return
+  throw new StatusError('NotAcceptable', 'only the following media types are accepted: application/json')
+}
+
 /** Whether the client takes discovery in one piece. */
 export function wantsAggregatedDiscovery(accept: string | undefined): boolean {
   for (const range of rangesOf(accept)) {

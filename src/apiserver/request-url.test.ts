@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
+import { KindRegistry } from './kind-registry.ts'
 import { parseRequestUrl, parseResourcePath } from './request-url.ts'
 
-const kinds = [...coreKinds, ...customKinds]
+const kinds = new KindRegistry([...coreKinds, ...customKinds])
 
 describe('a path', () => {
   it.each([

@@ -22,12 +22,16 @@ export function parseRequestUrl(target: string): RequestUrl {
   const question = target.indexOf('?')
   const path = question < 0 ? target : target.slice(0, question)
   if (!path.startsWith('/')) throw new StatusError('BadRequest', 'the request target must be a path')
-  const raw = path.slice(1).replace(/\/$/, '')
+  const raw = path.endsWith('/') ? path.slice(1, -1) : path.slice(1)
   const segments = raw === '' ? [] : raw.split('/').map((segment) => decodeSegment(segment))
   return { segments, query: new URLSearchParams(question < 0 ? '' : target.slice(question + 1)) }
 }
 
+/** What most segments are made of: nothing to decode in them, nothing to refuse. */
+const plainSegment = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/
+
 function decodeSegment(segment: string): string {
+  if (plainSegment.test(segment)) return segment
   let name: string
   try {
     name = decodeURIComponent(segment)
@@ -38,26 +42,32 @@ function decodeSegment(segment: string): string {
   return name
 }
 
+/** How the kind of a resource is found; `undefined` when it is not served. */
+export interface ServedKinds {
+  find(group: string, version: string, plural: string): Kind | undefined
+}
+
 /** `/api/v1/…` or `/apis/<group>/<version>/…` → what it is about; `undefined` when no such thing is served. */
-export function parseResourcePath(kinds: readonly Kind[], segments: readonly string[]): ResourceTarget | undefined {
-  const [root, ...path] = segments
-  if (root === 'api') return parseInGroup(kinds, '', path)
-  const [group = '', ...rest] = path
-  return root === 'apis' && group !== '' ? parseInGroup(kinds, group, rest) : undefined
+export function parseResourcePath(kinds: ServedKinds, segments: readonly string[]): ResourceTarget | undefined {
+  const [root, second = '', third] = segments
+  if (root === 'api') return parseInGroup(kinds, '', second, segments.slice(2))
+  if (root !== 'apis' || second === '' || third === undefined) return undefined
+  return parseInGroup(kinds, second, third, segments.slice(3))
 }
 
 function parseInGroup(
-  kinds: readonly Kind[],
+  kinds: ServedKinds,
   group: string,
-  [version, ...path]: readonly string[],
+  version: string,
+  path: readonly string[],
 ): ResourceTarget | undefined {
-  const served = kinds.filter((kind) => kind.group === group && kind.version === version)
-  const [first, namespace, plural, ...rest] = path
+  const [first, namespace, plural] = path
+  if (first === undefined) return undefined
   if (first === 'namespaces' && namespace !== undefined && plural !== undefined) {
-    const kind = served.find((candidate) => candidate.plural === plural && candidate.namespaced)
-    if (kind) return target(kind, namespace, rest)
+    const kind = kinds.find(group, version, plural)
+    if (kind?.namespaced) return target(kind, namespace, path.slice(3))
   }
-  const kind = served.find((candidate) => candidate.plural === first)
+  const kind = kinds.find(group, version, first)
   if (!kind) return undefined
   // A namespaced object is only reached through its namespace; across namespaces there are only lists.
   if (kind.namespaced && path.length > 1) return undefined
@@ -65,7 +75,7 @@ function parseInGroup(
 }
 
 function target(kind: Kind, namespace: string | undefined, rest: readonly string[]): ResourceTarget | undefined {
-  const [name, subresource, ...beyond] = rest
-  if (beyond.length > 0 && subresource !== 'proxy') return undefined
+  const [name, subresource] = rest
+  if (rest.length > 2 && subresource !== 'proxy') return undefined
   return { kind, namespace, name, subresource }
 }

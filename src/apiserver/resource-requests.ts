@@ -1,5 +1,5 @@
 import type { Kind } from '../resources/kind.ts'
-import type { KubernetesObject, ObjectRef } from '../resources/kubernetes-object.ts'
+import type { ObjectRef } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'
 import type { ClusterApi, Deleted, Selection, Subresource } from './cluster-api.ts'
 import { subresourcesOf } from './discovery.ts'
@@ -11,8 +11,19 @@ import { patchOf } from './patch-formats.ts'
 import type { PodAccess } from './pod-access.ts'
 import { sendPodLog } from './pod-log.ts'
 import { chooseRepresentation } from './representation.ts'
-import { readDeletion, readFlag, readSeconds, readWriteOptions } from './request-options.ts'
+import {
+  applyPatchType,
+  checkVersionMatch,
+  readDeletion,
+  readFlag,
+  readSeconds,
+  readWriteOptions,
+} from './request-options.ts'
 import type { ResourceTarget } from './request-url.ts'
+import { scaleOf, scalePathsOf } from './scale.ts'
+import { readManifest } from './server-side-apply/apply-body.ts'
+import { applyManifestTo } from './server-side-apply/apply-request.ts'
+import type { User } from './access/user.ts'
 import { streamWatch } from './watch-stream.ts'
 import type { WatchSlots } from './watch-slots.ts'
 
@@ -22,24 +33,15 @@ export interface ResourceRequest {
   readonly exchange: HttpExchange
   readonly target: ResourceTarget
   readonly query: URLSearchParams
-  readonly userName: string
-  /** Aborted when the client has left or the server stops. */
-  readonly signal: AbortSignal
+  readonly user: User
+  /** Throws Forbidden when the user may not do this instead: applying to what is not there creates it. */
+  readonly refuseUnless?: (verb: Verb) => void
 }
 
 const longestWatchSeconds = 3600
 const bookmarkEveryMs = 60_000
-/** Real subresources that this server does not serve yet: refused by name instead of as unknown. */
-const notServed = new Set([
-  'exec',
-  'attach',
-  'portforward',
-  'proxy',
-  'binding',
-  'eviction',
-  'ephemeralcontainers',
-  'resize',
-])
+/** A watch that is about to end says how far it came, so that the next one can begin there. */
+const lastBookmarkBeforeEndMs = 2_000
 const returnsTheDeleted = new Set(['Pod', 'Service', 'PersistentVolumeClaim'])
 
 export function verbOf(method: string, target: ResourceTarget, query: URLSearchParams): Verb | undefined {
@@ -50,7 +52,7 @@ export function verbOf(method: string, target: ResourceTarget, query: URLSearchP
       if (!named) return readFlag(query, 'watch') ? 'watch' : 'list'
       return 'get'
     case 'POST':
-      return named ? undefined : 'create'
+      return named && target.subresource === undefined ? undefined : 'create'
     case 'PUT':
       return named ? 'update' : undefined
     case 'PATCH':
@@ -77,14 +79,16 @@ export class ResourceRequests {
 
   async handle(verb: Verb | undefined, request: ResourceRequest): Promise<void> {
     const { target } = request
+    if (target.kind.deprecationWarning !== undefined) request.exchange.warn(target.kind.deprecationWarning)
     if (target.subresource !== undefined) return this.#handleSubresource(verb, request, target.subresource)
     if (verb === undefined || (target.kind.namespaced && !target.namespace && verb === 'create'))
       throw methodNotAllowed()
+    if (target.kind.verbs && !target.kind.verbs.includes(verb)) throw methodNotAllowed()
     const { exchange, query } = request
-    const options = readWriteOptions(query, (warning) => exchange.warn(warning))
+    const options = readWriteOptions(request)
     switch (verb) {
       case 'get':
-        return exchange.sendJson(200, this.#view(request).one(this.#api.get(target.kind, refOf(target))))
+        return exchange.sendObject(200, this.#view(request).one(this.#api.get(target.kind, refOf(target))))
       case 'list':
         return this.#list(request)
       case 'watch':
@@ -92,25 +96,28 @@ export class ResourceRequests {
       case 'create': {
         const body = await exchange.readObject()
         const created = await this.#api.create(target.kind, target.namespace, body, options)
-        return exchange.sendJson(201, this.#view(request).one(created))
+        return exchange.sendObject(201, this.#view(request).one(created))
       }
       case 'update': {
         const body = await exchange.readObject()
         const updated = await this.#api.update(target.kind, refOf(target), body, options)
-        return exchange.sendJson(200, this.#view(request).one(updated))
+        return exchange.sendObject(200, this.#view(request).one(updated))
       }
       case 'patch':
         return this.#patch(request, undefined)
       case 'delete': {
         const { dryRun, ...deletion } = readDeletion(query, await exchange.readObject())
-        const deleted = await this.#api.delete(target.kind, refOf(target), deletion, { dryRun })
+        const deleted = await this.#api.delete(target.kind, refOf(target), deletion, { dryRun, user: request.user })
         return exchange.sendJson(200, deletionAnswer(target.kind, deleted, this.#view(request)))
       }
       case 'deletecollection': {
         const { dryRun, ...deletion } = readDeletion(query, await exchange.readObject())
         const selection = selectionOf(target, query)
-        const items = await this.#api.deleteCollection(target.kind, selection, deletion, { dryRun })
-        return exchange.sendJson(200, this.#view(request).list({ items, resourceVersion: String(this.#api.revision) }))
+        const items = await this.#api.deleteCollection(target.kind, selection, deletion, { dryRun, user: request.user })
+        return exchange.sendObject(
+          200,
+          this.#view(request).list({ items, resourceVersion: String(this.#api.revision) }),
+        )
       }
     }
   }
@@ -119,14 +126,11 @@ export class ResourceRequests {
     const { target, exchange, query } = request
     const { kind } = target
     if (!subresourcesOf(kind).some((subresource) => subresource.name === name)) {
-      if (kind.unknownFields === 'keep' && notServed.has(name)) {
-        throw new StatusError('NotImplemented', `${kind.plural}/${name} is not served by this cluster yet`)
-      }
       throw new StatusError('NotFound', 'the server could not find the requested resource')
     }
     if (name === 'log') {
       if (verb !== 'get') throw methodNotAllowed()
-      return sendPodLog(exchange, query, this.#api.get(kind, refOf(target)), this.#podAccess, request.signal)
+      return sendPodLog(exchange, query, this.#api.get(kind, refOf(target)), this.#podAccess, exchange.signal)
     }
     const subresource = subresourceNamed(name)
     if (verb === 'get' && subresource !== 'finalize') {
@@ -136,25 +140,43 @@ export class ResourceRequests {
     }
     if (verb === 'patch' && subresource !== 'finalize') return this.#patch(request, subresource)
     if (verb !== 'update') throw methodNotAllowed()
-    const options = readWriteOptions(query, (warning) => exchange.warn(warning))
+    const options = readWriteOptions(request)
     const updated = await this.#api.update(kind, refOf(target), await exchange.readObject(), options, subresource)
-    exchange.sendJson(200, subresource === 'scale' ? this.#scaleOf(kind, target, updated) : updated)
+    exchange.sendJson(200, subresource === 'scale' ? scaleOf(scalePathsOf(kind), updated) : updated)
+  }
+
+  /** Server-side apply. */
+  async #apply(request: ResourceRequest, subresource: Subresource | undefined): Promise<void> {
+    const { exchange, target, query } = request
+    const { kind } = target
+    const options = readWriteOptions(request)
+    const manifest = await readManifest(await exchange.readText(), options)
+    const refuseCreate = () => request.refuseUnless?.('create')
+    const { object, created } = await applyManifestTo(this.#api, { kind, ref: refOf(target), subresource }, manifest, {
+      ...options,
+      force: readFlag(query, 'force'),
+      refuseCreate,
+    })
+    if (subresource === 'scale') return exchange.sendJson(200, scaleOf(scalePathsOf(kind), object))
+    exchange.sendObject(created ? 201 : 200, this.#view(request).one(object))
   }
 
   async #patch(request: ResourceRequest, subresource: Subresource | undefined): Promise<void> {
-    const { exchange, target, query } = request
+    const { exchange, target } = request
+    if (exchange.mediaType === applyPatchType) return this.#apply(request, subresource)
     // The format is judged before the body: a patch in a foreign one may not even be JSON.
     patchOf(target.kind, exchange.mediaType, subresource, {})
     const body = await exchange.readJson()
-    const options = readWriteOptions(query, (warning) => exchange.warn(warning))
+    const options = readWriteOptions(request)
     const apply = patchOf(target.kind, exchange.mediaType, subresource, body)
     const patched = await this.#api.patch(target.kind, refOf(target), apply, options, subresource)
-    if (subresource === 'scale') return exchange.sendJson(200, this.#scaleOf(target.kind, target, patched))
-    return exchange.sendJson(200, this.#view(request).one(patched))
+    if (subresource === 'scale') return exchange.sendJson(200, scaleOf(scalePathsOf(target.kind), patched))
+    return exchange.sendObject(200, this.#view(request).one(patched))
   }
 
   #list(request: ResourceRequest): void {
     const { exchange, target, query } = request
+    checkVersionMatch(query, false)
     const version = query.get('resourceVersion') ?? ''
     if (version !== '') this.#api.readVersion(version)
     const page = this.#api.list(target.kind, {
@@ -163,32 +185,36 @@ export class ResourceRequests {
       continueToken: query.get('continue') ?? undefined,
       scope: `${query.get('labelSelector') ?? ''}?${query.get('fieldSelector') ?? ''}`,
     })
-    exchange.sendJson(200, this.#view(request).list(page))
+    // What a selector leaves of the rest is not known without looking at it.
+    const counted = !query.get('labelSelector') && !query.get('fieldSelector')
+    exchange.sendObject(200, this.#view(request).list(counted ? page : { ...page, remaining: undefined }))
   }
 
   async #watch(request: ResourceRequest): Promise<void> {
     const { exchange, target, query } = request
+    checkVersionMatch(query, true)
     const view = this.#view(request)
     const seconds = readSeconds('timeoutSeconds', query.get('timeoutSeconds')) ?? longestWatchSeconds
     const over = new AbortController()
-    const signal = AbortSignal.any([request.signal, over.signal])
+    const signal = AbortSignal.any([exchange.signal, over.signal])
     const sendInitialEvents = readFlag(query, 'sendInitialEvents')
     const version = query.get('resourceVersion') ?? ''
     const fromStart = sendInitialEvents || ((version === '' || version === '0') && !query.has('sendInitialEvents'))
     const fromVersion = fromStart ? undefined : version === '' ? String(this.#api.revision) : version
     const events = this.#api.watch(target.kind, { ...selectionOf(target, query), fromVersion }, signal)
-    const release = this.#watches.take(request.userName)
+    const release = this.#watches.take(request.user.name)
     const cancel = this.#api.clock.after(Math.min(seconds, longestWatchSeconds) * 1000, () => over.abort())
     try {
       exchange.beginStream('application/json')
       await streamWatch({
         events,
         write: (line) => exchange.write(line),
+        line: (type, shown) => exchange.eventLine(type, shown),
         show: (object, first) => view.one(object, first),
         bookmark: (revision, initialEventsEnd) => view.bookmark(revision, initialEventsEnd),
         bookmarks: readFlag(query, 'allowWatchBookmarks'),
-        sendInitialEvents,
         bookmarkEveryMs,
+        lastBookmarkAfterMs: Math.min(seconds, longestWatchSeconds) * 1000 - lastBookmarkBeforeEndMs,
         currentRevision: () => this.#api.revision,
         clock: this.#api.clock,
       })
@@ -202,10 +228,6 @@ export class ResourceRequests {
   #view({ exchange, target, query }: ResourceRequest): ObjectView {
     const representation = chooseRepresentation(exchange.request.headers.accept)
     return new ObjectView(target.kind, representation, query, () => this.#api.clock.now())
-  }
-
-  #scaleOf(kind: Kind, target: ResourceTarget, updated: KubernetesObject): KubernetesObject {
-    return { ...this.#api.getScale(kind, refOf(target)), metadata: updated.metadata }
   }
 }
 

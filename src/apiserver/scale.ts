@@ -1,13 +1,15 @@
+import { selectorText } from '../resources/cell-texts.ts'
 import { invalid } from '../resources/field-error.ts'
 import type { Kind, ScalePaths } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import { labelSelectorSchema } from '../resources/pod-template.ts'
 import { StatusError, invalidObject } from '../resources/status-error.ts'
 import { type JsonObject, valueAtPath, withValueAtPath } from './json-value.ts'
 
 /** The scale subresource of an object, as `autoscaling/v1`. */
 export function scaleOf(paths: ScalePaths, object: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata
-  const selector = paths.labelSelectorPath ? valueAtPath(object, segments(paths.labelSelectorPath)) : undefined
+  const selector = paths.labelSelectorPath ? selectorAt(object, paths.labelSelectorPath) : ''
   return {
     kind: 'Scale',
     apiVersion: 'autoscaling/v1',
@@ -15,7 +17,7 @@ export function scaleOf(paths: ScalePaths, object: KubernetesObject): Kubernetes
     spec: { replicas: countAt(object, paths.specReplicasPath) },
     status: {
       replicas: countAt(object, paths.statusReplicasPath),
-      ...(typeof selector === 'string' && { selector }),
+      ...(selector !== '' && { selector }),
     },
   }
 }
@@ -29,9 +31,24 @@ export function withReplicas(paths: ScalePaths, object: KubernetesObject, replic
   return withValueAtPath(object, segments(paths.specReplicasPath), replicas)
 }
 
+/** A custom kind whose object does not say how many it wants has no scale to show; it can be given one. */
+export function refuseUnscaled(kind: Kind, { specReplicasPath }: ScalePaths, object: KubernetesObject): void {
+  if (kind.unknownFields === 'keep' || valueAtPath(object, segments(specReplicasPath)) !== undefined) return
+  const why = `the spec replicas field ${JSON.stringify(specReplicasPath)} does not exist`
+  throw new StatusError('InternalError', `Internal error occurred: ${why}`)
+}
+
 export function scalePathsOf(kind: Kind): ScalePaths {
   if (kind.scale) return kind.scale
   throw new StatusError('NotFound', 'the server could not find the requested resource')
+}
+
+/** Kinds of ours keep it as text, Kubernetes' own as an object. */
+function selectorAt(object: KubernetesObject, path: string): string {
+  const value = valueAtPath(object, segments(path))
+  if (typeof value === 'string') return value
+  const parsed = labelSelectorSchema.safeParse(value)
+  return parsed.success ? selectorText(parsed.data) : ''
 }
 
 function countAt(object: KubernetesObject, path: string): number {

@@ -86,7 +86,7 @@ describe('a field selector', () => {
   })
 
   it.each([
-    [configMapKind, 'data.a=b', 'field label not supported: data.a'],
+    [configMapKind, 'data.a=b', '"data.a" is not a known field selector'],
     [modelKind, 'spec.engine=VLLM', 'sluice.dev/v1, Kind=Model: field label not supported: spec.engine'],
     [podKind, 'nonsense', "can't understand"],
   ])('refuses what a kind cannot be selected by', (kind, text, words) => {

@@ -1,157 +1,218 @@
 import { StatusError } from '../resources/status-error.ts'
-import { type JsonObject, isJsonObject, sameJson } from './json-value.ts'
-import { listMergeOf } from './merge-keys.ts'
+import type { StructuralSchema } from '../resources/structural-schema.ts'
+import { type JsonObject, isJsonObject } from './json-value.ts'
+import { keyedBy, orderList } from './list-order.ts'
 
 const orderDirective = '$setElementOrder/'
 const deleteDirective = '$deleteFromPrimitiveList/'
 
-/** Kubernetes' own patch: like a merge patch, but lists whose items have a key are merged item by item. */
-export function strategicMergePatch(kindName: string, target: unknown, patch: unknown): unknown {
-  if (!isJsonObject(patch)) throw new StatusError('BadRequest', 'a strategic merge patch is an object')
-  return mergeMap({ kindName, path: '' }, isJsonObject(target) ? target : {}, patch)
+type Schema = StructuralSchema | undefined
+
+/**
+ * Kubernetes' own patch: like a merge patch, but lists whose items have a key are merged item by item, as the kind's schema says.
+ * A real server answers a malformed one with an internal error; it is the client's, so here it is a bad request.
+ */
+export function strategicMergePatch(schema: StructuralSchema, target: unknown, patch: unknown): unknown {
+  if (!isJsonObject(patch)) throw badPatch('a strategic merge patch is an object')
+  return mergeMap(schema, isJsonObject(target) ? target : {}, patch)
 }
 
-interface Place {
-  readonly kindName: string
-  readonly path: string
-}
-
-function inside({ kindName, path }: Place, field: string): Place {
-  return { kindName, path: path === '' ? field : `${path}.${field}` }
-}
-
-function mergeMap(place: Place, target: JsonObject, patch: JsonObject): JsonObject {
+function mergeMap(schema: Schema, original: JsonObject, patch: JsonObject): JsonObject {
   const directive = patch['$patch']
-  if (directive === 'replace') return withoutDirectives(patch)
+  if (directive === 'replace') return without(patch, '$patch')
   if (directive === 'delete') return {}
-  if (directive !== undefined && directive !== 'merge') throw badDirective(directive)
-  const result: Record<string, unknown> = retained(target, patch['$retainKeys'])
-  for (const [field, value] of Object.entries(patch)) {
-    if (field.startsWith('$') || field === '__proto__') continue
-    if (value === null) delete result[field]
-    else if (isJsonObject(value)) result[field] = mergeMap(inside(place, field), objectOr(result[field]), value)
-    else if (Array.isArray(value)) result[field] = mergeList(inside(place, field), result[field], value, patch)
-    else result[field] = value
+  if (directive !== undefined) throw unknownDirective(directive)
+  const result: Record<string, unknown> = retained(original, patch)
+  const orderedFields = new Set<string>()
+  for (const [key, order] of Object.entries(patch)) {
+    if (!key.startsWith(orderDirective)) continue
+    const field = key.slice(orderDirective.length)
+    orderedFields.add(field)
+    mergeOrdered(fieldOf(schema, field), result, patch, field, order)
   }
-  for (const field of Object.keys(patch)) applyListDirective(place, result, patch, field)
+  for (const [field, value] of Object.entries(patch)) {
+    if (isDirective(field) || orderedFields.has(field) || field === '__proto__') continue
+    const merged = mergeValue(fieldOf(schema, field), result[field], value)
+    if (merged === undefined) delete result[field]
+    else result[field] = merged
+  }
+  for (const [key, gone] of Object.entries(patch)) {
+    if (key.startsWith(deleteDirective)) deleteValues(result, key.slice(deleteDirective.length), gone)
+  }
   return result
 }
 
-/** Directives that stand beside a list, and may come without a patch of the list itself. */
-function applyListDirective(place: Place, result: Record<string, unknown>, patch: JsonObject, directive: string): void {
-  if (directive.startsWith(deleteDirective)) {
-    const field = directive.slice(deleteDirective.length)
-    const gone = listOf(patch[directive])
-    const list: unknown = result[field]
-    if (Array.isArray(list))
-      result[field] = list.filter((item: unknown) => !gone.some((value) => sameJson(value, item)))
-  } else if (directive.startsWith(orderDirective)) {
-    const field = directive.slice(orderDirective.length)
-    const list: unknown = result[field]
-    if (Array.isArray(list) && !Array.isArray(patch[field])) {
-      result[field] = ordered(list, list, listOf(patch[directive]), keyAt(inside(place, field)))
-    }
+function mergeValue(schema: Schema, original: unknown, value: unknown): unknown {
+  if (value === null) return undefined
+  if (isJsonObject(value) && isJsonObject(original)) {
+    return strategyOf(schema) === 'replace' ? value : mergeMap(schema, original, value)
   }
+  if (Array.isArray(value) && Array.isArray(original)) return mergeList(schema, original, value)
+  return withoutDirectives(value)
 }
 
-function mergeList(place: Place, target: unknown, patch: readonly unknown[], siblings: JsonObject): unknown[] {
-  const merge = listMergeOf(place.kindName, place.path)
-  if (!merge) return patch.map((item) => (isJsonObject(item) ? withoutDirectives(item) : item))
-  const current = listOf(target)
-  const field = place.path.slice(place.path.lastIndexOf('.') + 1)
-  const order = siblings[orderDirective + field]
-  const result = merge.type === 'values' ? union(current, patch) : mergeByKey(place, current, patch, merge.key)
-  // Without a word about the order, the patch's own is meant.
-  return ordered(result, current, Array.isArray(order) ? order : patch, keyAt(place))
+function mergeList(schema: Schema, original: readonly unknown[], patch: readonly unknown[]): unknown[] {
+  if (strategyOf(schema) !== 'merge') return [...patch]
+  const ofObjects = sameKind(original, patch)
+  const key = schema?.['x-kubernetes-patch-merge-key']
+  if (!ofObjects) return orderList([...new Set([...original, ...patch])], original, patch, undefined)
+  if (key === undefined) throw badPatch('cannot merge lists without merge key')
+  const { kept, plain, replaced } = applyItemDirectives(original, patch.filter(isJsonObject), key)
+  if (replaced) return plain
+  return orderList(mergeItems(schema?.items, kept, plain, key), kept, plain, key)
 }
 
-function union(current: readonly unknown[], patch: readonly unknown[]): unknown[] {
-  return [...current, ...patch.filter((value) => !current.some((item) => sameJson(item, value)))]
-}
-
-function mergeByKey(place: Place, current: readonly unknown[], patch: readonly unknown[], key: string): unknown[] {
-  const items = patch.map((item) => {
-    if (isJsonObject(item)) return item
-    throw new StatusError('BadRequest', `${place.path}: items of this list are objects`)
-  })
-  if (items.some((item) => item['$patch'] === 'replace')) {
-    return items.filter((item) => item['$patch'] !== 'replace').map((item) => withoutDirectives(item))
+/** Items that say what becomes of the list or of other items, taken out of the patch and done. */
+function applyItemDirectives(original: readonly unknown[], patch: readonly JsonObject[], key: string) {
+  const plain: JsonObject[] = []
+  const gone = new Set<string>()
+  let replaced = false
+  for (const item of patch) {
+    const directive = item['$patch']
+    if (directive === undefined) plain.push(item)
+    else if (directive === 'replace') replaced = true
+    else if (directive === 'delete') gone.add(identityOf(item, key))
+    else throw unknownDirective(directive)
   }
-  const result: unknown[] = [...current]
-  const places = ranks(current.map((item) => identity(isJsonObject(item) ? item[key] : undefined)))
-  const gone = new Set<number>()
-  for (const item of items) {
-    if (item[key] === undefined) {
-      throw new StatusError('BadRequest', `${place.path}: map does not contain declared merge key: ${key}`)
-    }
-    const id = identity(item[key])
+  const kept = gone.size === 0 ? original : original.filter((item) => !gone.has(keyedBy(item, key)))
+  return { kept, plain, replaced }
+}
+
+function mergeItems(
+  schema: Schema,
+  original: readonly unknown[],
+  patch: readonly JsonObject[],
+  key: string,
+): unknown[] {
+  const result = [...original]
+  const places = new Map<string, number>()
+  for (const [index, item] of result.entries()) {
+    const id = keyedBy(item, key)
+    if (!places.has(id)) places.set(id, index)
+  }
+  for (const item of patch) {
+    const id = identityOf(item, key)
     const at = places.get(id)
-    if (item['$patch'] === 'delete') {
-      if (at !== undefined) gone.add(at)
-    } else if (at === undefined) places.set(id, result.push(mergeMap(place, {}, item)) - 1)
-    else result[at] = mergeMap(place, objectOr(result[at]), item)
+    const current = at === undefined ? undefined : result[at]
+    if (at === undefined) places.set(id, result.push(withoutDirectives(item)) - 1)
+    else result[at] = mergeMap(schema, isJsonObject(current) ? current : {}, item)
   }
-  return result.filter((_item, index) => !gone.has(index))
+  return result
 }
 
-/** The patch's items in the order it asks for; those only the server has stay where they were among the others. */
-function ordered(
-  list: readonly unknown[],
-  before: readonly unknown[],
+/** A list beside which the patch says in which order its items stand; it may come without a patch of the list itself. */
+function mergeOrdered(
+  schema: Schema,
+  result: Record<string, unknown>,
+  patch: JsonObject,
+  field: string,
+  order: unknown,
+): void {
+  const original = result[field]
+  const change = patch[field]
+  if (!Array.isArray(order)) throw badPatch(`${orderDirective}${field} must be a list`)
+  if (!isListOrNothing(original) || !isListOrNothing(change)) throw badPatch(`${field} must be a list`)
+  const key = schema?.['x-kubernetes-patch-merge-key']
+  if (change !== undefined && order.length > 0) refuseUnordered(field, change, order, key)
+  const merged = change === undefined ? original : mergeValue(schema, original, change)
+  if (Array.isArray(merged)) result[field] = orderList(merged, original ?? [], order, key)
+}
+
+/** What is patched must be named, in the same sequence, in the order. */
+function refuseUnordered(
+  field: string,
+  change: readonly unknown[],
   order: readonly unknown[],
   key: string | undefined,
-): unknown[] {
-  const idOf = (item: unknown) => identity(key !== undefined && isJsonObject(item) ? item[key] : item)
-  const wanted = ranks(order.map(idOf))
-  const was = ranks(before.map(idOf))
-  const rankOf = (item: unknown) => wanted.get(idOf(item)) ?? -1
-  const named = list.filter((item) => rankOf(item) >= 0).sort((one, other) => rankOf(one) - rankOf(other))
-  const others = list.filter((item) => rankOf(item) < 0)
-  const result: unknown[] = []
-  let next = 0
-  for (const item of named) {
-    const position = was.get(idOf(item)) ?? -1
-    for (; next < others.length && (was.get(idOf(others[next])) ?? Infinity) < position; next++)
-      result.push(others[next])
-    result.push(item)
+) {
+  const wanted = order.map((item) => keyedBy(item, key))
+  let at = 0
+  for (const item of change) {
+    if (isJsonObject(item) && item['$patch'] !== undefined) continue
+    at = wanted.indexOf(keyedBy(item, key), at) + 1
+    if (at === 0) throw badPatch(`the order in the patch list ${field} does not match ${orderDirective}${field}`)
   }
-  return [...result, ...others.slice(next)]
 }
 
-/** Equal values have equal texts: keys of items are scalars. */
-function identity(value: unknown): string {
-  return JSON.stringify(value) ?? ''
+function deleteValues(result: Record<string, unknown>, field: string, gone: unknown): void {
+  const list = result[field]
+  if (!Array.isArray(list)) return
+  if (!Array.isArray(gone)) throw badPatch(`${deleteDirective}${field} must be a list`)
+  const values = new Set<unknown>(gone)
+  result[field] = list.filter((item: unknown) => !values.has(item))
 }
 
-function ranks(ids: readonly string[]): Map<string, number> {
-  return new Map(ids.map((id, index) => [id, index]))
+function retained(original: JsonObject, patch: JsonObject): Record<string, unknown> {
+  const keys = patch['$retainKeys']
+  if (keys === undefined) return { ...original }
+  const named = new Set<unknown>(Array.isArray(keys) ? keys : [])
+  const stray = Object.entries(patch).some(
+    ([field, value]) => value !== null && !isDirective(field) && !named.has(field),
+  )
+  if (!Array.isArray(keys) || stray) throw badPatch('invalid patch format of retainKeys')
+  return Object.fromEntries(Object.entries(original).filter(([field]) => named.has(field)))
 }
 
-function keyAt(place: Place): string | undefined {
-  const merge = listMergeOf(place.kindName, place.path)
-  return merge?.type === 'by-key' ? merge.key : undefined
+/** What is new is taken as it stands: without nulls, and without what only says how to merge. */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.filter((item) => !(isJsonObject(item) && Object.hasOwn(item, '$patch'))).map(withoutDirectives)
+  }
+  if (!isJsonObject(value)) return value
+  if (Object.hasOwn(value, '$patch')) return undefined
+  const kept = Object.entries(value).flatMap(([field, inner]): Array<[string, unknown]> => {
+    const plain = inner === null || isDirective(field) || field === '__proto__' ? undefined : withoutDirectives(inner)
+    return plain === undefined ? [] : [[field, plain]]
+  })
+  return Object.fromEntries(kept)
 }
 
-function retained(target: JsonObject, keys: unknown): Record<string, unknown> {
-  if (!Array.isArray(keys)) return { ...target }
-  return Object.fromEntries(Object.entries(target).filter(([field]) => keys.includes(field)))
+/** Whether the lists hold objects; lists of both, or of lists, cannot be merged. */
+function sameKind(original: readonly unknown[], patch: readonly unknown[]): boolean {
+  const items = [...original, ...patch]
+  if (items.some((item) => Array.isArray(item))) throw badPatch('lists of lists are not supported')
+  const objects = items.filter(isJsonObject).length
+  if (objects !== 0 && objects !== items.length) throw badPatch('list element types are not identical')
+  return objects > 0
 }
 
-function withoutDirectives(value: JsonObject): JsonObject {
-  const plain = Object.entries(value).filter(([field, inner]) => !field.startsWith('$') && inner !== null)
-  return Object.fromEntries(
-    plain.map(([field, inner]) => [field, isJsonObject(inner) ? withoutDirectives(inner) : inner]),
+function fieldOf(schema: Schema, field: string): Schema {
+  if (schema?.properties && Object.hasOwn(schema.properties, field)) return schema.properties[field]
+  return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined
+}
+
+/** `merge`, `replace` or nothing: that some keys are retained is for the client who makes the patch. */
+function strategyOf(schema: Schema): string | undefined {
+  return schema?.['x-kubernetes-patch-strategy']?.split(',').find((strategy) => strategy !== 'retainKeys')
+}
+
+function identityOf(item: JsonObject, key: string): string {
+  if (item[key] === undefined) throw badPatch(`an item of a list does not contain declared merge key: ${key}`)
+  return keyedBy(item, key)
+}
+
+function isDirective(field: string): boolean {
+  return (
+    field === '$patch' ||
+    field === '$retainKeys' ||
+    field.startsWith(orderDirective) ||
+    field.startsWith(deleteDirective)
   )
 }
 
-function objectOr(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {}
+function isListOrNothing(value: unknown): value is readonly unknown[] | undefined {
+  return value === undefined || Array.isArray(value)
 }
 
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
+function without(value: JsonObject, field: string): JsonObject {
+  const { [field]: _left, ...rest } = value
+  return rest
 }
 
-function badDirective(directive: unknown): StatusError {
-  return new StatusError('BadRequest', `Unknown patch type found: ${JSON.stringify(directive).slice(0, 100)}`)
+function unknownDirective(directive: unknown): StatusError {
+  return badPatch(`unknown patch type: ${JSON.stringify(directive).slice(0, 100)}`)
+}
+
+function badPatch(message: string): StatusError {
+  return new StatusError('BadRequest', message)
 }

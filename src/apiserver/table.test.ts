@@ -15,7 +15,9 @@ it('shows a Pod as kubectl users know it', () => {
     status: {
       phase: 'Running',
       podIP: '127.64.0.1',
-      containerStatuses: [{ name: 'main', ready: true, restartCount: 2, image: 'a', imageID: 'b' }],
+      containerStatuses: [
+        { name: 'main', ready: true, restartCount: 2, image: 'a', imageID: 'b', state: { running: {} } },
+      ],
     },
   }
   const options = { now, include: 'Metadata', withColumns: true } as const
@@ -31,10 +33,12 @@ it('shows a Pod as kubectl users know it', () => {
       { name: 'Age' },
       { name: 'IP', priority: 1 },
       { name: 'Node', priority: 1 },
+      { name: 'Nominated Node', priority: 1 },
+      { name: 'Readiness Gates', priority: 1 },
     ],
     rows: [
       {
-        cells: ['web', '1/1', 'Running', 2, '7m12s', '127.64.0.1', '<none>'],
+        cells: ['web', '1/1', 'Running', '2', '7m12s', '127.64.0.1', '<none>', '<none>', '<none>'],
         object: { kind: 'PartialObjectMetadata', metadata: { namespace: 'demo' } },
       },
     ],

@@ -18,7 +18,7 @@ export function tableOf(
     metadata,
     columnDefinitions: options.withColumns ? columnDefinitions(kind) : null,
     rows: objects.map((object) => ({
-      cells: [object.metadata.name, ...kind.columns.map((column) => cellOf(column, object, options.now))],
+      cells: columnsOf(kind).map((column) => cellOf(column, object, options.now)),
       ...included(object, options.include),
     })),
   }
@@ -26,8 +26,16 @@ export function tableOf(
 
 /** What stands in a row beside the cells, so that kubectl knows the namespace and the version. */
 export function partialMetadata(object: KubernetesObject): Record<string, unknown> {
-  return { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }
+  let partial = partials.get(object)
+  if (!partial) {
+    partial = { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }
+    partials.set(object, partial)
+  }
+  return partial
 }
+
+/** The same for everybody, so that its bytes can be shared too. */
+const partials = new WeakMap<KubernetesObject, Record<string, unknown>>()
 
 function included(object: KubernetesObject, include: IncludeObject): Record<string, unknown> {
   switch (include) {
@@ -40,16 +48,21 @@ function included(object: KubernetesObject, include: IncludeObject): Record<stri
   }
 }
 
+/** The name comes first, unless the kind shows it elsewhere. */
+export function columnsOf(kind: Kind): readonly Column[] {
+  return kind.columns.some(({ format }) => format === 'name') ? kind.columns : [nameColumn, ...kind.columns]
+}
+
+const nameColumn: Column = { name: 'Name', type: 'string', format: 'name', cell: ({ metadata }) => metadata.name }
+
 function columnDefinitions(kind: Kind): Array<Record<string, unknown>> {
-  const name = { name: 'Name', type: 'string', format: 'name', description: `Name of the ${kind.kind}.`, priority: 0 }
-  const others = kind.columns.map((column) => ({
+  return columnsOf(kind).map((column) => ({
     name: column.name,
     type: column.type,
-    format: '',
+    format: column.format ?? '',
     description: column.description ?? column.jsonPath ?? column.name,
     priority: column.priority ?? 0,
   }))
-  return [name, ...others]
 }
 
 function cellOf(column: Column, object: KubernetesObject, now: number): string | number | boolean | null {

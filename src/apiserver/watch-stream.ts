@@ -1,21 +1,25 @@
 import type { Clock } from '../foundation/clock.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
+import type { EventType } from './encoded-objects.ts'
 import type { ObjectEvent } from './object-watch.ts'
 
 /** Where lines go. `false`: nobody takes them any more. */
-export type WriteLine = (line: string) => Promise<boolean>
+export type WriteLine = (line: string | Buffer) => Promise<boolean>
 
 export interface WatchStreamOptions {
   readonly events: AsyncIterable<ObjectEvent>
   readonly write: WriteLine
+  /** How an event is written; those who see the same object the same way share the bytes. */
+  readonly line: (type: EventType, shown: unknown) => string | Buffer
   /** How an object is shown: itself, a table, its metadata. `first` is true once. */
   readonly show: (object: KubernetesObject, first: boolean) => unknown
   /** What a bookmark looks like, which carries only a version (and says so when the beginning is complete). */
   readonly bookmark: (revision: number, initialEventsEnd: boolean) => unknown
   readonly bookmarks: boolean
-  readonly sendInitialEvents: boolean
   readonly bookmarkEveryMs: number
+  /** One more, at this time after the start. */
+  readonly lastBookmarkAfterMs?: number | undefined
   /** The newest revision of the store, now. */
   readonly currentRevision: () => number
   readonly clock: Clock
@@ -43,11 +47,13 @@ export async function streamWatch(options: WatchStreamOptions): Promise<void> {
   }
 }
 
-function lineOf(options: WatchStreamOptions, event: ObjectEvent, first: boolean): string | undefined {
-  if (event.type !== 'SYNCED')
-    return `${JSON.stringify({ type: event.type, object: options.show(event.object, first) })}\n`
-  if (!options.sendInitialEvents || !options.bookmarks) return undefined
-  return `${JSON.stringify({ type: 'BOOKMARK', object: options.bookmark(event.revision, true) })}\n`
+function lineOf(options: WatchStreamOptions, event: ObjectEvent, first: boolean): string | Buffer | undefined {
+  if (event.type !== 'SYNCED' && event.type !== 'PASSED') {
+    return options.line(event.type, options.show(event.object, first))
+  }
+  if (!options.bookmarks) return undefined
+  const bookmark = options.bookmark(event.revision, event.type === 'SYNCED')
+  return `${JSON.stringify({ type: 'BOOKMARK', object: bookmark })}\n`
 }
 
 /**
@@ -58,12 +64,15 @@ function lineOf(options: WatchStreamOptions, event: ObjectEvent, first: boolean)
 class BookmarkTimer {
   readonly #options: WatchStreamOptions
   #cancel = () => {}
+  #cancelLast = () => {}
   #sentRevision = 0
   #turn = 0
 
   constructor(options: WatchStreamOptions) {
     this.#options = options
     this.#schedule()
+    const { bookmarks, lastBookmarkAfterMs = 0, clock } = options
+    if (bookmarks && lastBookmarkAfterMs > 0) this.#cancelLast = clock.after(lastBookmarkAfterMs, () => this.#offer())
   }
 
   busy(): void {
@@ -79,6 +88,7 @@ class BookmarkTimer {
   stop(): void {
     this.#turn++
     this.#cancel()
+    this.#cancelLast()
   }
 
   #schedule(): void {

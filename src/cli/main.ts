@@ -4,7 +4,7 @@ import { SluiceError } from '../foundation/errors.ts'
 import { commands, findCommand } from './commands.ts'
 import { renderCommandHelp, renderHelp } from './help.ts'
 
-// Every Pod is a process of this program: the compiled code is worth keeping between starts.
+// Where bin/sluice.mjs was not what was started.
 enableCompileCache()
 
 const args = process.argv.slice(2)

@@ -2,7 +2,7 @@ import type { ClusterApi } from '../apiserver/cluster-api.ts'
 import { labelsEqual } from '../apiserver/label-selector.ts'
 import { mergePatch } from '../apiserver/merge-patch.ts'
 import { namespaceKind } from '../resources/namespace.ts'
-import { type Kind, apiVersionOf } from '../resources/kind.ts'
+import { type Kind, apiVersionOf, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type {
   ClusterClient,
@@ -18,9 +18,12 @@ import type {
 /** The cluster in this process: the verbs of the API without the wire. Objects are shared with the store: never change them in place. */
 export class EmbeddedClient implements ClusterClient {
   readonly #api: ClusterApi
+  readonly #writing: { readonly manager: string }
 
-  constructor(api: ClusterApi) {
+  /** `manager`: to whom the fields belong that are written through it, in `metadata.managedFields`. */
+  constructor(api: ClusterApi, manager = 'sluice') {
     this.#api = api
+    this.#writing = { manager }
   }
 
   async get<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef): Promise<T | undefined> {
@@ -34,19 +37,19 @@ export class EmbeddedClient implements ClusterClient {
   }
 
   async create<T extends KubernetesObject>(kind: Kind<T>, object: NewObject<T>): Promise<T> {
-    return typed(kind, await this.#api.create(kind, object.metadata.namespace, object))
+    return typed(kind, await this.#api.create(kind, object.metadata.namespace, object, this.#writing))
   }
 
   async update<T extends KubernetesObject>(kind: Kind<T>, object: T): Promise<T> {
-    return typed(kind, await this.#api.update(kind, refOf(object), object))
+    return typed(kind, await this.#api.update(kind, refOf(object), object, this.#writing))
   }
 
   async updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T): Promise<T> {
-    return typed(kind, await this.#api.update(kind, refOf(object), object, {}, 'status'))
+    return typed(kind, await this.#api.update(kind, refOf(object), object, this.#writing, 'status'))
   }
 
   async patch<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, patch: MergePatch): Promise<T> {
-    return typed(kind, await this.#api.patch(kind, ref, (current) => mergePatch(current, patch)))
+    return typed(kind, await this.#api.patch(kind, ref, (current) => mergePatch(current, patch), this.#writing))
   }
 
   async delete(kind: Kind, ref: ObjectRef, options: DeleteOptions = {}): Promise<void> {
@@ -60,17 +63,24 @@ export class EmbeddedClient implements ClusterClient {
   ): AsyncGenerator<WatchEvent<T>> {
     const request = { ...selectionOf(options), fromVersion: options.resourceVersion }
     for await (const event of this.#api.watch(kind, request, signal)) {
-      if (event.type !== 'SYNCED') yield { type: event.type, object: typed(kind, event.object) }
+      if (event.type === 'PASSED') yield { type: 'BOOKMARK', resourceVersion: String(event.revision) }
+      else if (event.type !== 'SYNCED') yield { type: event.type, object: typed(kind, event.object) }
     }
   }
 
   async scale(kind: Kind, ref: ObjectRef, replicas: number): Promise<void> {
-    await this.#api.patch(kind, ref, (scale) => mergePatch(scale, { spec: { replicas } }), {}, 'scale')
+    await this.#api.patch(kind, ref, (scale) => mergePatch(scale, { spec: { replicas } }), this.#writing, 'scale')
+  }
+
+  /** Every kind of which there can be objects now, each once, whatever versions it has. */
+  servedKinds(): readonly Kind[] {
+    const stored = this.#api.kinds.list().filter(({ verbs }) => verbs === undefined || verbs.includes('list'))
+    return [...new Map(stored.map((kind) => [resourceNameOf(kind.storage?.kind ?? kind), kind])).values()]
   }
 
   /** The `finalize` subresource of a namespace: its content is gone, so may it be. */
   async finalizeNamespace(name: string): Promise<void> {
-    await this.#api.update(namespaceKind, { name }, { spec: { finalizers: [] } }, {}, 'finalize')
+    await this.#api.update(namespaceKind, { name }, { spec: { finalizers: [] } }, this.#writing, 'finalize')
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { modelUrlPattern } from '../resources/model-references.ts'
+import { modelUrlForm, modelUrlPattern } from '../resources/model-references.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { type ContractStage, faultsOf, goodSpec, refusal } from './contract-stage.contract.ts'
 
@@ -64,6 +64,30 @@ export function modelRulesContract(stage: ContractStage): void {
       const error = await refusal(model('m', spec === undefined ? {} : { spec }))
       expect(error).toMatchObject({ reason: 'Invalid', code: 422, details: { name: 'm', kind: 'Model' } })
       expect(faultsOf(error)).toEqual(faults)
+    })
+
+    it('is refused in the same words', async () => {
+      const spec = { ...goodSpec, url: 'https://a', engine: 'Steam', features: [], minReplicas: -1, owner: 1 }
+      const error = await refusal(model('m', { spec }))
+      const told = (error.details.causes ?? []).filter(({ field }) => field !== '<nil>').map(({ message }) => message)
+      expect(told.toSorted()).toEqual([
+        'Invalid value: "integer": spec.owner in body must be of type string: "integer"',
+        'Invalid value: -1: spec.minReplicas in body should be greater than or equal to 0',
+        'Invalid value: 0: spec.features in body should have at least 1 items',
+        'Unsupported value: "Steam": supported values: "VLLM", "LlamaCpp"',
+      ])
+      const ruled = await refusal(model('m', { spec: { ...goodSpec, url: 'https://a', minReplicas: 2 } }))
+      expect((ruled.details.causes ?? []).map(({ field, message }) => `${field}: ${message}`).toSorted()).toEqual([
+        'spec.minReplicas: Invalid value: "object": minReplicas must not be greater than maxReplicas',
+        `spec.url: Invalid value: "string": ${modelUrlForm}`,
+      ])
+    })
+
+    it('has a name that can be a label', async () => {
+      await model('m'.repeat(63))
+      const error = await refusal(model('m'.repeat(64)))
+      expect(error).toMatchObject({ reason: 'Invalid', code: 422 })
+      expect(error.message).toContain('metadata.name must be no more than 63 characters')
     })
 
     it('has a url that every cluster judges alike', async () => {

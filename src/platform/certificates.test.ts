@@ -1,12 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { createServer, request } from 'node:https'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TLSSocket } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { CertificateAuthority } from './certificates.ts'
 import { DataDirectory } from './data-directory.ts'
+import { openServiceAccountKey } from './identity.ts'
 
 describe('CertificateAuthority', () => {
   let directory: DataDirectory
@@ -42,5 +44,43 @@ describe('CertificateAuthority', () => {
     await expect(ask('elsewhere.example')).rejects.toThrow('does not match')
     server.close()
     server.closeAllConnections()
+  })
+
+  it('signs client certificates that name a user and its groups, good for clients only', async () => {
+    const authority = await CertificateAuthority.open(directory, Date.now())
+    const user = { name: 'system:node:one, really', groups: ['engineers', 'system:nodes'] }
+    const client = await authority.issueClient(user, Date.now())
+    const tls = await authority.issueServer(['127.0.0.1'], Date.now())
+    const server = createServer({ ...tls, ca: authority.certificate, requestCert: true, rejectUnauthorized: false })
+    server.on('request', ({ socket }, response) => {
+      if (!(socket instanceof TLSSocket)) return
+      const { CN, O } = socket.getPeerCertificate().subject
+      response.end(JSON.stringify({ authorized: socket.authorized, CN, O }))
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const shown = async (own: { key: string; cert: string }) => {
+      const call = request({ host: '127.0.0.1', port, ca: authority.certificate, agent: false, ...own }).end()
+      const [response] = (await once(call, 'response')) as [AsyncIterable<Buffer>]
+      let text = ''
+      for await (const chunk of response) text += String(chunk)
+      return JSON.parse(text) as object
+    }
+    expect(await shown(client)).toEqual({ authorized: true, CN: user.name, O: user.groups })
+    expect(await shown(tls)).toMatchObject({ authorized: false })
+    server.close()
+    server.closeAllConnections()
+  })
+
+  it('keeps its key, and the one that signs tokens, for its owner alone and for ever', async () => {
+    await CertificateAuthority.open(directory, Date.now())
+    const key = openServiceAccountKey(directory)
+    expect(openServiceAccountKey(directory)).toBe(key)
+    for (const name of ['pki/ca.key', 'pki/service-accounts.key']) {
+      expect(statSync(directory.path(name)).mode & 0o777).toBe(0o600)
+    }
+    directory.write('pki/service-accounts.key', 'damaged')
+    expect(() => openServiceAccountKey(directory)).toThrow(expect.objectContaining({ code: 'data_file_unreadable' }))
   })
 })

@@ -51,25 +51,48 @@ export class CertificateAuthority {
   }
 
   /** A fresh server certificate; it lives in memory and is made anew at each start. */
-  async issueServer(hosts: readonly string[], now: number): Promise<KeyAndCertificate> {
+  issueServer(hosts: readonly string[], now: number): Promise<KeyAndCertificate> {
+    const names = hosts.map((value) => ({ type: isIP(value) ? ('ip' as const) : ('dns' as const), value }))
+    return this.#issue(new x509.Name([{ CN: [hosts[0] ?? 'localhost'] }]), x509.ExtendedKeyUsage.serverAuth, {
+      now,
+      days: 397,
+      extensions: [new x509.SubjectAlternativeNameExtension(names)],
+    })
+  }
+
+  /** A certificate by which somebody is known to a cluster: the user, and the groups it belongs to. */
+  issueClient(
+    user: { readonly name: string; readonly groups?: readonly string[] },
+    now: number,
+    days = 365,
+  ): Promise<KeyAndCertificate> {
+    const groups = (user.groups ?? []).map((group) => ({ O: [group] }))
+    const subject = new x509.Name([{ CN: [user.name] }, ...groups])
+    return this.#issue(subject, x509.ExtendedKeyUsage.clientAuth, { now, days, extensions: [] })
+  }
+
+  async #issue(
+    subject: x509.Name,
+    usage: string,
+    options: { readonly now: number; readonly days: number; readonly extensions: readonly x509.Extension[] },
+  ): Promise<KeyAndCertificate> {
+    const { now, days, extensions } = options
     const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
     const authority = new x509.X509Certificate(this.certificate)
     const made = await x509.X509CertificateGenerator.create({
       serialNumber: randomSerial(),
-      subject: `CN=${hosts[0] ?? 'localhost'}`,
+      subject: subject.toString(),
       issuer: authority.subject,
       notBefore: new Date(now - dayMs),
-      notAfter: new Date(now + 397 * dayMs),
+      notAfter: new Date(now + days * dayMs),
       signingAlgorithm: algorithm,
       publicKey: keys.publicKey,
       signingKey: this.#keys.privateKey,
       extensions: [
         new x509.BasicConstraintsExtension(false, undefined, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth]),
-        new x509.SubjectAlternativeNameExtension(
-          hosts.map((value) => ({ type: isIP(value) ? ('ip' as const) : ('dns' as const), value })),
-        ),
+        new x509.ExtendedKeyUsageExtension([usage]),
+        ...extensions,
         await x509.AuthorityKeyIdentifierExtension.create(this.#keys.publicKey),
       ],
     })

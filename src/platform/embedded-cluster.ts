@@ -23,7 +23,7 @@ import { ControlPlane } from './control-plane.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { DemoModelFetch } from './demo-model-fetch.ts'
 import { type CenterFacts, createHomeResources } from './home-resources.ts'
-import type { Credentials, Identity } from './identity.ts'
+import { type Credentials, type Identity, openServiceAccountKey } from './identity.ts'
 import { enginePrograms } from './image-entries.ts'
 import { Informers } from './informers.ts'
 import { volumesDirectory } from './model-storage.ts'
@@ -67,6 +67,7 @@ export class EmbeddedCluster {
       identity,
       registry: center.registry,
       tls,
+      serviceAccountKey: openServiceAccountKey(directory),
       host,
       port,
       podAccess: new PodLogs({ dataDir: directory.root, hub: this.#logHub, clock }),
@@ -103,6 +104,7 @@ export class EmbeddedCluster {
       new WorkloadControllers({
         client: this.client,
         finalizeNamespace: (name) => this.#controlPlane.client.finalizeNamespace(name),
+        servedKinds: () => this.#controlPlane.client.servedKinds(),
         clock,
         log,
       }),

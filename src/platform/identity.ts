@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { SigningKey } from '../apiserver/access/signing-key.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { generateKeyPair } from '../management/key-pair.ts'
 import { clusterIdPattern } from '../resources/cluster.ts'
@@ -34,6 +35,20 @@ export function openIdentity(directory: DataDirectory, center: string | undefine
   // Exposed addresses and image names carry the center: a cluster cannot move to another one.
   const reason = `this data directory belongs to the center ${identity.center}; leave the flag out, or use another --data.`
   throw new SluiceError('invalid_flag', { flag: '--center', reason })
+}
+
+/** PEM of the key that signs the tokens of service accounts: made once, or every token would end with a restart. */
+export function openServiceAccountKey(directory: DataDirectory): string {
+  const name = 'pki/service-accounts.key'
+  directory.folder('pki')
+  const text = directory.read(name) ?? SigningKey.generatePem()
+  try {
+    SigningKey.check(text)
+  } catch (error) {
+    throw new SluiceError('data_file_unreadable', { path: directory.path(name) }, { cause: error })
+  }
+  if (directory.read(name) === undefined) directory.write(name, text)
+  return text
 }
 
 export function openCredentials(directory: DataDirectory): Credentials {

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ImageEntry } from '../node/image-store.ts'
 
-const mainProgram = fileURLToPath(new URL('../cli/main.ts', import.meta.url))
+const mainProgram = fileURLToPath(new URL('../../bin/sluice.mjs', import.meta.url))
 const vllmMissing = 'this machine has no vllm on its PATH; install vLLM, or use the engine LlamaCpp'
 
 export interface EnginePrograms {

@@ -1,5 +1,3 @@
-import { stringify } from 'yaml'
-
 export interface KubeconfigFacts {
   readonly server: string
   readonly ca: string
@@ -10,22 +8,27 @@ export interface KubeconfigFacts {
 
 /** A kubeconfig with everything inside, so that the file can be copied elsewhere. */
 export function renderKubeconfig(facts: KubeconfigFacts): string {
-  return stringify({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [
-      {
-        name: facts.clusterId,
-        cluster: {
-          server: facts.server,
-          'certificate-authority-data': Buffer.from(facts.ca).toString('base64'),
-        },
-      },
-    ],
-    users: [{ name: 'admin', user: { token: facts.token } }],
-    contexts: [
-      { name: facts.clusterId, context: { cluster: facts.clusterId, user: 'admin', namespace: facts.namespace } },
-    ],
-    'current-context': facts.clusterId,
-  })
+  // Written by hand: a library for YAML is more than a start should load for twenty lines. A JSON string is one in YAML too.
+  const [server, name, token, namespace] = [facts.server, facts.clusterId, facts.token, facts.namespace].map((value) =>
+    JSON.stringify(value),
+  )
+  return `apiVersion: v1
+kind: Config
+clusters:
+  - name: ${name}
+    cluster:
+      server: ${server}
+      certificate-authority-data: ${Buffer.from(facts.ca).toString('base64')}
+users:
+  - name: admin
+    user:
+      token: ${token}
+contexts:
+  - name: ${name}
+    context:
+      cluster: ${name}
+      user: admin
+      namespace: ${namespace}
+current-context: ${name}
+`
 }

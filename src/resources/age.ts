@@ -1,7 +1,27 @@
 import type { Column } from './kind.ts'
 
-/** The column every core kind ends with. The age itself is worked out by whoever renders the table. */
+/** The column our own kinds end with. The age itself is worked out by whoever renders the table. */
 export const ageColumn: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
+
+/** The same of Kubernetes' own kinds, which say it in words. */
+export const coreAgeColumn: Column = {
+  name: 'Age',
+  type: 'string',
+  cell: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
+}
+
+/** What a kind without columns of its own shows. */
+export const createdAtColumn: Column = {
+  name: 'Created At',
+  type: 'date',
+  cell: ({ metadata }) => metadata.creationTimestamp ?? '<unknown>',
+}
+
+/** How long ago a moment was. */
+export function ageOf(at: string | null | undefined, now: number): string {
+  const then = at ? Date.parse(at) : Number.NaN
+  return Number.isNaN(then) ? '<unknown>' : humanDuration(now - then)
+}
 
 /** A span as kubectl prints it: `45s`, `7m12s`, `3h`, `2d`. */
 export function humanDuration(ms: number): string {

@@ -1,31 +1,66 @@
-import type { Kind } from './kind.ts'
 import { apiKeyKind } from './api-key.ts'
 import { clusterKind } from './cluster.ts'
 import { computeCenterKind } from './compute-center.ts'
 import { configMapKind } from './config-map.ts'
+import { customResourceDefinitionKind } from './custom-resource-definition-kind.ts'
+import { deploymentKind } from './deployment.ts'
 import { endpointSliceKind } from './endpoint-slice.ts'
 import { eventKind } from './event.ts'
+import { jobKind } from './job.ts'
+import type { Kind } from './kind.ts'
+import { leaseKind } from './lease.ts'
 import { modelKind } from './model.ts'
 import { namespaceKind } from './namespace.ts'
+import { newEventKind } from './new-event.ts'
 import { nodeKind } from './node.ts'
 import { persistentVolumeClaimKind } from './persistent-volume-claim.ts'
+import { persistentVolumeKind } from './persistent-volume.ts'
 import { podKind } from './pod.ts'
+import { replicaSetKind } from './replica-set.ts'
+import { resourceQuotaKind } from './resource-quota.ts'
+import { reviewKinds } from './reviews.ts'
+import { clusterRoleBindingKind, roleBindingKind } from './role-binding.ts'
+import { clusterRoleKind, roleKind } from './role.ts'
 import { secretKind } from './secret.ts'
+import { serviceAccountKind } from './service-account.ts'
 import { serviceExporterKind } from './service-exporter.ts'
 import { serviceKind } from './service.ts'
+import { statefulSetKind } from './stateful-set.ts'
+import { storageClassKind } from './storage-class.ts'
 
 /** The kinds of Kubernetes' own that the embedded cluster serves. */
 export const coreKinds: readonly Kind[] = [
   configMapKind,
-  endpointSliceKind,
   eventKind,
   namespaceKind,
   nodeKind,
   persistentVolumeClaimKind,
+  persistentVolumeKind,
   podKind,
+  resourceQuotaKind,
   secretKind,
+  serviceAccountKind,
   serviceKind,
+  customResourceDefinitionKind,
+  deploymentKind,
+  replicaSetKind,
+  statefulSetKind,
+  ...reviewKinds,
+  jobKind,
+  leaseKind,
+  endpointSliceKind,
+  newEventKind,
+  clusterRoleBindingKind,
+  clusterRoleKind,
+  roleBindingKind,
+  roleKind,
+  storageClassKind,
 ]
 
 /** Ours: on a real Kubernetes they are CustomResourceDefinitions. */
 export const customKinds: readonly Kind[] = [apiKeyKind, clusterKind, computeCenterKind, modelKind, serviceExporterKind]
+
+/** What is kept: no questions, and of objects with two faces only the one under which they are stored. */
+export const storedKinds: readonly Kind[] = [...coreKinds, ...customKinds].filter(
+  ({ verbs, storage }) => verbs === undefined && storage === undefined,
+)

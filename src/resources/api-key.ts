@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Kind } from './kind.ts'
+import { customKind } from './custom-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 
 export const apiKeySchema = z.object({
@@ -18,7 +18,7 @@ export const apiKeySchema = z.object({
 /** A key pair of an enterprise. The secret itself is never stored. */
 export type ApiKey = z.infer<typeof apiKeySchema> & { [field: string]: unknown }
 
-export const apiKeyKind: Kind<ApiKey> = {
+export const apiKeyKind = customKind<ApiKey>({
   group: 'sluice.dev',
   version: 'v1',
   kind: 'ApiKey',
@@ -36,4 +36,4 @@ export const apiKeyKind: Kind<ApiKey> = {
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   hasStatus: false,
-}
+})

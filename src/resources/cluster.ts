@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Kind } from './kind.ts'
+import { customKind } from './custom-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 
 export const clusterStatuses = ['Creating', 'Running', 'Abnormal', 'Deleting'] as const
@@ -28,7 +28,7 @@ export const clusterSchema = z.object({
 /** An elastic container cluster of an enterprise. */
 export type Cluster = z.infer<typeof clusterSchema> & { [field: string]: unknown }
 
-export const clusterKind: Kind<Cluster> = {
+export const clusterKind = customKind<Cluster>({
   group: 'sluice.dev',
   version: 'v1',
   kind: 'Cluster',
@@ -46,6 +46,6 @@ export const clusterKind: Kind<Cluster> = {
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   hasStatus: true,
-}
+})
 
 export const clusterIdPattern = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Kind } from './kind.ts'
+import { customKind } from './custom-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 
 export const centerCodePattern = /^[a-z][a-z0-9]*-[0-9]+$/
@@ -34,7 +34,7 @@ export const computeCenterSchema = z.object({
 
 export type ComputeCenter = z.infer<typeof computeCenterSchema> & { [field: string]: unknown }
 
-export const computeCenterKind: Kind<ComputeCenter> = {
+export const computeCenterKind = customKind<ComputeCenter>({
   group: 'sluice.dev',
   version: 'v1',
   kind: 'ComputeCenter',
@@ -52,4 +52,4 @@ export const computeCenterKind: Kind<ComputeCenter> = {
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   hasStatus: false,
-}
+})

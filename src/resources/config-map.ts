@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { ageColumn } from './age.ts'
+import { coreAgeColumn } from './age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { checkConfigMap } from './validation/data-rules.ts'
 
 export const configMapSchema = z.looseObject({
   apiVersion: z.literal('v1'),
@@ -17,6 +18,7 @@ export type ConfigMap = z.infer<typeof configMapSchema>
 export const configMapKind = coreKind(configMapSchema, {
   kind: 'ConfigMap',
   plural: 'configmaps',
+  validate: checkConfigMap,
   shortNames: ['cm'],
   columns: [
     {
@@ -24,6 +26,6 @@ export const configMapKind = coreKind(configMapSchema, {
       type: 'string',
       cell: (object) => Object.keys(object.data ?? {}).length + Object.keys(object.binaryData ?? {}).length,
     },
-    ageColumn,
+    coreAgeColumn,
   ],
 })

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { coreSchema } from './core-facts.ts'
 import type { Kind } from './kind.ts'
 import type { KubernetesObject } from './kubernetes-object.ts'
 
@@ -6,15 +7,17 @@ type CoreFacts<T extends KubernetesObject> = Pick<Kind<T>, 'kind' | 'plural' | '
 
 /** A kind of Kubernetes' own: version v1, unknown fields kept, namespaced unless it says otherwise. */
 export function coreKind<T extends KubernetesObject>(schema: z.ZodType<T>, facts: CoreFacts<NoInfer<T>>): Kind<T> {
+  const { group = '', version = 'v1' } = facts
   return {
-    group: '',
-    version: 'v1',
+    group,
+    version,
     singular: facts.kind.toLowerCase(),
     shortNames: [],
     categories: [],
     namespaced: true,
     unknownFields: 'keep',
     hasStatus: false,
+    fields: () => coreSchema(group, version, facts.kind),
     ...facts,
     schema,
   }

@@ -2,7 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { customKinds } from './all-kinds.ts'
-import { customResourceDefinition, customResourceFile } from './custom-resource-definition.ts'
+import { customResourceDefinition } from './custom-resource-definition.ts'
+import { customResourceFile } from './custom-resource-file.ts'
 import { modelKind } from './model.ts'
 
 const folder = join(import.meta.dirname, '../../charts/sluice/crds')

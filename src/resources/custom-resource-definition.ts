@@ -1,6 +1,7 @@
-import { stringify } from 'yaml'
 import { z } from 'zod'
 import { type CelRule, type Kind, resourceNameOf } from './kind.ts'
+import { objectMetaFields } from './object-meta-fields.ts'
+import type { StructuralSchema } from './structural-schema.ts'
 
 /** A JSON schema as Kubernetes takes it: structural, OpenAPI v3. */
 interface Schema {
@@ -39,20 +40,18 @@ export function customResourceDefinition(kind: Kind): Record<string, unknown> {
   }
 }
 
-const heading = '# Generated from src/resources by scripts/generate-crds.ts: change the kind there, not this file.\n'
-
-/** The file of the chart that holds it. */
-export function customResourceFile(kind: Kind): { readonly name: string; readonly text: string } {
-  const text = stringify(customResourceDefinition(kind), { lineWidth: 0, aliasDuplicateObjects: false })
-  return { name: `${resourceNameOf(kind)}.yaml`, text: heading + text }
-}
-
 function printerColumn({ name, type, jsonPath, priority, description }: Kind['columns'][number]) {
   if (jsonPath === undefined) throw new Error(`column ${name}: only a path can be shown by a real API server`)
   return { name, type, jsonPath, ...(priority ? { priority } : {}), ...(description ? { description } : {}) }
 }
 
-function openApiSchema(kind: Kind): Schema {
+/** The fields of a kind that becomes a CustomResourceDefinition; its metadata as every object has it. */
+export function customFields(kind: Pick<Kind, 'schema' | 'celRules'>): StructuralSchema {
+  const schema: StructuralSchema = openApiSchema(kind)
+  return { ...schema, properties: { ...schema.properties, metadata: objectMetaFields } }
+}
+
+function openApiSchema(kind: Pick<Kind, 'schema' | 'celRules'>): Schema {
   const { properties } = asSchema(z.toJSONSchema(kind.schema, { target: 'openapi-3.0', io: 'input' }))
   const fields: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(asSchema(properties))) {
@@ -61,7 +60,7 @@ function openApiSchema(kind: Kind): Schema {
     else if (name === 'apiVersion' || name === 'kind') fields[name] = { type: 'string' }
     else fields[name] = structural(asSchema(schema), name, kind.celRules ?? [])
   }
-  return { type: 'object', required: ['spec'], properties: fields }
+  return { type: 'object', required: ['spec'], properties: fields, ...validationsAt('', kind.celRules ?? []) }
 }
 
 function structural(schema: Schema, path: string, rules: readonly CelRule[]): Schema {
@@ -70,15 +69,14 @@ function structural(schema: Schema, path: string, rules: readonly CelRule[]): Sc
     const kept = keywordOf(keyword, value, path, rules)
     if (kept !== undefined) result[keyword] = kept
   }
+  return { ...result, ...validationsAt(path, rules) }
+}
+
+function validationsAt(path: string, rules: readonly CelRule[]): Schema {
   const here = rules.filter((rule) => rule.path === path)
-  if (here.length > 0) {
-    result['x-kubernetes-validations'] = here.map(({ rule, message, fieldPath }) => ({
-      rule,
-      message,
-      ...(fieldPath ? { fieldPath } : {}),
-    }))
-  }
-  return result
+  if (here.length === 0) return {}
+  const validations = here.map(({ rule, message, fieldPath }) => ({ rule, message, ...(fieldPath && { fieldPath }) }))
+  return { 'x-kubernetes-validations': validations }
 }
 
 /** Undefined for what a structural schema must not say. */

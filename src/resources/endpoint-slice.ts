@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { ageColumn } from './age.ts'
+import { coreAgeColumn } from './age.ts'
+import { firstThree } from './cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectReferenceSchema } from './event.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { checkEndpointSlice } from './validation/cluster-rules.ts'
 
 export const endpointSliceSchema = z.looseObject({
   apiVersion: z.literal('discovery.k8s.io/v1'),
@@ -39,18 +41,20 @@ export const endpointSliceKind = coreKind(endpointSliceSchema, {
   group: 'discovery.k8s.io',
   kind: 'EndpointSlice',
   plural: 'endpointslices',
+  hasGeneration: true,
+  validate: checkEndpointSlice,
   columns: [
     { name: 'AddressType', type: 'string', jsonPath: '.addressType' },
     {
       name: 'Ports',
       type: 'string',
-      cell: ({ ports }) => (ports ?? []).map(({ port }) => port ?? '*').join(',') || '<unset>',
+      cell: ({ ports }) => firstThree((ports ?? []).map(({ port, name }) => String(port ?? name ?? '*'))),
     },
     {
       name: 'Endpoints',
       type: 'string',
-      cell: ({ endpoints }) => endpoints.flatMap(({ addresses }) => addresses).join(',') || '<unset>',
+      cell: ({ endpoints }) => firstThree((endpoints ?? []).flatMap(({ addresses }) => addresses)),
     },
-    ageColumn,
+    coreAgeColumn,
   ],
 })

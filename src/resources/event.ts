@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { humanDuration } from './age.ts'
+import { ageOf } from './age.ts'
 import { coreKind } from './core-kind.ts'
+import type { Column } from './kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { checkEvent } from './validation/cluster-rules.ts'
 
 export const objectReferenceSchema = z.looseObject({
   apiVersion: z.string().optional(),
@@ -9,6 +11,7 @@ export const objectReferenceSchema = z.looseObject({
   namespace: z.string().optional(),
   name: z.string().optional(),
   uid: z.string().optional(),
+  fieldPath: z.string().optional(),
 })
 
 export const eventSchema = z.looseObject({
@@ -22,32 +25,52 @@ export const eventSchema = z.looseObject({
   count: z.number().int().optional(),
   firstTimestamp: z.string().nullish(),
   lastTimestamp: z.string().nullish(),
+  eventTime: z.string().nullish(),
+  series: z.looseObject({ count: z.int().optional(), lastObservedTime: z.string().optional() }).optional(),
   source: z.looseObject({ component: z.string().optional(), host: z.string().optional() }).optional(),
+  reportingComponent: z.string().optional(),
+  reportingInstance: z.string().optional(),
 })
 
 /** Something that happened to an object, for people. */
 export type Event = z.infer<typeof eventSchema>
 
+const columns: ReadonlyArray<Column<Event>> = [
+  { name: 'Last Seen', type: 'string', cell: lastSeen },
+  { name: 'Type', type: 'string', cell: ({ type }) => type ?? '' },
+  { name: 'Reason', type: 'string', cell: ({ reason }) => reason ?? '' },
+  { name: 'Object', type: 'string', cell: targetText },
+  { name: 'Subobject', type: 'string', priority: 1, cell: ({ involvedObject }) => involvedObject.fieldPath ?? '' },
+  { name: 'Source', type: 'string', priority: 1, cell: sourceText },
+  { name: 'Message', type: 'string', cell: ({ message }) => (message ?? '').trim() },
+  { name: 'First Seen', type: 'string', priority: 1, cell: firstSeen },
+  { name: 'Count', type: 'string', priority: 1, cell: ({ series, count }) => series?.count ?? (count || 1) },
+  { name: 'Name', type: 'string', format: 'name', priority: 1, cell: ({ metadata }) => metadata.name },
+]
+
 export const eventKind = coreKind(eventSchema, {
   kind: 'Event',
   plural: 'events',
   shortNames: ['ev'],
-  columns: [
-    {
-      name: 'Last Seen',
-      type: 'string',
-      cell: (event, now) => {
-        const seen = event.lastTimestamp ?? event.firstTimestamp ?? event.metadata.creationTimestamp
-        return seen ? humanDuration(now - Date.parse(seen)) : '<unknown>'
-      },
-    },
-    { name: 'Type', type: 'string', jsonPath: '.type' },
-    { name: 'Reason', type: 'string', jsonPath: '.reason' },
-    {
-      name: 'Object',
-      type: 'string',
-      cell: ({ involvedObject }) => `${(involvedObject.kind ?? '').toLowerCase()}/${involvedObject.name ?? ''}`,
-    },
-    { name: 'Message', type: 'string', jsonPath: '.message' },
-  ],
+  columns,
+  validate: checkEvent,
 })
+
+function firstSeen({ firstTimestamp, eventTime }: Event, now: number): string {
+  return ageOf(firstTimestamp ?? eventTime, now)
+}
+
+function lastSeen(event: Event, now: number): string {
+  if (event.series) return ageOf(event.series.lastObservedTime, now)
+  return event.lastTimestamp ? ageOf(event.lastTimestamp, now) : firstSeen(event, now)
+}
+
+function targetText({ involvedObject: { kind = '', name } }: Event): string {
+  return name ? `${kind.toLowerCase()}/${name}` : kind.toLowerCase()
+}
+
+function sourceText({ source, reportingComponent, reportingInstance }: Event): string {
+  const component = source?.component || (reportingComponent ?? '')
+  const instance = source?.host || (reportingInstance ?? '')
+  return instance === '' ? component : `${component}, ${instance}`
+}

@@ -10,6 +10,8 @@ export interface FieldError {
     | 'FieldValueTypeInvalid'
     | 'FieldValueTooLong'
     | 'FieldValueTooMany'
+    | 'FieldValueDuplicate'
+    | 'FieldValueNotFound'
   /** `spec.url`, `spec.features[0]`. */
   readonly field: string
   readonly message: string
@@ -23,10 +25,38 @@ const words: Record<FieldError['reason'], string> = {
   FieldValueTypeInvalid: 'Invalid value',
   FieldValueTooLong: 'Too long',
   FieldValueTooMany: 'Too many',
+  FieldValueDuplicate: 'Duplicate value',
+  FieldValueNotFound: 'Not found',
 }
 
+/** Values are shown whole, within reason: a message must not grow with what it refuses. */
+const longestValue = 4096
+
 export function invalid(field: string, value: unknown, why: string): FieldError {
-  return { reason: 'FieldValueInvalid', field, message: `${words.FieldValueInvalid}: ${JSON.stringify(value)}: ${why}` }
+  return { reason: 'FieldValueInvalid', field, message: `${words.FieldValueInvalid}: ${shown(value)}: ${why}` }
+}
+
+export function typeInvalid(field: string, value: unknown, why: string): FieldError {
+  return { reason: 'FieldValueTypeInvalid', field, message: `${words.FieldValueTypeInvalid}: ${shown(value)}: ${why}` }
+}
+
+export function duplicate(field: string, value: unknown): FieldError {
+  return { reason: 'FieldValueDuplicate', field, message: `${words.FieldValueDuplicate}: ${shown(value)}` }
+}
+
+export function tooLong(field: string, most: number): FieldError {
+  const message = `${words.FieldValueTooLong}: may not be more than ${most} ${most === 1 ? 'byte' : 'bytes'}`
+  return { reason: 'FieldValueTooLong', field, message }
+}
+
+export function tooMany(field: string, actual: number, most: number): FieldError {
+  const message = `${words.FieldValueTooMany}: ${actual}: must have at most ${most} ${most === 1 ? 'item' : 'items'}`
+  return { reason: 'FieldValueTooMany', field, message }
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'null'
+  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text
 }
 
 export function required(field: string, why = ''): FieldError {
@@ -39,7 +69,7 @@ export function forbidden(field: string, why: string): FieldError {
 
 export function unsupported(field: string, value: unknown, allowed: readonly string[]): FieldError {
   const list = allowed.map((item) => JSON.stringify(item)).join(', ')
-  const message = `${words.FieldValueNotSupported}: ${JSON.stringify(value)}: supported values: ${list}`
+  const message = `${words.FieldValueNotSupported}: ${shown(value)}: supported values: ${list}`
   return { reason: 'FieldValueNotSupported', field, message }
 }
 

@@ -39,6 +39,13 @@ export interface KubernetesObject {
   [field: string]: unknown
 }
 
+/** Any object at all: for kinds whose fields are known only as a structural schema. */
+export const kubernetesObjectSchema: z.ZodType<KubernetesObject> = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: objectMetaSchema,
+})
+
 /** Names one object of a kind. Cluster-scoped kinds have no namespace. */
 export interface ObjectRef {
   readonly name: string

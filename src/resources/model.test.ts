@@ -6,12 +6,12 @@ import { modelKind } from './model.ts'
 const smallest = { url: 'pvc://userdata/models/a', engine: 'LlamaCpp' }
 const manifest = (spec: object) => ({ apiVersion: 'sluice.dev/v1', kind: 'Model', metadata: { name: 'a' }, spec })
 
-/** Every field path that is refused, as the API server works them out. */
+/** Every field path that its type refuses; what a rule refuses is shown where rules are judged. */
 function refusals(spec: object): string[] {
   const object = manifest(spec)
   const parsed = modelKind.schema.safeParse(object)
   if (!parsed.success) return fieldErrorsOf(parsed.error, object).map(({ field }) => field)
-  return (modelKind.validate?.(parsed.data, undefined) ?? []).map(({ field }) => field)
+  return []
 }
 
 describe('Model', () => {
@@ -37,7 +37,6 @@ describe('Model', () => {
     [{ minReplicas: -1 }, 'spec.minReplicas'],
     [{ minReplicas: 1.5 }, 'spec.minReplicas'],
     [{ minReplicas: '1' }, 'spec.minReplicas'],
-    [{ minReplicas: 3, maxReplicas: 2 }, 'spec.minReplicas'],
     [{ maxReplicas: 0 }, 'spec.maxReplicas'],
     [{ targetRequests: 0 }, 'spec.targetRequests'],
     [{ scaleDownDelaySeconds: -1 }, 'spec.scaleDownDelaySeconds'],

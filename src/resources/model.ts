@@ -1,6 +1,5 @@
 import { z } from 'zod'
-import { type FieldError, invalid } from './field-error.ts'
-import type { Kind } from './kind.ts'
+import { customKind } from './custom-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 import { modelUrlCel, modelUrlForm, modelUrlPattern, resourceProfilePattern } from './model-references.ts'
 
@@ -60,7 +59,7 @@ export const modelSchema = z.object({
 
 export type Model = z.infer<typeof modelSchema> & { [field: string]: unknown }
 
-export const modelKind: Kind<Model> = {
+export const modelKind = customKind<Model>({
   group: 'sluice.dev',
   version: 'v1',
   kind: 'Model',
@@ -89,8 +88,13 @@ export const modelKind: Kind<Model> = {
     statusReplicasPath: '.status.replicas',
     labelSelectorPath: '.status.selector',
   },
-  validate: validateModel,
   celRules: [
+    {
+      path: '',
+      // The name becomes a label of the Model's Pods, and a label's value is no longer than this.
+      rule: 'self.metadata.name.size() <= 63',
+      message: 'metadata.name must be no more than 63 characters',
+    },
     { path: 'spec.url', rule: modelUrlCel, message: modelUrlForm },
     {
       path: 'spec',
@@ -99,19 +103,4 @@ export const modelKind: Kind<Model> = {
       fieldPath: '.minReplicas',
     },
   ],
-}
-
-/** The name becomes a label of the Model's Pods, and a label's value is no longer than this. */
-const longestName = 63
-
-function validateModel({ metadata, spec }: Model): FieldError[] {
-  const errors: FieldError[] = []
-  if (metadata.name.length > longestName) {
-    errors.push(invalid('metadata.name', metadata.name, `must be no more than ${longestName} characters`))
-  }
-  if (spec.minReplicas > spec.maxReplicas) {
-    const why = `must not be greater than maxReplicas (${spec.maxReplicas})`
-    errors.push(invalid('spec.minReplicas', spec.minReplicas, why))
-  }
-  return errors
-}
+})

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ageColumn } from './age.ts'
+import { coreAgeColumn } from './age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 
@@ -19,5 +19,7 @@ export const namespaceKind = coreKind(namespaceSchema, {
   shortNames: ['ns'],
   namespaced: false,
   hasStatus: true,
-  columns: [{ name: 'Status', type: 'string', jsonPath: '.status.phase' }, ageColumn],
+  // Not all of them at once: that would be the whole cluster.
+  verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+  columns: [{ name: 'Status', type: 'string', cell: ({ status }) => status?.phase ?? '' }, coreAgeColumn],
 })

@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { ageColumn } from './age.ts'
+import { coreAgeColumn } from './age.ts'
 import { coreKind } from './core-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
+import { checkTaints } from './validation/pod-rules.ts'
+import { listIn } from './validation/json-access.ts'
 
 const quantities = z.record(z.string(), z.string())
 
@@ -16,7 +18,14 @@ export const nodeSchema = z.looseObject({
       allocatable: quantities.optional(),
       conditions: z.array(conditionSchema.loose()).optional(),
       addresses: z.array(z.looseObject({ type: z.string(), address: z.string() })).optional(),
-      nodeInfo: z.looseObject({ kubeletVersion: z.string().optional() }).optional(),
+      nodeInfo: z
+        .looseObject({
+          kubeletVersion: z.string().optional(),
+          osImage: z.string().optional(),
+          kernelVersion: z.string().optional(),
+          containerRuntimeVersion: z.string().optional(),
+        })
+        .optional(),
     })
     .optional(),
 })
@@ -33,10 +42,46 @@ export const nodeKind = coreKind(nodeSchema, {
   shortNames: ['no'],
   namespaced: false,
   hasStatus: true,
+  validate: ({ spec }) => checkTaints(listIn(spec, 'taints')),
   columns: [
-    { name: 'Status', type: 'string', cell: (node) => (isNodeReady(node) ? 'Ready' : 'NotReady') },
-    { name: 'Roles', type: 'string', cell: () => 'control-plane,worker' },
-    ageColumn,
-    { name: 'Version', type: 'string', jsonPath: '.status.nodeInfo.kubeletVersion' },
+    { name: 'Status', type: 'string', cell: statusText },
+    { name: 'Roles', type: 'string', cell: rolesText },
+    coreAgeColumn,
+    { name: 'Version', type: 'string', cell: ({ status }) => status?.nodeInfo?.kubeletVersion ?? '' },
+    { name: 'Internal-IP', type: 'string', priority: 1, cell: (node) => addressOf(node, 'InternalIP') },
+    { name: 'External-IP', type: 'string', priority: 1, cell: (node) => addressOf(node, 'ExternalIP') },
+    { name: 'OS-Image', type: 'string', priority: 1, cell: ({ status }) => status?.nodeInfo?.osImage || '<unknown>' },
+    {
+      name: 'Kernel-Version',
+      type: 'string',
+      priority: 1,
+      cell: ({ status }) => status?.nodeInfo?.kernelVersion || '<unknown>',
+    },
+    {
+      name: 'Container-Runtime',
+      type: 'string',
+      priority: 1,
+      cell: ({ status }) => status?.nodeInfo?.containerRuntimeVersion || '<unknown>',
+    },
   ],
 })
+
+function statusText(node: Node): string {
+  const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')
+  const word = ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady'
+  return node.spec?.unschedulable ? `${word},SchedulingDisabled` : word
+}
+
+const rolePrefix = 'node-role.kubernetes.io/'
+
+function rolesText({ metadata }: Node): string {
+  const roles = Object.entries(metadata.labels ?? {}).flatMap(([key, value]) => {
+    if (key.startsWith(rolePrefix)) return key.slice(rolePrefix.length)
+    return key === 'kubernetes.io/role' ? value : ''
+  })
+  return [...new Set(roles.filter((role) => role !== ''))].sort().join(',') || '<none>'
+}
+
+function addressOf({ status }: Node, wanted: string): string {
+  return status?.addresses?.find(({ type }) => type === wanted)?.address ?? '<none>'
+}

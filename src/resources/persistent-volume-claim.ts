@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { ageColumn } from './age.ts'
+import { coreAgeColumn } from './age.ts'
+import { accessModesText } from './cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { checkClaim } from './validation/storage-rules.ts'
 
 export const persistentVolumeClaimSchema = z.looseObject({
   apiVersion: z.literal('v1'),
@@ -11,10 +13,16 @@ export const persistentVolumeClaimSchema = z.looseObject({
     accessModes: z.array(z.string()).optional(),
     volumeName: z.string().optional(),
     storageClassName: z.string().optional(),
+    volumeAttributesClassName: z.string().optional(),
+    volumeMode: z.string().optional(),
     resources: z.looseObject({ requests: z.record(z.string(), z.string()).optional() }).optional(),
   }),
   status: z
-    .looseObject({ phase: z.string().optional(), capacity: z.record(z.string(), z.string()).optional() })
+    .looseObject({
+      phase: z.string().optional(),
+      accessModes: z.array(z.string()).optional(),
+      capacity: z.record(z.string(), z.string()).optional(),
+    })
     .optional(),
 })
 
@@ -28,12 +36,27 @@ export const persistentVolumeClaimKind = coreKind(persistentVolumeClaimSchema, {
   plural: 'persistentvolumeclaims',
   shortNames: ['pvc'],
   hasStatus: true,
+  validate: checkClaim,
   columns: [
-    { name: 'Status', type: 'string', jsonPath: '.status.phase' },
-    { name: 'Volume', type: 'string', jsonPath: '.spec.volumeName' },
-    { name: 'Capacity', type: 'string', jsonPath: '.status.capacity.storage' },
-    { name: 'Access Modes', type: 'string', cell: ({ spec }) => (spec.accessModes ?? []).join(',') },
-    { name: 'StorageClass', type: 'string', jsonPath: '.spec.storageClassName' },
-    ageColumn,
+    {
+      name: 'Status',
+      type: 'string',
+      cell: ({ metadata, status }) => (metadata.deletionTimestamp ? 'Terminating' : (status?.phase ?? '')),
+    },
+    { name: 'Volume', type: 'string', cell: ({ spec }) => spec.volumeName ?? '' },
+    {
+      name: 'Capacity',
+      type: 'string',
+      cell: ({ spec, status }) => (spec.volumeName ? (status?.capacity?.['storage'] ?? '0') : ''),
+    },
+    {
+      name: 'Access Modes',
+      type: 'string',
+      cell: ({ spec, status }) => (spec.volumeName ? accessModesText(status?.accessModes) : ''),
+    },
+    { name: 'StorageClass', type: 'string', cell: ({ spec }) => spec.storageClassName ?? '' },
+    { name: 'VolumeAttributesClass', type: 'string', cell: ({ spec }) => spec.volumeAttributesClassName ?? '<unset>' },
+    coreAgeColumn,
+    { name: 'VolumeMode', type: 'string', priority: 1, cell: ({ spec }) => spec.volumeMode ?? '<unset>' },
   ],
 })

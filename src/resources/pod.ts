@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { coreKind } from './core-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 import { podColumns } from './pod-columns.ts'
+import { checkPod } from './validation/pod-rules.ts'
 
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String))
 
@@ -51,6 +52,8 @@ const containerSchema = z.looseObject({
       }),
     )
     .optional(),
+  /** Of an init container: `Always` makes it run beside the others. */
+  restartPolicy: z.string().optional(),
   startupProbe: probeSchema.optional(),
   readinessProbe: probeSchema.optional(),
   livenessProbe: probeSchema.optional(),
@@ -97,30 +100,38 @@ export type ContainerStatus = z.infer<typeof containerStatusSchema>
 
 export const podPhases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'] as const
 
+export const podSpecSchema = z.looseObject({
+  containers: z.array(containerSchema).min(1, 'name at least one container'),
+  initContainers: z.array(containerSchema).optional(),
+  volumes: z.array(volumeSchema).optional(),
+  nodeName: z.string().optional(),
+  nodeSelector: z.record(z.string(), z.string()).optional(),
+  restartPolicy: z.enum(['Always', 'OnFailure', 'Never']).default('Always'),
+  terminationGracePeriodSeconds: z.int().min(0).default(30),
+  imagePullSecrets: z.array(z.looseObject({ name: z.string().optional() })).optional(),
+  readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
+})
+
+export type PodSpec = z.infer<typeof podSpecSchema>
+
 export const podSchema = z.looseObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('Pod'),
   metadata: objectMetaSchema,
-  spec: z.looseObject({
-    containers: z.array(containerSchema).min(1, 'name at least one container'),
-    initContainers: z.array(containerSchema).optional(),
-    volumes: z.array(volumeSchema).optional(),
-    nodeName: z.string().optional(),
-    nodeSelector: z.record(z.string(), z.string()).optional(),
-    restartPolicy: z.enum(['Always', 'OnFailure', 'Never']).default('Always'),
-    terminationGracePeriodSeconds: z.int().min(0).default(30),
-    imagePullSecrets: z.array(z.looseObject({ name: z.string().optional() })).optional(),
-  }),
+  spec: podSpecSchema,
   status: z
     .looseObject({
       phase: z.enum(podPhases).optional(),
       reason: z.string().optional(),
       message: z.string().optional(),
       podIP: z.string().optional(),
+      podIPs: z.array(z.looseObject({ ip: z.string() })).optional(),
+      nominatedNodeName: z.string().optional(),
       hostIP: z.string().optional(),
       startTime: z.string().optional(),
       conditions: z.array(conditionSchema.loose()).optional(),
       containerStatuses: z.array(containerStatusSchema).optional(),
+      initContainerStatuses: z.array(containerStatusSchema).optional(),
     })
     .optional(),
 })
@@ -133,7 +144,9 @@ export const podKind = coreKind(podSchema, {
   shortNames: ['po'],
   categories: ['all'],
   hasStatus: true,
+  hasGeneration: true,
   columns: podColumns,
+  validate: (pod, previous) => checkPod(pod, previous === undefined),
 })
 
 export function isPodReady(pod: Pod): boolean {

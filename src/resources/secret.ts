@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { ageColumn } from './age.ts'
+import { coreAgeColumn } from './age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { checkSecret } from './validation/data-rules.ts'
 
 export const secretSchema = z.looseObject({
   apiVersion: z.literal('v1'),
@@ -19,9 +20,10 @@ export type Secret = z.infer<typeof secretSchema>
 export const secretKind = coreKind(secretSchema, {
   kind: 'Secret',
   plural: 'secrets',
+  validate: checkSecret,
   columns: [
-    { name: 'Type', type: 'string', jsonPath: '.type' },
+    { name: 'Type', type: 'string', cell: ({ type }) => type },
     { name: 'Data', type: 'string', cell: (object) => Object.keys(object.data ?? {}).length },
-    ageColumn,
+    coreAgeColumn,
   ],
 })

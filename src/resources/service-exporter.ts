@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Kind } from './kind.ts'
+import { customKind } from './custom-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 
 export const serviceExporterSchema = z.object({
@@ -26,7 +26,7 @@ export const serviceExporterSchema = z.object({
 /** Binds a Service of its namespace to an address outside the cluster. */
 export type ServiceExporter = z.infer<typeof serviceExporterSchema> & { [field: string]: unknown }
 
-export const serviceExporterKind: Kind<ServiceExporter> = {
+export const serviceExporterKind = customKind<ServiceExporter>({
   group: 'sluice.dev',
   version: 'v1',
   kind: 'ServiceExporter',
@@ -44,7 +44,7 @@ export const serviceExporterKind: Kind<ServiceExporter> = {
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   hasStatus: true,
-}
+})
 
 /** The label in front of the proxy domain. DNS allows 63 characters; a longer one cannot be exposed. */
 export function exposedHostLabel(serviceName: string, namespace: string, clusterId: string): string {

@@ -1,8 +1,10 @@
 import { z } from 'zod'
-import { ageColumn } from './age.ts'
+import { coreAgeColumn } from './age.ts'
+import { labelsText } from './cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { type FieldError, forbidden } from './field-error.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { checkService, checkServiceUpdate } from './validation/service-rules.ts'
 
 const portSchema = z.looseObject({
   name: z.string().optional(),
@@ -19,6 +21,9 @@ export const serviceSchema = z.looseObject({
   spec: z.looseObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']).default('ClusterIP'),
     clusterIP: z.string().optional(),
+    clusterIPs: z.array(z.string()).optional(),
+    externalName: z.string().optional(),
+    externalIPs: z.array(z.string()).optional(),
     selector: z.record(z.string(), z.string()).optional(),
     ports: z.array(portSchema).optional(),
   }),
@@ -33,30 +38,32 @@ export const serviceKind = coreKind(serviceSchema, {
   categories: ['all'],
   hasStatus: true,
   columns: [
-    { name: 'Type', type: 'string', jsonPath: '.spec.type' },
-    { name: 'Cluster-IP', type: 'string', cell: ({ spec }) => spec.clusterIP ?? 'None' },
-    { name: 'External-IP', type: 'string', cell: () => '<none>' },
-    {
-      name: 'Port(s)',
-      type: 'string',
-      cell: ({ spec }) => (spec.ports ?? []).map(({ port, protocol }) => `${port}/${protocol}`).join(',') || '<none>',
-    },
-    ageColumn,
-    {
-      name: 'Selector',
-      type: 'string',
-      priority: 1,
-      cell: ({ spec }) =>
-        Object.entries(spec.selector ?? {})
-          .map(([key, value]) => `${key}=${value}`)
-          .join(',') || '<none>',
-    },
+    { name: 'Type', type: 'string', cell: ({ spec }) => spec.type },
+    { name: 'Cluster-IP', type: 'string', cell: ({ spec }) => spec.clusterIPs?.[0] ?? (spec.clusterIP || '<none>') },
+    { name: 'External-IP', type: 'string', cell: externalAddress },
+    { name: 'Port(s)', type: 'string', cell: ({ spec }) => (spec.ports ?? []).map(portText).join(',') || '<none>' },
+    coreAgeColumn,
+    { name: 'Selector', type: 'string', priority: 1, cell: ({ spec }) => labelsText(spec.selector) },
   ],
-  validate: refuseNodePorts,
+  validate: (service, previous) => [
+    ...checkService(service),
+    ...(previous ? checkServiceUpdate(service, previous) : []),
+    ...refuseNodePorts(service),
+  ],
 })
 
 function refuseNodePorts({ spec }: Service): FieldError[] {
   if (spec.type !== 'NodePort' && spec.type !== 'LoadBalancer') return []
   const why = `${spec.type} services are not available in this cluster; bind a ServiceExporter (sluice.dev/v1) to a ClusterIP service instead`
   return [forbidden('spec.type', why)]
+}
+
+function externalAddress({ spec }: Service): string {
+  if (spec.type === 'ExternalName') return spec.externalName ?? ''
+  const own = (spec.externalIPs ?? []).join(',')
+  return own || (spec.type === 'LoadBalancer' ? '<pending>' : '<none>')
+}
+
+function portText({ port, nodePort, protocol }: z.infer<typeof portSchema>): string {
+  return nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`
 }

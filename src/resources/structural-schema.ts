@@ -45,6 +45,8 @@ export interface StructuralSchema {
   readonly 'x-kubernetes-validations'?: readonly CelValidation[]
   /** The name of the type in Kubernetes' documents, such as `io.k8s.api.core.v1.PodSpec`, where it has one. */
   readonly 'x-sluice-type-name'?: string
+  /** Fields of a type of Kubernetes' own that always hold an object, if only an empty one. */
+  readonly 'x-sluice-present'?: readonly string[]
 }
 
 /** A rule in the Common Expression Language; `self` is the value it is attached to. */

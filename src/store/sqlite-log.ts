@@ -1,25 +1,16 @@
 import { closeSync, openSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { z } from 'zod'
 import { SluiceError } from '../foundation/errors.ts'
 import { storeFailure } from './sqlite-failure.ts'
+import { type LogRow, readLogRow } from './log-row.ts'
 import { migrate } from './sqlite-schema.ts'
 import { StoreCompacted, type StoreEvent, type StoreSelector, type StoredObject } from './store.ts'
 import { decodeObject, withRevision } from './stored-json.ts'
 import type { StoreHistory } from './watch-from.ts'
 import type { PlannedWrite } from './write-batch.ts'
 
-const rowSchema = z.object({
-  revision: z.int().positive(),
-  type: z.enum(['created', 'updated', 'deleted']),
-  resource: z.string(),
-  namespace: z.string(),
-  name: z.string(),
-  previous: z.int(),
-  object: z.string().nullable(),
-})
-const eventRowSchema = rowSchema.extend({ previousObject: z.string().nullable() })
-type Row = z.infer<typeof rowSchema>
+/** SQLite's number for it. */
+const fullSynchronous = 2
 
 const columns = 'log.revision, log.type, log.resource, log.namespace, log.name, log.previous, log.object'
 
@@ -27,6 +18,8 @@ const columns = 'log.revision, log.type, log.resource, log.namespace, log.name, 
 export class SqliteLog implements StoreHistory {
   readonly #path: string
   readonly #database: DatabaseSync
+  readonly #begin: StatementSync
+  readonly #commit: StatementSync
   readonly #insert: StatementSync
   readonly #replay: StatementSync
   #compactedRevision: number
@@ -34,6 +27,8 @@ export class SqliteLog implements StoreHistory {
   private constructor(path: string, database: DatabaseSync) {
     this.#path = path
     this.#database = database
+    this.#begin = database.prepare('BEGIN IMMEDIATE')
+    this.#commit = database.prepare('COMMIT')
     this.#insert = database.prepare(
       'INSERT INTO log (revision, type, resource, namespace, name, previous, object) VALUES (?, ?, ?, ?, ?, ?, ?)',
     )
@@ -55,6 +50,7 @@ export class SqliteLog implements StoreHistory {
       // Exclusive: one process owns the file, and no other can write behind its cache. FULL: the log is synced before a
       // commit returns, so what was acknowledged survives a power cut.
       database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+      refuseForgetful(database, path)
       // After a burst of writes the write-ahead log shrinks again.
       database.exec('PRAGMA journal_size_limit = 67108864')
       const check = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
@@ -74,10 +70,10 @@ export class SqliteLog implements StoreHistory {
   /** What is there now, out of the log, and the newest revision. */
   load(): { readonly objects: readonly StoredObject[]; readonly revision: number } {
     return this.#guard(() => {
-      const newest = new Map<string, Row>()
+      const newest = new Map<string, LogRow>()
       let revision = 0
       for (const raw of this.#database.prepare(`SELECT ${columns} FROM log ORDER BY revision`).iterate()) {
-        const row = this.#parse(rowSchema, raw)
+        const row = this.#read(raw)
         revision = row.revision
         const id = `${row.resource}\n${row.namespace}\n${row.name}`
         if (row.type === 'deleted') newest.delete(id)
@@ -120,7 +116,7 @@ export class SqliteLog implements StoreHistory {
     if (afterRevision < this.#compactedRevision) throw new StoreCompacted(afterRevision, this.#compactedRevision)
     return this.#guard(() =>
       this.#replay.all(resource, afterRevision, namespace ?? null, limit).map((raw) => {
-        const row = this.#parse(eventRowSchema, raw)
+        const row = this.#read(raw)
         const { type, revision } = row
         const key = keyOfRow(row)
         if (type === 'created') return { type, revision, key, object: this.#decode(row.object, revision) }
@@ -137,9 +133,9 @@ export class SqliteLog implements StoreHistory {
 
   #transaction(act: () => void): void {
     try {
-      this.#database.exec('BEGIN IMMEDIATE')
+      this.#begin.run()
       act()
-      this.#database.exec('COMMIT')
+      this.#commit.run()
     } catch (error) {
       // SQLite has already rolled back after some failures; then there is nothing to roll back.
       if (this.#database.isTransaction) this.#guard(() => this.#database.exec('ROLLBACK'))
@@ -155,10 +151,12 @@ export class SqliteLog implements StoreHistory {
     }
   }
 
-  #parse<R>(schema: z.ZodType<R>, raw: unknown): R {
-    const parsed = schema.safeParse(raw)
-    if (parsed.success) return parsed.data
-    throw new SluiceError('store_corrupt', { path: this.#path, reason: z.prettifyError(parsed.error) })
+  #read(raw: Record<string, unknown>): LogRow {
+    try {
+      return readLogRow(raw)
+    } catch (error) {
+      throw new SluiceError('store_corrupt', { path: this.#path, reason: String(error) }, { cause: error })
+    }
   }
 
   #decode(text: string | null, revision: number): StoredObject['object'] {
@@ -171,6 +169,15 @@ export class SqliteLog implements StoreHistory {
   }
 }
 
-function keyOfRow({ resource, namespace, name }: Row): StoredObject['key'] {
+/** SQLite answers a mode that the file system cannot do with another one, quietly. */
+function refuseForgetful(database: DatabaseSync, path: string): void {
+  const journal = database.prepare('PRAGMA journal_mode').get()?.['journal_mode']
+  const synchronous = database.prepare('PRAGMA synchronous').get()?.['synchronous']
+  if (journal === 'wal' && synchronous === fullSynchronous) return
+  const reason = `durable writes are not possible here (journal ${String(journal)}, synchronous ${String(synchronous)})`
+  throw new SluiceError('store_unavailable', { path, reason })
+}
+
+function keyOfRow({ resource, namespace, name }: LogRow): StoredObject['key'] {
   return { resource, namespace, name }
 }

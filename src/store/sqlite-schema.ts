@@ -8,7 +8,7 @@ import { SluiceError } from '../foundation/errors.ts'
  * deletion; `previous` is the revision of the row that this one replaced, 0 for a creation. A row lives as long as it is
  * the newest of its object, or a watch may still ask for it or for the row that replaced it.
  */
-const migrations: readonly string[] = [
+export const migrations: readonly string[] = [
   `CREATE TABLE log (
      revision INTEGER PRIMARY KEY,
      type TEXT NOT NULL CHECK (type IN ('created', 'updated', 'deleted')),
@@ -24,12 +24,12 @@ const migrations: readonly string[] = [
 ]
 
 /** Brings the file to the newest schema; each step is all or nothing. */
-export function migrate(database: DatabaseSync, path: string): void {
+export function migrate(database: DatabaseSync, path: string, steps: readonly string[] = migrations): void {
   const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
-  if (found > migrations.length) {
-    throw new SluiceError('store_too_new', { path, found, known: migrations.length })
+  if (found > steps.length) {
+    throw new SluiceError('store_too_new', { path, found, known: steps.length })
   }
-  for (const [index, step] of migrations.entries()) {
+  for (const [index, step] of steps.entries()) {
     if (index < found) continue
     database.exec(`BEGIN IMMEDIATE; ${step} PRAGMA user_version = ${index + 1}; COMMIT`)
   }

@@ -66,6 +66,11 @@ export class SqliteStore implements Store {
     return this.#revision
   }
 
+  /** Why no write is taken any more; `undefined` while they are. */
+  get failure(): SluiceError | undefined {
+    return this.#failure
+  }
+
   get(key: StoreKey): StoredObject | undefined {
     return this.#table.get(key)
   }

@@ -12,7 +12,8 @@ export interface NamespaceTerminationOptions {
   readonly client: ClusterClient
   /** Lets an emptied namespace go; not a verb every cluster client has. */
   readonly finalizeNamespace: (name: string) => Promise<void>
-  readonly kinds: readonly Kind[]
+  /** What can be in a namespace; definitions come and go. */
+  readonly kinds: () => readonly Kind[]
   readonly namespaces: ObjectCache<Namespace>
   readonly clock: Clock
   readonly log: Logger
@@ -44,7 +45,7 @@ export class NamespaceTermination {
     const namespace = this.#options.namespaces.get({ name })
     if (namespace?.metadata.deletionTimestamp === undefined) return {}
     let left = 0
-    for (const kind of this.#options.kinds) {
+    for (const kind of this.#options.kinds()) {
       if (kind.namespaced) left += await this.#empty(kind, name, signal)
     }
     if (left > 0) return { requeueAfterMs: recheckMs }

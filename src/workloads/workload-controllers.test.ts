@@ -178,7 +178,7 @@ describe('owner garbage', () => {
   it('goes when its owner was replaced by a namesake, stays when the owner is of a kind nobody knows', async () => {
     await createConfigMap('root')
     await createConfigMap('stale', { name: 'root', uid: 'of-an-earlier-one' })
-    const owner = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web', uid: 'u' }
+    const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'web', uid: 'u' }
     await client.create(configMapKind, { metadata: { name: 'foreign', namespace, ownerReferences: [owner] } })
     await expect.poll(() => exists(configMapKind, 'stale'), soon).toBe(false)
     expect(await exists(configMapKind, 'foreign')).toBe(true)

@@ -4,7 +4,7 @@ import { Informer } from '../cluster/informer.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
-import { coreKinds, customKinds } from '../resources/all-kinds.ts'
+import { storedKinds } from '../resources/all-kinds.ts'
 import { endpointSliceKind } from '../resources/endpoint-slice.ts'
 import { eventKind } from '../resources/event.ts'
 import type { Kind } from '../resources/kind.ts'
@@ -22,6 +22,8 @@ export interface WorkloadControllersOptions {
   readonly client: ClusterClient
   /** Lets an emptied namespace go: the `finalize` subresource. */
   readonly finalizeNamespace: (name: string) => Promise<void>
+  /** Every kind the cluster serves at the moment, those of CustomResourceDefinitions included. */
+  readonly servedKinds?: (() => readonly Kind[]) | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -43,7 +45,7 @@ export class WorkloadControllers implements Component {
 
   /** Resolves when every cache is filled and the controllers work. */
   async start(signal: AbortSignal): Promise<void> {
-    const { client, finalizeNamespace, clock, log } = this.#options
+    const { client, finalizeNamespace, servedKinds = () => storedKinds, clock, log } = this.#options
     const watched: WatchedKind[] = []
     const informing: (Runs & { whenSynced(signal: AbortSignal): Promise<void> })[] = []
     const watch = <T extends KubernetesObject>(kind: Kind<T>): Informer<T> => {
@@ -57,7 +59,7 @@ export class WorkloadControllers implements Component {
     const slices = watch(endpointSliceKind)
     const nodes = watch(nodeKind)
     const namespaces = watch(namespaceKind)
-    const kinds = [...coreKinds, ...customKinds]
+    const kinds = storedKinds
     const already = new Set<Kind>(watched.map(({ kind }) => kind))
     // Events own nothing and are owned by nothing, and there are many of them.
     for (const kind of kinds) if (!already.has(kind) && kind !== eventKind) watch(kind)
@@ -67,7 +69,7 @@ export class WorkloadControllers implements Component {
       new Scheduler({ client, pods, nodes, events, clock, log }),
       new EndpointSlices({ client, services, pods, slices, clock, log }),
       new OwnerGarbage({ client, watched, clock, log }),
-      new NamespaceTermination({ client, finalizeNamespace, kinds, namespaces, clock, log }),
+      new NamespaceTermination({ client, finalizeNamespace, kinds: servedKinds, namespaces, clock, log }),
     ]
     const stopping = this.#stopping.signal
     const caching = informing.map((informer) => informer.run(stopping))

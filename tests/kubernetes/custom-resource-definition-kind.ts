@@ -15,6 +15,7 @@ export const customResourceDefinitionKind: Kind<z.infer<typeof schema>> = {
   categories: [],
   namespaced: false,
   schema,
+  fields: () => ({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }),
   unknownFields: 'keep',
   columns: [],
   hasStatus: true,

@@ -1,61 +1,66 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ApiServer } from '../../src/apiserver/api-server.ts'
-import { knownTokens } from '../../src/apiserver/authentication.ts'
 import { createTestCertificates } from '../../src/apiserver/certificates.fixture.ts'
-import { ClusterApi } from '../../src/apiserver/cluster-api.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
 import { silentLogger } from '../../src/foundation/log.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'
-import { coreKinds, customKinds } from '../../src/resources/all-kinds.ts'
+import { ControlPlane as EmbeddedControlPlane } from '../../src/platform/control-plane.ts'
+import { namespaceKind } from '../../src/resources/namespace.ts'
 import { StatusError } from '../../src/resources/status-error.ts'
-import { openSqliteStore } from '../../src/store/sqlite-store.ts'
 import type { ControlPlane } from './real-control-plane.ts'
 
-/** The embedded API server over TLS and SQLite, with nothing else running: what the real one is compared with. */
+/** The control plane of `sluice up` with nothing else running: what a kube-apiserver with its etcd is compared with. */
 export async function startEmbeddedControlPlane(historyLimit?: number): Promise<ControlPlane> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-embedded-'))
-  const store = openSqliteStore({ path: join(folder, 'sluice.db'), historyLimit })
-  const api = new ClusterApi({ store, kinds: [...coreKinds, ...customKinds], clock: systemClock })
-  const { ca, server: certificate } = await createTestCertificates('CN=nobody')
-  const apiServer = new ApiServer({
-    tls: { ...certificate, ca },
-    log: silentLogger,
-    clock: systemClock,
-    metrics: new Metrics(),
-  })
+  const { ca, client, server: certificate } = await createTestCertificates('CN=carol, O=testers')
   const token = 'embedded-token'
-  const id = 'contract'
-  apiServer.mount({
-    id,
-    api,
+  const clusterId = 'contract'
+  const plane = new EmbeddedControlPlane({
+    storePath: join(folder, 'sluice.db'),
+    historyLimit,
+    identity: { clusterId, center: 'lab-1', adminToken: token },
+    registry: 'registry.lab-1.localhost',
+    tls: { ...certificate, ca },
+    host: '127.0.0.1',
+    port: 0,
     podAccess: {
       // oxlint-disable-next-line require-yield -- there is no node, so no log
       async *logs() {
         throw new StatusError('BadRequest', 'there is no node here')
       },
     },
-    authenticate: knownTokens([{ token, user: { name: 'admin', groups: ['system:masters'] } }]),
+    clock: systemClock,
+    log: silentLogger,
+    metrics: new Metrics(),
   })
-  const { port } = await apiServer.listen('127.0.0.1', 0)
-  const server = `https://127.0.0.1:${port}/vks/${id}`
+  await plane.start()
+  // A kube-apiserver makes these by itself.
+  for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
+    if (await plane.client.get(namespaceKind, { name })) continue
+    await plane.client.create(namespaceKind, { metadata: { name } })
+  }
+  const server = plane.address
   const kubeconfig = join(folder, 'kubeconfig')
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
-    clusters: [{ name: id, cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    clusters: [
+      { name: 'embedded', cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } },
+    ],
     users: [{ name: 'admin', user: { token } }],
-    contexts: [{ name: id, context: { cluster: id, user: 'admin' } }],
-    'current-context': id,
+    contexts: [{ name: 'embedded', context: { cluster: 'embedded', user: 'admin' } }],
+    'current-context': 'embedded',
   }
   writeFileSync(kubeconfig, JSON.stringify(config), { mode: 0o600 })
   return {
     kubeconfig,
     server,
+    token,
+    certificate: client,
+    pids: [],
     async stop() {
-      await apiServer.close(0)
-      await store.close()
+      await plane.stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -7,11 +7,18 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createTestCertificates } from '../../src/apiserver/certificates.fixture.ts'
 
 /** A control plane that a client reaches by a kubeconfig and nothing else. */
 export interface ControlPlane {
   readonly kubeconfig: string
   readonly server: string
+  /** The administrator's. */
+  readonly token: string
+  /** By which the user carol of the group testers is known. */
+  readonly certificate: { readonly key: string; readonly cert: string }
+  /** Of its processes, where it has its own. */
+  readonly pids: readonly number[]
   stop(): Promise<void>
 }
 
@@ -27,8 +34,11 @@ export function missingControlPlane(): string | undefined {
   return missing.length === 0 ? undefined : `KUBEBUILDER_ASSETS has no ${missing.join(' and no ')}`
 }
 
-/** A real etcd and kube-apiserver on loopback, in a folder of their own that goes with them. */
-export async function startRealControlPlane(): Promise<ControlPlane> {
+/**
+ * A real etcd and kube-apiserver on loopback, in a folder of their own that goes with them. `durable`: etcd syncs every write
+ * to disk, as it does in earnest; tests do without.
+ */
+export async function startRealControlPlane(options: { readonly durable?: boolean } = {}): Promise<ControlPlane> {
   const assets = process.env['KUBEBUILDER_ASSETS'] ?? ''
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kubernetes-'))
   const children: ChildProcess[] = []
@@ -47,15 +57,19 @@ export async function startRealControlPlane(): Promise<ControlPlane> {
   try {
     const [clientPort, peerPort, apiPort] = await freePorts(3)
     const etcd = `http://${host}:${clientPort}`
-    start('etcd', etcdFlags(join(folder, 'etcd'), etcd, `http://${host}:${peerPort}`))
+    const flags = etcdFlags(join(folder, 'etcd'), etcd, `http://${host}:${peerPort}`)
+    start('etcd', options.durable ? flags : [...flags, '--unsafe-no-fsync'])
     const token = randomBytes(16).toString('hex')
+    const { ca, client } = await createTestCertificates('CN=carol, O=testers')
+    writeFileSync(join(folder, 'client-ca.crt'), ca)
     const apiserver = start('kube-apiserver', apiserverFlags(folder, etcd, apiPort ?? 0, token))
     const server = `https://${host}:${apiPort}`
     const certificate = join(folder, 'certs', 'apiserver.crt')
     await untilReady(server, certificate, token, apiserver, join(folder, 'kube-apiserver.log'))
     const kubeconfig = join(folder, 'kubeconfig')
     writeFileSync(kubeconfig, kubeconfigText(server, certificate, token), { mode: 0o600 })
-    return { kubeconfig, server, stop }
+    const pids = children.flatMap(({ pid }) => pid ?? [])
+    return { kubeconfig, server, token, certificate: client, pids, stop }
   } catch (error) {
     await stop()
     throw error
@@ -71,7 +85,6 @@ function etcdFlags(data: string, client: string, peer: string): string[] {
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=default=${peer}`,
     '--log-level=warn',
-    '--unsafe-no-fsync',
   ]
 }
 
@@ -94,6 +107,7 @@ function apiserverFlags(folder: string, etcd: string, port: number, token: strin
     // The Service "kubernetes" may not point to a loopback address.
     '--endpoint-reconciler-type=none',
     `--token-auth-file=${tokens}`,
+    `--client-ca-file=${join(folder, 'client-ca.crt')}`,
     '--authorization-mode=RBAC',
     // No controller makes the service accounts that this plugin asks for.
     '--disable-admission-plugins=ServiceAccount',

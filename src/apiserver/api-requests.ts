@@ -1,0 +1,45 @@
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import type { User } from './access/user.ts'
+import type { FieldSelector } from './field-selector.ts'
+import type { JsonObject } from './json-value.ts'
+import type { LabelSelector } from './label-selector.ts'
+import type { FieldValidation } from './object-decode.ts'
+
+/** What is asked of a ClusterApi, and what it answers. */
+export interface Selection {
+  readonly namespace?: string | undefined
+  readonly labels?: LabelSelector | undefined
+  readonly fields?: FieldSelector | undefined
+}
+
+export interface PageRequest extends Selection {
+  readonly limit?: number | undefined
+  readonly continueToken?: string | undefined
+  /** What was asked, as the client said it: a page token is good only for the same question. */
+  readonly scope?: string | undefined
+}
+
+export interface WriteOptions {
+  readonly dryRun?: boolean | undefined
+  readonly fieldValidation?: FieldValidation | undefined
+  readonly warn?: ((warning: string) => void) | undefined
+  /** Fields that the body says more than once; asked only when it matters. */
+  readonly duplicates?: (() => readonly string[]) | undefined
+  /** Who asks; nobody when it is the cluster's own doing. */
+  readonly user?: User | undefined
+  /** To whom the fields belong that are written; see `metadata.managedFields`. */
+  readonly manager?: string | undefined
+  /** The object was merged by server-side apply and brings its managers with it. */
+  readonly applied?: boolean | undefined
+}
+
+export type Subresource = 'status' | 'scale' | 'finalize'
+
+export interface Deleted {
+  readonly object: KubernetesObject
+  /** `false`: it is marked, and goes when its grace or its finalizers are over. */
+  readonly gone: boolean
+}
+
+/** How a patch, of whatever format, changes a value: the object, or the scale of it. */
+export type ApplyPatch = (value: JsonObject, current: KubernetesObject) => unknown

@@ -1,0 +1,169 @@
+import type { ASTNode } from '@marcbachmann/cel-js'
+
+/** How large what a rule looks at is: the most items of any list or map in it, and all of it counted together. */
+export interface InputSize {
+  readonly items: number
+  readonly weight: number
+}
+
+/** The most a part of a rule can come to: items to go through, everything in it, and the steps to get there. */
+interface Bound {
+  readonly items: number
+  /** Of an item of a list this is the average: what goes through all of them meets the whole list once. */
+  readonly weight: number
+  /** Of the largest it can be. */
+  readonly most: number
+  readonly cost: number
+}
+
+const comprehensions = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter'])
+/** What these make can be as large as their arguments multiplied. */
+const multiplying = new Set(['replace', 'join', 'format'])
+const searching = new Set(['matches', 'kubernetesMatches', 'find', 'findAll'])
+
+/**
+ * No more steps than this are needed to judge a rule over values of this size, whatever they are. The language always comes
+ * to an end, but nested loops can be long in coming: what would take too long is not begun.
+ */
+export function mostSteps(rule: ASTNode, size: InputSize): number {
+  return boundOf(rule, size, new Map()).cost
+}
+
+function boundOf(node: ASTNode, size: InputSize, variables: ReadonlyMap<string, Bound>): Bound {
+  const of = (inner: ASTNode) => boundOf(inner, size, variables)
+  switch (node.op) {
+    case 'value':
+      return literalBound(node.args)
+    case 'id':
+      return { ...(variables.get(node.args) ?? { ...size, most: size.weight }), cost: 1 }
+    case '.':
+    case '.?':
+      return plus(partOf(of(node.args[0]), size), 1)
+    case '[]':
+    case '[?]':
+      return plus(partOf(of(node.args[0]), size), 1 + of(node.args[1]).cost)
+    case 'list':
+      return sum(node.args.map(of), node.args.length)
+    case 'map':
+      return sum(
+        node.args.flatMap(([key, value]) => [of(key), of(value)]),
+        node.args.length,
+      )
+    case '?:':
+    case '||':
+    case '&&':
+      return largest(node.args.map(of))
+    case '!_':
+    case '-_':
+      return plus(of(node.args), 1)
+    case 'call':
+      return callBound(node.args[0], node.args[1].map(of))
+    case 'rcall':
+      return methodBound(node.args[0], node.args[1], node.args[2], size, variables)
+    case '+':
+      return sum(node.args.map(of), 0)
+    default: {
+      const [left, right] = node.args.map(of)
+      const both = (left?.cost ?? 0) + (right?.cost ?? 0)
+      return {
+        ...scalar,
+        cost: both + Math.min(left?.weight ?? 1, right?.weight ?? 1) + membership(node.op, right),
+      }
+    }
+  }
+}
+
+function methodBound(
+  name: string,
+  receiver: ASTNode,
+  args: readonly ASTNode[],
+  size: InputSize,
+  variables: ReadonlyMap<string, Bound>,
+): Bound {
+  const on = boundOf(receiver, size, variables)
+  const [variable, ...rest] = args
+  if (comprehensions.has(name) && variable?.op === 'id') {
+    const inside = new Map(variables).set(variable.args, itemOf(on, size))
+    const body = sum(
+      rest.map((part) => boundOf(part, size, inside)),
+      0,
+    )
+    const cost = on.cost + on.items * (1 + body.cost)
+    if (name === 'filter') return { ...on, cost }
+    const weight = on.items * (1 + body.weight)
+    return name === 'map' ? { items: on.items, weight, most: on.items * (1 + body.most), cost } : { ...scalar, cost }
+  }
+  return callBound(name, [on, ...args.map((argument) => boundOf(argument, size, variables))])
+}
+
+function callBound(name: string, args: readonly Bound[]): Bound {
+  const { weight, most, cost } = sum(args, 1)
+  const product = args.reduce((all, one) => all * Math.max(one.most, 1), 1)
+  if (multiplying.has(name)) return { items: product, weight: product, most: product, cost: cost + product }
+  // What a function makes of its arguments is no larger than they are.
+  return { items: most, weight, most, cost: cost + (searching.has(name) ? searchCost(args) : weight) }
+}
+
+/** A pattern is followed along the text. */
+function searchCost([text, ...others]: readonly Bound[]): number {
+  return others.reduce((all, { most }) => all * Math.max(most, 1), text?.weight ?? 1)
+}
+
+/** A field or an entry: of what came in, no list in it is longer than the longest. */
+function partOf({ weight, most, cost }: Bound, size: InputSize): Bound {
+  return { items: most <= size.weight ? Math.min(size.items, most) : most, weight, most, cost }
+}
+
+function itemOf(list: Bound, size: InputSize): Bound {
+  return { ...partOf(list, size), weight: Math.max(list.weight / Math.max(list.items, 1), 1) }
+}
+
+const scalar = { items: 1, weight: 1, most: 1 }
+
+function membership(op: string, right: Bound | undefined): number {
+  return op === 'in' ? (right?.weight ?? 1) : 0
+}
+
+function literalBound(value: unknown): Bound {
+  const length = typeof value === 'string' || value instanceof Uint8Array ? value.length + 1 : 1
+  return { items: length, weight: length, most: length, cost: 1 }
+}
+
+function plus(bound: Bound, cost: number): Bound {
+  return { ...bound, cost: bound.cost + cost }
+}
+
+function sum(bounds: readonly Bound[], own: number): Bound {
+  const total = { items: own, weight: own, most: own, cost: own + 1 }
+  for (const { items, weight, most, cost } of bounds) {
+    total.most += most
+    total.items += items
+    total.weight += weight
+    total.cost += cost
+  }
+  return total
+}
+
+function largest(bounds: readonly Bound[]): Bound {
+  return {
+    items: Math.max(...bounds.map(({ items }) => items)),
+    weight: Math.max(...bounds.map(({ weight }) => weight)),
+    most: Math.max(...bounds.map(({ most }) => most)),
+    cost: bounds.reduce((all, { cost }) => all + cost, 1),
+  }
+}
+
+/** Measures a JSON value. */
+export function sizeOf(value: unknown): InputSize {
+  if (typeof value === 'string') return { items: 1, weight: value.length + 1 }
+  if (typeof value !== 'object' || value === null) return { items: 1, weight: 1 }
+  const parts: unknown[] = Object.values(value)
+  let items = Math.max(parts.length, 1)
+  let weight = 1 + parts.length
+  for (const part of parts) {
+    const size = sizeOf(part)
+    items = Math.max(items, size.items)
+    weight += size.weight
+  }
+  return { items, weight }
+}

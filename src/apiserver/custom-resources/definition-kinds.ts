@@ -1,0 +1,103 @@
+import { type Kind, apiVersionOf } from '../../resources/kind.ts'
+import { type KubernetesObject, kubernetesObjectSchema } from '../../resources/kubernetes-object.ts'
+import { objectMetaFields } from '../../resources/object-meta-fields.ts'
+import type { StructuralSchema } from '../../resources/structural-schema.ts'
+import { compareVersions } from '../discovery.ts'
+import { isJsonObject } from '../json-value.ts'
+import { applyDefaults } from '../structural/apply-defaults.ts'
+import { prune } from '../structural/prune.ts'
+import { type Definition, type Version, readDefinition } from './definition.ts'
+import { ageColumns, printerColumn } from './printer-column.ts'
+
+/** The kinds that a definition adds to a cluster: one for each version it serves, all kept in one of them. */
+export function kindsOfDefinition(object: KubernetesObject): Kind[] {
+  const definition = readDefinition(object)
+  const storage = definition.versions.find((version) => version.storage)
+  if (!storage) return []
+  const revision = Number(object.metadata.resourceVersion ?? 0)
+  const stored = kindOfVersion(definition, storage)
+  const keep = storageOf(stored, revision)
+  return definition.versions
+    .filter(({ served }) => served)
+    .map((version) => {
+      const kind = version === storage ? stored : kindOfVersion(definition, version)
+      return { ...kind, storage: { kind: stored, ...keep(apiVersionOf(kind)) } }
+    })
+}
+
+function kindOfVersion(definition: Definition, version: Version): Kind {
+  const { group, scope, names } = definition
+  let fields: StructuralSchema | undefined
+  return {
+    group,
+    version: version.name,
+    kind: names.kind,
+    plural: names.plural,
+    singular: names.singular,
+    shortNames: names.shortNames,
+    categories: names.categories,
+    namespaced: scope === 'Namespaced',
+    schema: kubernetesObjectSchema,
+    fields: () => (fields ??= resourceFields(version.schema ?? {})),
+    unknownFields: 'prune',
+    columns: (version.columns ?? ageColumns).map(printerColumn),
+    hasStatus: version.hasStatus,
+    ...(version.scale && { scale: scaleOf(version.scale) }),
+    ...(version.selectableFields.length > 0 && {
+      selectableFields: version.selectableFields.map((path) => path.replace(/^\./, '')),
+    }),
+    ...(version.deprecated && { deprecationWarning: deprecationOf(definition, version) }),
+  }
+}
+
+function scaleOf({ specReplicasPath, statusReplicasPath, labelSelectorPath }: NonNullable<Version['scale']>) {
+  return { specReplicasPath, statusReplicasPath, ...(labelSelectorPath !== undefined && { labelSelectorPath }) }
+}
+
+/** A definition says no more of metadata than that there is some. */
+function resourceFields(schema: StructuralSchema): StructuralSchema {
+  const text: StructuralSchema = { type: 'string' }
+  return {
+    ...schema,
+    properties: { apiVersion: text, kind: text, ...schema.properties, metadata: objectMetaFields },
+  }
+}
+
+function deprecationOf({ group, names, versions }: Definition, version: Version): string {
+  if (version.deprecationWarning !== undefined) return version.deprecationWarning
+  const newer = versions
+    .filter(({ served, deprecated, name }) => served && !deprecated && compareVersions(name, version.name) < 0)
+    .map(({ name }) => name)
+    .sort(compareVersions)[0]
+  const instead = newer === undefined ? '' : `; use ${group}/${newer} ${names.kind}`
+  return `${group}/${version.name} ${names.kind} is deprecated${instead}`
+}
+
+/**
+ * Objects are kept in one version, whatever version they are written in, with what that version knows. What was stored
+ * before the definition last changed is seen as if it had been stored after.
+ */
+function storageOf(stored: Kind, definitionRevision: number) {
+  const storedVersion = apiVersionOf(stored)
+  const shaped = (object: KubernetesObject): KubernetesObject => {
+    const fields = stored.fields()
+    const value = applyDefaults(
+      fields,
+      prune(fields, object, () => {}),
+    )
+    return isSameShape(value) ? value : object
+  }
+  return (apiVersion: string) => ({
+    toStored: (object: KubernetesObject) =>
+      object.apiVersion === storedVersion ? object : shaped({ ...object, apiVersion: storedVersion }),
+    fromStored: (object: KubernetesObject) => {
+      const isOlder = Number(object.metadata.resourceVersion ?? 0) < definitionRevision
+      const current = isOlder ? shaped(object) : object
+      return current.apiVersion === apiVersion ? current : { ...current, apiVersion }
+    },
+  })
+}
+
+function isSameShape(value: unknown): value is KubernetesObject {
+  return isJsonObject(value) && isJsonObject(value['metadata'])
+}

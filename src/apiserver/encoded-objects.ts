@@ -1,0 +1,84 @@
+import { isJsonObject } from './json-value.ts'
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+const bytesForObjects = 16 * 1024 * 1024
+const bytesForLines = 4 * 1024 * 1024
+const comma = Buffer.from(',')
+const listEnd = Buffer.from(']}\n')
+const newline = Buffer.from('\n')
+
+/**
+ * Objects as JSON bytes, each encoded once for all who ask: stored objects are never changed in place, so the bytes of one
+ * are good as long as it is.
+ */
+export class EncodedObjects {
+  readonly #objects = new ForgetfulMap(bytesForObjects)
+  readonly #lines: Readonly<Record<EventType, ForgetfulMap>> = {
+    ADDED: new ForgetfulMap(bytesForLines),
+    MODIFIED: new ForgetfulMap(bytesForLines),
+    DELETED: new ForgetfulMap(bytesForLines),
+  }
+
+  /** Without a line break. */
+  bytes(object: object): Buffer {
+    return this.#objects.get(object) ?? this.#objects.set(object, Buffer.from(JSON.stringify(object)))
+  }
+
+  /** A line of a watch: one write is seen by many. */
+  line(type: EventType, shown: object): Buffer {
+    const lines = this.#lines[type]
+    const known = lines.get(shown)
+    if (known) return known
+    return lines.set(shown, Buffer.from(`{"type":"${type}","object":${JSON.stringify(shown)}}\n`))
+  }
+
+  /** An answer's body: an object as it is, a list out of its items. */
+  body(shown: unknown): Buffer {
+    if (!isJsonObject(shown)) return Buffer.from(`${JSON.stringify(shown)}\n`)
+    const { items, ...rest } = shown
+    if (!Array.isArray(items)) return Buffer.concat([this.bytes(shown), newline])
+    const parts: Buffer[] = [Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"items":[`)]
+    items.forEach((item: unknown, index) => {
+      if (index > 0) parts.push(comma)
+      parts.push(typeof item === 'object' && item !== null ? this.bytes(item) : Buffer.from(JSON.stringify(item)))
+    })
+    parts.push(listEnd)
+    return Buffer.concat(parts)
+  }
+}
+
+/**
+ * Bytes by object, bounded by two generations: when the young one is full it becomes the old one, and what is asked for
+ * again moves back. What is not asked for is forgotten, as is what nobody holds any more.
+ */
+class ForgetfulMap {
+  readonly #limit: number
+  #young = new WeakMap<object, Buffer>()
+  #old = new WeakMap<object, Buffer>()
+  #youngBytes = 0
+
+  constructor(bytes: number) {
+    this.#limit = bytes / 2
+  }
+
+  get(object: object): Buffer | undefined {
+    const known = this.#young.get(object)
+    if (known) return known
+    const old = this.#old.get(object)
+    return old && this.set(object, old)
+  }
+
+  set(object: object, bytes: Buffer): Buffer {
+    // What is as large as everything else together would only push the rest out.
+    if (bytes.length > this.#limit / 8) return bytes
+    if (this.#youngBytes + bytes.length > this.#limit) {
+      this.#old = this.#young
+      this.#young = new WeakMap()
+      this.#youngBytes = 0
+    }
+    this.#young.set(object, bytes)
+    this.#youngBytes += bytes.length
+    return bytes
+  }
+}

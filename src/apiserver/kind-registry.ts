@@ -1,0 +1,68 @@
+import { type Kind, resourceNameOf } from '../resources/kind.ts'
+
+/** The kinds a cluster serves: those it was built with, and those its CustomResourceDefinitions add while it runs. */
+export class KindRegistry {
+  readonly #fixed: readonly Kind[]
+  readonly #added = new Map<string, readonly Kind[]>()
+  readonly #listeners = new Set<() => void>()
+  #list: readonly Kind[]
+  #byPath: ReadonlyMap<string, Kind>
+
+  constructor(fixed: readonly Kind[]) {
+    this.#fixed = fixed
+    this.#list = fixed
+    this.#byPath = pathsOf(fixed)
+  }
+
+  /** The same array until something changes, so that what is made of it can be kept. */
+  list(): readonly Kind[] {
+    return this.#list
+  }
+
+  find(group: string, version: string, plural: string): Kind | undefined {
+    return this.#byPath.get(`${group}/${version}/${plural}`)
+  }
+
+  /** The kind as this cluster serves it: a caller may hold one of the same name that was not made from its definition. */
+  resolve(kind: Kind): Kind {
+    return this.find(kind.group, kind.version, kind.plural) ?? kind
+  }
+
+  /** Serves these versions of a resource from now on, in place of those before; none at all stops serving it. */
+  set(resource: string, kinds: readonly Kind[]): void {
+    if (kinds.length === 0 && !this.#added.has(resource)) return
+    if (kinds.length > 0) this.#added.set(resource, kinds)
+    else this.#added.delete(resource)
+    const added = [...this.#added.values()].flat()
+    this.#list = [...this.#fixed.filter((kind) => !this.#added.has(resourceNameOf(kind))), ...added]
+    this.#byPath = pathsOf(this.#list)
+    for (const listener of this.#listeners) listener()
+  }
+
+  /** Goes on until the signal says stop, or the kind is not served any more. */
+  async *whileServed<T>(
+    { group, version, plural }: Kind,
+    signal: AbortSignal,
+    begin: (until: AbortSignal) => AsyncGenerator<T>,
+  ): AsyncGenerator<T> {
+    const gone = new AbortController()
+    const forget = this.onChange(() => {
+      if (!this.find(group, version, plural)) gone.abort()
+    })
+    try {
+      yield* begin(AbortSignal.any([signal, gone.signal]))
+    } finally {
+      forget()
+    }
+  }
+
+  /** Called after every change, with the new list in place. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+}
+
+function pathsOf(kinds: readonly Kind[]): ReadonlyMap<string, Kind> {
+  return new Map(kinds.map((kind) => [`${kind.group}/${kind.version}/${kind.plural}`, kind]))
+}

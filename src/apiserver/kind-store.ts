@@ -1,0 +1,84 @@
+import { type Kind, resourceNameOf } from '../resources/kind.ts'
+import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
+import type { Store, StoreKey, StoredObject } from '../store/store.ts'
+import { type ObjectEvent, watchObjects } from './object-watch.ts'
+
+export interface KindList {
+  readonly items: readonly KubernetesObject[]
+  readonly revision: number
+}
+
+/** A store as a kind sees it: some kinds are only another face of one that is stored, another version or another group. */
+export class KindStore {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  get revision(): number {
+    return this.#store.revision
+  }
+
+  get(kind: Kind, ref: ObjectRef): Pick<StoredObject, 'object' | 'revision'> | undefined {
+    const stored = this.#store.get(keyFor(kind, ref))
+    return stored && { object: shown(kind, stored.object), revision: stored.revision }
+  }
+
+  list(kind: Kind, namespace: string | undefined): KindList {
+    const { items, revision } = this.#store.list(selectorFor(kind, namespace))
+    return { items: items.map(({ object }) => shown(kind, object)), revision }
+  }
+
+  /** Throws `StoreConflict('exists')`. */
+  async create(kind: Kind, object: KubernetesObject): Promise<KubernetesObject> {
+    const stored = await this.#store.create(keyFor(kind, refOf(object)), kept(kind, object))
+    return shown(kind, stored.object)
+  }
+
+  /** Throws `StoreConflict('missing' | 'changed')`. */
+  async update(kind: Kind, object: KubernetesObject, expectedRevision: number): Promise<KubernetesObject> {
+    const stored = await this.#store.update(keyFor(kind, refOf(object)), kept(kind, object), expectedRevision)
+    return shown(kind, stored.object)
+  }
+
+  /** Throws `StoreConflict('missing' | 'changed')`. */
+  async delete(kind: Kind, ref: ObjectRef, expectedRevision: number): Promise<KubernetesObject> {
+    return shown(kind, (await this.#store.delete(keyFor(kind, ref), expectedRevision)).object)
+  }
+
+  watch(
+    kind: Kind,
+    request: {
+      readonly namespace: string | undefined
+      readonly matches: (object: KubernetesObject) => boolean
+      readonly fromRevision: number | undefined
+    },
+    signal: AbortSignal,
+  ): AsyncGenerator<ObjectEvent> {
+    const { namespace, matches, fromRevision } = request
+    const show = (object: KubernetesObject) => shown(kind, object)
+    return watchObjects(this.#store, { selector: selectorFor(kind, namespace), matches, show, fromRevision }, signal)
+  }
+}
+
+function storedKind(kind: Kind): Kind {
+  return kind.storage?.kind ?? kind
+}
+
+function keyFor(kind: Kind, ref: ObjectRef): StoreKey {
+  const namespace = kind.namespaced ? (ref.namespace ?? '') : ''
+  return { resource: resourceNameOf(storedKind(kind)), namespace, name: ref.name }
+}
+
+function selectorFor(kind: Kind, namespace: string | undefined) {
+  return { resource: resourceNameOf(storedKind(kind)), namespace: kind.namespaced ? namespace : undefined }
+}
+
+function shown(kind: Kind, object: KubernetesObject): KubernetesObject {
+  return kind.storage ? kind.storage.fromStored(object) : object
+}
+
+function kept(kind: Kind, object: KubernetesObject): KubernetesObject {
+  return kind.storage ? kind.storage.toStored(object) : object
+}

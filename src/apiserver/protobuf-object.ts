@@ -1,0 +1,132 @@
+import type { StructuralSchema } from '../resources/structural-schema.ts'
+import { type MessageFields, messageOfType } from './protobuf-facts.ts'
+import { ProtobufError, type WireValue, bytesOf, doubleOf, fieldsOf, numberOf, textOf } from './protobuf-wire.ts'
+
+const deepest = 32
+const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.'
+
+/** Reads a message of one of Kubernetes' own types as the JSON it stands for; `undefined` when there are no facts about the type. */
+export function readProtobufObject(schema: StructuralSchema, bytes: Buffer): Record<string, unknown> | undefined {
+  const message = messageOfType(schema['x-sluice-type-name'] ?? '')
+  return message && readFields(schema, message, bytes, 0)
+}
+
+function readFields(
+  schema: StructuralSchema,
+  message: MessageFields,
+  bytes: Buffer,
+  depth: number,
+): Record<string, unknown> {
+  if (depth > deepest) throw new ProtobufError('nested too deeply')
+  const result: Record<string, unknown> = {}
+  for (const { number, value } of fieldsOf(bytes)) {
+    const inner = message.inline.get(number)
+    if (inner) Object.assign(result, readFields(schema, inner, bytesOf(value), depth + 1))
+    const field = message.fields.get(number)
+    const of = field && schema.properties?.[field.name]
+    if (!field || !of) continue
+    const { name, isGiven } = field
+    if (of.type === 'array') result[name] = [...listIn(result[name]), readValue(of.items ?? {}, value, depth)]
+    else if (typeof of.additionalProperties === 'object') {
+      result[name] = withEntry(result[name], of.additionalProperties, bytesOf(value), depth)
+    } else {
+      const read = readValue(of, value, depth)
+      // Go writes out what is not set; only what it points to can be zero on purpose.
+      if (read !== undefined && (isGiven || !isZero(read))) result[name] = read
+    }
+  }
+  return result
+}
+
+function isZero(value: unknown): boolean {
+  return value === '' || value === 0 || value === false
+}
+
+function readValue(schema: StructuralSchema, value: WireValue, depth: number): unknown {
+  const type = schema['x-sluice-type-name']
+  if (schema.format === 'quantity') return textOf(fieldNumbered(bytesOf(value), 1) ?? Buffer.alloc(0))
+  if (schema['x-kubernetes-int-or-string']) return readIntOrString(bytesOf(value))
+  if (type === `${metaTypes}Time`) return readTime(bytesOf(value), 0)
+  if (type === `${metaTypes}MicroTime`) return readTime(bytesOf(value), 6)
+  if (type === `${metaTypes}FieldsV1`) return readJson(fieldNumbered(bytesOf(value), 1))
+  switch (schema.type) {
+    case 'string':
+      return schema.format === 'byte' ? bytesOf(value).toString('base64') : textOf(value)
+    case 'integer':
+      return numberOf(value)
+    case 'number':
+      return doubleOf(value)
+    case 'boolean':
+      return numberOf(value) !== 0
+    default: {
+      const message = type === undefined ? undefined : messageOfType(type)
+      return message && readFields(schema, message, bytesOf(value), depth + 1)
+    }
+  }
+}
+
+function withEntry(map: unknown, schema: StructuralSchema, bytes: Buffer, depth: number): Record<string, unknown> {
+  // Without a prototype, so that no key is special.
+  const target: Record<string, unknown> = isRecord(map) ? map : Object.create(null)
+  let key = ''
+  let value: unknown = schema.type === 'string' ? '' : undefined
+  for (const field of fieldsOf(bytes)) {
+    if (field.number === 1) key = textOf(field.value)
+    else if (field.number === 2) value = readItemOfMap(schema, field.value, depth)
+  }
+  target[key] = value
+  return target
+}
+
+/** Lists stand in maps only as messages of their own (`extra` of a user). */
+function readItemOfMap(schema: StructuralSchema, value: WireValue, depth: number): unknown {
+  if (schema.type !== 'array') return readValue(schema, value, depth)
+  return [...fieldsOf(bytesOf(value))].map((item) => readValue(schema.items ?? {}, item.value, depth))
+}
+
+function readTime(bytes: Buffer, digits: number): string | undefined {
+  let seconds: number | undefined
+  let nanos = 0
+  for (const { number, value } of fieldsOf(bytes)) {
+    if (number === 1) seconds = numberOf(value)
+    else if (number === 2) nanos = numberOf(value)
+  }
+  if (seconds === undefined) return undefined
+  const at = new Date(seconds * 1000)
+  if (Number.isNaN(at.getTime())) throw new ProtobufError('a time that is none')
+  const fraction = digits === 0 ? '' : `.${String(nanos).padStart(9, '0').slice(0, digits)}`
+  return at.toISOString().replace(/\.\d{3}Z$/, `${fraction}Z`)
+}
+
+function readIntOrString(bytes: Buffer): string | number {
+  let isText = false
+  let whole = 0
+  let text = ''
+  for (const { number, value } of fieldsOf(bytes)) {
+    if (number === 1) isText = numberOf(value) === 1
+    else if (number === 2) whole = numberOf(value)
+    else if (number === 3) text = textOf(value)
+  }
+  return isText ? text : whole
+}
+
+function readJson(bytes: WireValue | undefined): unknown {
+  if (bytes === undefined) return undefined
+  try {
+    return JSON.parse(textOf(bytes))
+  } catch (error) {
+    throw new ProtobufError('JSON that is none', { cause: error })
+  }
+}
+
+function fieldNumbered(bytes: Buffer, wanted: number): WireValue | undefined {
+  return [...fieldsOf(bytes)].find(({ number }) => number === wanted)?.value
+}
+
+function listIn(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

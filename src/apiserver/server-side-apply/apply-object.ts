@@ -1,0 +1,93 @@
+import { timestamp } from '../../resources/kubernetes-object.ts'
+import { StatusError } from '../../resources/status-error.ts'
+import type { JsonObject } from '../json-value.ts'
+import { conflictError } from './apply-conflicts.ts'
+import { type FieldSet, difference } from './field-set.ts'
+import { allowedByLastApplied, withLastApplied } from './last-applied.ts'
+import { type Managers, managerId } from './managed-fields.ts'
+import { type Applied, type FieldFilter, applyManifest, takeFields } from './manager-changes.ts'
+import { checkManifest } from './manifest-check.ts'
+import { metadataOf } from './track-update.ts'
+import type { TrackedKind } from './tracked-kind.ts'
+
+export interface ApplyRequest {
+  readonly kind: TrackedKind
+  /** Without its managed fields. `undefined`: there is no such object yet. */
+  readonly current: JsonObject | undefined
+  /** Who manages it so far. */
+  readonly managers: Managers
+  readonly manifest: JsonObject
+  readonly manager: string
+  readonly force: boolean
+  readonly subresource?: string | undefined
+  readonly filter: FieldFilter
+  readonly now: number
+}
+
+export interface ApplyResult {
+  /** What the object is to become, before defaults and validation. */
+  readonly object: JsonObject
+  readonly managers: Managers
+}
+
+const beforeFirstApply = 'before-first-apply'
+/** Only what kubectl applies continues what kubectl applied without the server. */
+const kubectl = 'kubectl'
+
+/** Server-side apply: the object with the manifest merged in, or a Conflict that names every field and who manages it. */
+export function applyObject(request: ApplyRequest): ApplyResult {
+  const { kind, manager, now, subresource, current, manifest, filter } = request
+  const { apiVersion, shape } = kind
+  checkIsApplicable(request)
+  const before = managersAtApply(request)
+  const applier = { manager, operation: 'Apply', apiVersion, subresource, time: timestamp(now) } as const
+  const applied = applyManifest(current, manifest, before, { shape, filter, applier })
+  const conflicts = request.force ? undefined : standing(applied, request)
+  if (conflicts && conflicts.size > 0) throw conflictError(conflicts, before)
+  const object = manager === kubectl ? withLastApplied(applied.object, manifest) : applied.object
+  return { object, managers: applied.managers }
+}
+
+function checkIsApplicable({ kind, manifest }: ApplyRequest): void {
+  const { apiVersion = '', kind: name = '' } = manifest
+  if (apiVersion !== kind.apiVersion || name !== kind.kind) {
+    const [version, group = ''] = String(apiVersion).slice(0, 253).split('/').toReversed()
+    throw new StatusError(
+      'BadRequest',
+      `invalid object type: ${group}/${version ?? ''}, Kind=${String(name).slice(0, 253)}`,
+    )
+  }
+  const metadata = metadataOf(manifest)
+  if (metadata['managedFields'] !== undefined && metadata['managedFields'] !== null) {
+    throw new StatusError('BadRequest', 'metadata.managedFields must be nil')
+  }
+  const errors = checkManifest(manifest, kind.shape)
+  if (errors.length === 0) return
+  const { namespace = '', name: objectName = '' } = metadata
+  const which = `${String(namespace)}/${String(objectName)}; ${kind.group}/${kind.version}, Kind=${kind.kind}`
+  const told = errors.length === 1 ? errors[0] : `errors:\n  ${errors.slice(0, mostErrors).join('\n  ')}`
+  throw new StatusError('BadRequest', `failed to create typed patch object (${which}): ${told}`)
+}
+
+const mostErrors = 100
+
+/** An object that nobody kept account of so far belongs, as it is, to one who was before the first apply. */
+function managersAtApply({ kind, current, managers, filter, now, subresource }: ApplyRequest): Managers {
+  if (managers.size > 0 || current === undefined) return managers
+  const { taken } = takeFields(undefined, current, managers, { shape: kind.shape, filter })
+  if (taken === undefined) return managers
+  const who = { manager: beforeFirstApply, operation: 'Update', apiVersion: kind.apiVersion, subresource } as const
+  return new Map([[managerId(who), { ...who, fields: taken, time: timestamp(now) }]])
+}
+
+/** The conflicts without those over what kubectl itself applied before and nobody has changed since. */
+function standing({ conflicts }: Applied, { kind, current, manager }: ApplyRequest): ReadonlyMap<string, FieldSet> {
+  const allowed = manager === kubectl && current ? allowedByLastApplied(current, kind) : undefined
+  if (!allowed) return conflicts
+  const left = new Map<string, FieldSet>()
+  for (const [id, fields] of conflicts) {
+    const others = difference(fields, allowed)
+    if (others) left.set(id, others)
+  }
+  return left
+}

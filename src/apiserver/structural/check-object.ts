@@ -1,0 +1,33 @@
+import { type FieldError, invalid } from '../../resources/field-error.ts'
+import type { StructuralSchema } from '../../resources/structural-schema.ts'
+import { SchemaRules } from '../cel/schema-rules.ts'
+import { validate } from './validate.ts'
+
+/** Faults that leave a value of another shape than the rules expect. */
+const blocking = new Set<FieldError['reason']>([
+  'FieldValueRequired',
+  'FieldValueTypeInvalid',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+])
+const notJudged =
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation'
+
+const rulesOfSchemas = new WeakMap<StructuralSchema, SchemaRules>()
+
+/** What is wrong with an object by its schema, and by the rules in it where the object is fit to be judged by them. */
+export function checkObject(schema: StructuralSchema, object: unknown, previous?: unknown): readonly FieldError[] {
+  const errors = validate(schema, object, previous)
+  const rules = rulesOf(schema)
+  if (rules.isEmpty) return errors
+  if (errors.some(({ reason }) => blocking.has(reason))) return [...errors, invalid('<nil>', null, notJudged)]
+  return [...errors, ...rules.check(object, previous)]
+}
+
+function rulesOf(schema: StructuralSchema): SchemaRules {
+  const known = rulesOfSchemas.get(schema)
+  if (known) return known
+  const made = new SchemaRules(schema)
+  rulesOfSchemas.set(schema, made)
+  return made
+}

@@ -1,0 +1,66 @@
+import { objectMetaFields } from '../../resources/object-meta-fields.ts'
+import type { StructuralSchema } from '../../resources/structural-schema.ts'
+import { isJsonObject } from '../json-value.ts'
+
+/** Every object has these, whether or not its schema says so. */
+export const resourceFields: Readonly<Record<string, StructuralSchema>> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: objectMetaFields,
+}
+
+const free: StructuralSchema = { 'x-kubernetes-preserve-unknown-fields': true }
+
+/**
+ * The value without the fields its schema does not know. Each dropped field is reported once, by its path, and what is
+ * beneath it is not looked at. Nothing is copied when nothing is dropped.
+ */
+export function prune(schema: StructuralSchema, value: unknown, dropped: (path: string) => void, path = ''): unknown {
+  if (Array.isArray(value)) return pruneItems(schema, value, dropped, path)
+  if (!isJsonObject(value)) return value
+  let result: Record<string, unknown> | undefined
+  for (const field of Object.keys(value)) {
+    const inner = path === '' ? field : `${path}.${field}`
+    const known = fieldSchema(schema, field)
+    // An own field of this name would turn into a prototype when it is copied.
+    if (!known || field === '__proto__') {
+      dropped(inner)
+      result ??= { ...value }
+      delete result[field]
+      continue
+    }
+    const before = value[field]
+    const after = prune(known, before, dropped, inner)
+    if (after === before) continue
+    result ??= { ...value }
+    result[field] = after
+  }
+  return result ?? value
+}
+
+function pruneItems(
+  schema: StructuralSchema,
+  items: readonly unknown[],
+  dropped: (path: string) => void,
+  path: string,
+): unknown {
+  const known = schema.items ?? (schema['x-kubernetes-preserve-unknown-fields'] ? free : {})
+  let result: unknown[] | undefined
+  for (const [index, before] of items.entries()) {
+    const after = prune(known, before, dropped, `${path}[${index}]`)
+    if (after === before) continue
+    result ??= [...items]
+    result[index] = after
+  }
+  return result ?? items
+}
+
+/** What a schema says of one field; undefined when it does not have it. */
+export function fieldSchema(schema: StructuralSchema, field: string): StructuralSchema | undefined {
+  const { properties, additionalProperties } = schema
+  if (properties && Object.hasOwn(properties, field)) return properties[field]
+  if (schema['x-kubernetes-embedded-resource'] && Object.hasOwn(resourceFields, field)) return resourceFields[field]
+  if (typeof additionalProperties === 'object') return additionalProperties
+  if (schema['x-kubernetes-preserve-unknown-fields']) return free
+  return additionalProperties === true ? free : undefined
+}

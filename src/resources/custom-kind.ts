@@ -1,0 +1,10 @@
+import { customFields } from './custom-resource-definition.ts'
+import type { Kind } from './kind.ts'
+import type { KubernetesObject } from './kubernetes-object.ts'
+import type { StructuralSchema } from './structural-schema.ts'
+
+/** A kind of ours. Its fields are those its CustomResourceDefinition says, worked out when first asked for. */
+export function customKind<T extends KubernetesObject>(facts: Omit<Kind<T>, 'fields'>): Kind<T> {
+  let fields: StructuralSchema | undefined
+  return { ...facts, fields: () => (fields ??= customFields(facts)) }
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { createdAtColumn } from './age.ts'
+import { coreKind } from './core-kind.ts'
+import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
+
+const namesSchema = z.looseObject({
+  plural: z.string(),
+  singular: z.string().optional(),
+  kind: z.string(),
+  listKind: z.string().optional(),
+  shortNames: z.array(z.string()).optional(),
+  categories: z.array(z.string()).optional(),
+})
+
+const versionSchema = z.looseObject({
+  name: z.string(),
+  served: z.boolean(),
+  storage: z.boolean(),
+  schema: z.looseObject({ openAPIV3Schema: z.looseObject({}).optional() }).optional(),
+  subresources: z
+    .looseObject({
+      status: z.looseObject({}).optional(),
+      scale: z
+        .looseObject({
+          specReplicasPath: z.string(),
+          statusReplicasPath: z.string(),
+          labelSelectorPath: z.string().optional(),
+        })
+        .optional(),
+    })
+    .optional(),
+  additionalPrinterColumns: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        type: z.string(),
+        format: z.string().optional(),
+        description: z.string().optional(),
+        priority: z.int().optional(),
+        jsonPath: z.string(),
+      }),
+    )
+    .optional(),
+  deprecated: z.boolean().optional(),
+  deprecationWarning: z.string().optional(),
+})
+
+export const customResourceDefinitionSchema = z.looseObject({
+  apiVersion: z.literal('apiextensions.k8s.io/v1'),
+  kind: z.literal('CustomResourceDefinition'),
+  metadata: objectMetaSchema,
+  spec: z.looseObject({
+    group: z.string(),
+    scope: z.string(),
+    names: namesSchema,
+    versions: z.array(versionSchema),
+    preserveUnknownFields: z.boolean().optional(),
+  }),
+  status: z
+    .looseObject({
+      acceptedNames: namesSchema.partial().optional(),
+      storedVersions: z.array(z.string()).optional(),
+      conditions: z.array(conditionSchema.loose()).optional(),
+    })
+    .optional(),
+})
+
+/** A kind that is added to a cluster at run time. */
+export type CustomResourceDefinition = z.infer<typeof customResourceDefinitionSchema>
+
+export const customResourceDefinitionKind = coreKind(customResourceDefinitionSchema, {
+  group: 'apiextensions.k8s.io',
+  kind: 'CustomResourceDefinition',
+  plural: 'customresourcedefinitions',
+  shortNames: ['crd', 'crds'],
+  categories: ['api-extensions'],
+  namespaced: false,
+  hasStatus: true,
+  hasGeneration: true,
+  columns: [createdAtColumn],
+})

@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import { coreAgeColumn } from './age.ts'
+import { selectorText } from './cell-texts.ts'
+import { coreKind } from './core-kind.ts'
+import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
+import { containersColumn, imagesColumn, labelSelectorSchema, podTemplateSchema } from './pod-template.ts'
+import { checkDeployment } from './validation/workload-rules.ts'
+
+const count = z.int().optional()
+
+export const deploymentSchema = z.looseObject({
+  apiVersion: z.literal('apps/v1'),
+  kind: z.literal('Deployment'),
+  metadata: objectMetaSchema,
+  spec: z.looseObject({
+    replicas: count,
+    selector: labelSelectorSchema,
+    template: podTemplateSchema,
+    strategy: z.looseObject({ type: z.string().optional() }).optional(),
+    paused: z.boolean().optional(),
+    minReadySeconds: count,
+    revisionHistoryLimit: count,
+    progressDeadlineSeconds: count,
+  }),
+  status: z
+    .looseObject({
+      observedGeneration: count,
+      replicas: count,
+      updatedReplicas: count,
+      readyReplicas: count,
+      availableReplicas: count,
+      unavailableReplicas: count,
+      conditions: z.array(conditionSchema.loose()).optional(),
+    })
+    .optional(),
+})
+
+export type Deployment = z.infer<typeof deploymentSchema>
+
+export const deploymentKind = coreKind(deploymentSchema, {
+  group: 'apps',
+  kind: 'Deployment',
+  plural: 'deployments',
+  shortNames: ['deploy'],
+  categories: ['all'],
+  hasStatus: true,
+  hasGeneration: true,
+  validate: checkDeployment,
+  scale: {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.spec.selector',
+  },
+  columns: [
+    {
+      name: 'Ready',
+      type: 'string',
+      cell: ({ spec, status }) => `${status?.readyReplicas ?? 0}/${spec.replicas ?? 0}`,
+    },
+    { name: 'Up-to-date', type: 'string', cell: ({ status }) => status?.updatedReplicas ?? 0 },
+    { name: 'Available', type: 'string', cell: ({ status }) => status?.availableReplicas ?? 0 },
+    coreAgeColumn,
+    containersColumn,
+    imagesColumn,
+    { name: 'Selector', type: 'string', priority: 1, cell: ({ spec }) => selectorText(spec.selector) },
+  ],
+})

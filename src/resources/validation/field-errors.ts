@@ -1,0 +1,6 @@
+import type { FieldError } from '../field-error.ts'
+
+/** Something is named that is not there. */
+export function notFoundField(field: string, value: unknown): FieldError {
+  return { reason: 'FieldValueNotFound', field, message: `Not found: ${JSON.stringify(value)}` }
+}

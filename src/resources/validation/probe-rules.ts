@@ -1,0 +1,54 @@
+import { type FieldError, forbidden, invalid, required, unsupported } from '../field-error.ts'
+import { type Json, fieldIn, listIn, numberIn, objectIn, textIn } from './json-access.ts'
+import { checkNotNegative, checkPort } from './name-syntax.ts'
+
+const schemes = ['HTTP', 'HTTPS']
+
+/** What is done to find out how a container is, or at a moment of its life: exactly one thing. */
+export function checkHandler(field: string, handler: Json): FieldError[] {
+  const errors: FieldError[] = []
+  let count = 0
+  for (const [type, check] of Object.entries(handlers)) {
+    const given = objectIn(handler, type)
+    if (!given) continue
+    count++
+    if (count > 1) errors.push(forbidden(`${field}.${type}`, 'may not specify more than 1 handler type'))
+    else errors.push(...check(`${field}.${type}`, given))
+  }
+  return count === 0 ? [required(field, 'must specify a handler type')] : errors
+}
+
+const handlers: Readonly<Record<string, (field: string, action: Json) => FieldError[]>> = {
+  exec: (field, action) => (listIn(action, 'command').length === 0 ? [required(`${field}.command`)] : []),
+  httpGet: checkHttpGet,
+  tcpSocket: (field, action) => checkPort(`${field}.port`, fieldIn(action, 'port')),
+  grpc: (field, action) => checkPort(`${field}.port`, fieldIn(action, 'port')),
+  sleep: () => [],
+}
+
+function checkHttpGet(field: string, action: Json): FieldError[] {
+  const errors = textIn(action, 'path') === '' ? [required(`${field}.path`)] : []
+  errors.push(...checkPort(`${field}.port`, fieldIn(action, 'port')))
+  const scheme = textIn(action, 'scheme')
+  if (!schemes.includes(scheme)) errors.push(unsupported(`${field}.scheme`, scheme, schemes))
+  return errors
+}
+
+/** `succeedsOnce`: one success is enough for it, and nothing else can be asked of it. */
+export function checkProbe(field: string, probe: Json, succeedsOnce: boolean): FieldError[] {
+  const errors = checkHandler(field, probe)
+  for (const name of [
+    'initialDelaySeconds',
+    'timeoutSeconds',
+    'periodSeconds',
+    'successThreshold',
+    'failureThreshold',
+  ]) {
+    errors.push(...checkNotNegative(`${field}.${name}`, numberIn(probe, name)))
+  }
+  const needed = numberIn(probe, 'successThreshold')
+  if (succeedsOnce && needed !== undefined && needed !== 1) {
+    errors.push(invalid(`${field}.successThreshold`, needed, 'must be 1'))
+  }
+  return errors
+}

@@ -1,0 +1,32 @@
+// The contract suite: client programs that are given a kubeconfig and nothing else. The project `contract` (part of `npm test`)
+// runs it against the embedded server, the project `kubernetes` (`npm run test:kubernetes`) against a real kube-apiserver with
+// etcd. One server per run, started by start-servers.ts and shared by all files. What a test finds in `server`:
+//
+//     onEachServer((server) => {
+//       …
+//         await server.http('POST', server.path('configmaps'), { metadata: { name: 'a' } })   // raw HTTP
+//         await server.client.get(configMapKind, { name: 'a', namespace: server.namespace })   // the typed client
+//         await server.kubectl('get configmap a -o name')                                      // real kubectl, must succeed
+//       …
+//     })
+//
+// Every test has a namespace of its own, `server.namespace`, which kubectl uses too. Where the embedded server differs on
+// purpose, `server.differs('…')` names it: differences.ts has the list, which docs/architecture.md is held against. One file:
+//   vitest run --project contract tests/kubernetes/NAME.test.ts       (and --project kubernetes with KUBEBUILDER_ASSETS set)
+import { afterAll, beforeAll, beforeEach, describe, inject } from 'vitest'
+import { ContractServer, absentServer } from './contract-server.ts'
+
+/** Declares the tests once for each server of this run. A server that is not there is skipped, saying why. */
+export function onEachServer(declare: (server: ContractServer) => void): void {
+  const missing = inject('missingServer')
+  const addresses = missing === undefined ? inject('contractServers') : [absentServer]
+  for (const address of addresses) {
+    const server = new ContractServer(address)
+    describe.skipIf(missing !== undefined)(`the ${address.name} server${missing ? ` (${missing})` : ''}`, () => {
+      beforeAll(() => server.connect())
+      beforeEach(() => server.openNamespace())
+      afterAll(() => server.disconnect())
+      declare(server)
+    })
+  }
+}

@@ -1,0 +1,35 @@
+import type { TestProject } from 'vitest/node'
+import type { ServerAddress } from './contract-server.ts'
+import { startEmbeddedControlPlane } from './embedded-control-plane.ts'
+import { missingControlPlane, startRealControlPlane } from './real-control-plane.ts'
+import { serveOurKinds } from './serve-our-kinds.ts'
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    contractServers: readonly ServerAddress[]
+    /** Why the server that was asked for is not there. */
+    missingServer: string | undefined
+  }
+}
+
+/** Small, so that a test can outrun it. */
+const historyLimit = 500
+
+/** Before the files of a project run: its server. Both projects have the same files; only what they run against differs. */
+export async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const real = project.name === 'kubernetes'
+  const missing = real ? missingControlPlane() : undefined
+  project.provide('missingServer', missing)
+  if (missing !== undefined) {
+    project.provide('contractServers', [])
+    return async () => {}
+  }
+  const plane = real ? await startRealControlPlane() : await startEmbeddedControlPlane(historyLimit)
+  if (real) await serveOurKinds(plane.kubeconfig)
+  const { kubeconfig, server, token, certificate } = plane
+  const name = real ? 'real' : 'embedded'
+  project.provide('contractServers', [
+    { name, kubeconfig, server, token, certificate, historyLimit: real ? undefined : historyLimit },
+  ])
+  return () => plane.stop()
+}

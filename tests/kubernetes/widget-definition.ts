@@ -1,0 +1,101 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ContractServer } from './contract-server.ts'
+import type { WireObject } from './wire-object.ts'
+
+export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+
+const deadlineMs = 30_000
+
+type Fields = Record<string, unknown>
+
+/** A definition in a group of the test's own, so that no test waits for the end of another's. */
+export class WidgetDefinition {
+  readonly #server: ContractServer
+
+  constructor(server: ContractServer) {
+    this.#server = server
+  }
+
+  get group(): string {
+    return `${this.#server.namespace}.example.com`
+  }
+
+  get name(): string {
+    return `widgets.${this.group}`
+  }
+
+  /** Where widgets of the test's namespace are. */
+  path(rest = '', version = 'v1'): string {
+    return this.#server.path(`widgets${rest}`, `${this.group}/${version}`)
+  }
+
+  widget(name: string, fields: Fields = {}, version = 'v1'): Fields {
+    return { apiVersion: `${this.group}/${version}`, kind: 'Widget', metadata: { name }, ...fields }
+  }
+
+  /** With the fields of `spec` that are given; further settings of the version, of the definition's spec and of its names. */
+  manifest(properties: Fields, version: Fields = {}, spec: Fields = {}, names: Fields = {}): Fields {
+    return {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: this.name },
+      spec: {
+        group: this.group,
+        scope: 'Namespaced',
+        names: { plural: 'widgets', kind: 'Widget', ...names },
+        versions: [
+          {
+            name: 'v1',
+            served: true,
+            storage: true,
+            ...schemaOf({ spec: { type: 'object', properties } }),
+            ...version,
+          },
+        ],
+        ...spec,
+      },
+    }
+  }
+
+  /** Creates it and waits until its kind is served. */
+  async serve(manifest: Fields): Promise<WireObject> {
+    const created = await this.#server.ok('POST', definitionsPath, manifest)
+    await this.untilAnswered(this.path(), 200)
+    return created
+  }
+
+  async change(patch: Fields): Promise<WireObject> {
+    const { body } = await this.#server.patch(`${definitionsPath}/${this.name}`, 'merge', patch)
+    return body
+  }
+
+  /** A real server takes a moment to serve what it was told. */
+  async untilAnswered(path: string, code: number): Promise<WireObject> {
+    return this.until(
+      () => this.#server.http('GET', path),
+      (answer) => answer.code === code,
+    ).then(({ body }) => body)
+  }
+
+  async until<T>(look: () => Promise<T>, isThere: (seen: T) => boolean): Promise<T> {
+    const deadline = Date.now() + deadlineMs
+    for (;;) {
+      const seen = await look()
+      if (isThere(seen)) return seen
+      if (Date.now() > deadline) throw new Error(`gave up waiting; the last answer was ${JSON.stringify(seen)}`)
+      await delay(50)
+    }
+  }
+}
+
+export function schemaOf(properties: Fields, further: Fields = {}): Fields {
+  return { schema: { openAPIV3Schema: { type: 'object', properties, ...further } } }
+}
+
+/** Field, reason and message of each cause, ordered by field. */
+export function causesOf(body: WireObject): string[] {
+  const { causes = [] } = (body['details'] ?? {}) as {
+    causes?: Array<{ reason: string; field: string; message: string }>
+  }
+  return causes.map(({ reason, field, message }) => `${field} ${reason} ${message}`).sort()
+}
