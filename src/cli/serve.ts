@@ -14,6 +14,11 @@ const flags: readonly Flag[] = [
     value: 'TOKENS',
     help: 'longest context (default: what the model was trained for, at most 4096)',
   },
+  {
+    name: 'max-num-seqs',
+    value: 'N',
+    help: 'requests computed together (default: 8, fewer where their contexts would fill a quarter of the free memory)',
+  },
   { name: 'trust-remote-code', help: 'accepted for compatibility; a GGUF file carries no code' },
   { name: 'threads', value: 'N', help: 'CPU threads (default: cores - 1)' },
 ]
@@ -49,6 +54,7 @@ export const serveCommand: Command = {
         gpuMemoryUtilization: parsed.number('gpu-memory-utilization', { min: 0, max: 1 }),
         numSchedulerSteps: parsed.integer('num-scheduler-steps', whole),
         maxModelLen: parsed.integer('max-model-len', whole),
+        maxNumSeqs: parsed.integer('max-num-seqs', { min: 1, max: 256 }),
         trustRemoteCode: parsed.isSet('trust-remote-code'),
         threads: parsed.integer('threads', { min: 1, max: 1024 }),
       },

@@ -2,23 +2,17 @@ import { randomInt, randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
-import type { AnswerHead, AnswerShape, Finish, TokenCounts } from './answer-shapes.ts'
+import type { AnswerShape } from './answer-shapes.ts'
+import { type AnswerRecord, writeStreamed, writeWhole } from './answer-writing.ts'
 import type { CompletionRequest } from './completion-request.ts'
-import { EventStream } from './event-stream.ts'
-import type { GenerationEvent, LanguageModel, Prompt } from './language-model.ts'
-
-/** Filled while a request is answered, for the log line and the metrics at its end. */
-export interface AnswerRecord {
-  promptTokens: number
-  reusedTokens: number
-  completionTokens: number
-  firstTokenAt: number | undefined
-}
+import type { GenerationEvent, GenerationOptions, LanguageModel, Prompt } from './language-model.ts'
 
 export interface Answering {
   readonly model: LanguageModel
   readonly request: CompletionRequest
-  readonly prompt: Prompt
+  /** Each with the text that precedes its answers, where the prompt is repeated. */
+  readonly prompts: readonly { readonly prompt: Prompt; readonly echo: string }[]
+  readonly tools?: GenerationOptions['tools']
   readonly shape: AnswerShape
   /** Used when the request sets no limit; without it, whatever the context has room for. */
   readonly defaultMaxTokens: number | undefined
@@ -26,35 +20,76 @@ export interface Answering {
   readonly record: AnswerRecord
 }
 
-/** Generates the answer to one request and writes it, whole or streamed. */
+/** Generates the answers to one request and writes them, whole or streamed. */
 export async function answerRequest(
   answering: Answering,
   response: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const { model, request, prompt, shape, clock, record } = answering
-  const maxTokens = decideMaxTokens({
-    promptTokens: prompt.tokens.length,
-    requested: request.maxTokens,
-    fallback: answering.defaultMaxTokens,
-    contextLength: model.contextLength,
-  })
-  record.promptTokens = prompt.tokens.length
+  const { model, request, shape, clock } = answering
+  for (const token of request.sampling(model.samplingDefaults, () => 0).logitBias.keys()) checkBias(model, token)
+  const planned = await planChoices(answering)
   const head = {
     id: `${shape.idPrefix}${randomUUID().replaceAll('-', '')}`,
     created: Math.floor(clock.now() / 1000),
     model: request.model,
   }
-  const seat = await model.reserve(prompt, signal)
+  // One that fails ends the others: the client gets either all of its answers or an error.
+  const failed = new AbortController()
+  const either = AbortSignal.any([signal, failed.signal])
+  const choices = planned.map((choice, index) => {
+    const { promise: seated, resolve } = Promise.withResolvers<void>()
+    return { index, seated, events: choiceEvents(answering, choice, resolve, either) }
+  })
+  const write = request.stream ? writeStreamed : writeWhole
   try {
-    record.reusedTokens = seat.reusedTokens
-    const sampling = request.sampling(model.samplingDefaults, () => randomInt(0xffff_ffff))
-    const events = seat.generate({ sampling, stop: request.stop, maxTokens }, signal)
-    const write = request.stream ? writeStreamed : writeWhole
-    await write(answering, head, observe(events, clock, record), response, signal)
+    await write(answering, head, choices, response, either)
+  } catch (error) {
+    failed.abort(error)
+    throw error
   } finally {
-    seat.release()
+    await Promise.allSettled(choices.map(({ events }) => events.return()))
   }
+}
+
+interface PlannedChoice {
+  readonly prompt: Prompt
+  readonly options: GenerationOptions
+  readonly echo: string
+}
+
+/** Everything that can be refused is refused here, before a stream begins. */
+async function planChoices({
+  model,
+  request,
+  prompts,
+  tools,
+  defaultMaxTokens,
+  record,
+}: Answering): Promise<PlannedChoice[]> {
+  const constraint = request.format ? await model.constrain(request.format) : undefined
+  const sampling = request.sampling(model.samplingDefaults, () => randomInt(0xffff_ffff))
+  const { stop, ignoreEnd, logprobs } = request
+  return prompts.flatMap(({ prompt, echo }) => {
+    record.promptTokens += prompt.tokens.length
+    const maxTokens = decideMaxTokens({
+      promptTokens: prompt.tokens.length,
+      requested: request.maxTokens,
+      fallback: defaultMaxTokens,
+      contextLength: model.contextLength,
+    })
+    return Array.from({ length: request.choices }, (_, nth) => {
+      // The answers to one prompt differ, and do so alike for the same seed.
+      const options = {
+        sampling: { ...sampling, seed: (sampling.seed + nth) >>> 0 },
+        stop,
+        maxTokens,
+        ignoreEnd,
+        logprobs,
+      }
+      return { prompt, echo, options: { ...options, constraint, ...(tools ? { tools } : {}) } }
+    })
+  })
 }
 
 /** How many tokens the answer may have. The prompt and the answer share the model's context. */
@@ -73,49 +108,36 @@ export function decideMaxTokens(input: {
   return requested ?? Math.min(fallback ?? room, room)
 }
 
-async function* observe(
-  events: AsyncGenerator<GenerationEvent, void, undefined>,
-  clock: Clock,
-  record: AnswerRecord,
-): AsyncGenerator<GenerationEvent, void, undefined> {
-  for await (const event of events) {
-    record.completionTokens = event.completionTokens
-    if (event.type === 'text') record.firstTokenAt ??= clock.now()
-    yield event
+function checkBias(model: LanguageModel, token: number): void {
+  const param = `logit_bias.${token}`
+  if (token >= model.vocabularySize) {
+    throw new SluiceError('invalid_request', { reason: `logit_bias: the model has no token ${token}.`, param })
+  }
+  if (model.isEndToken(token)) {
+    throw new SluiceError('unsupported_parameter', { param, reason: 'the end of an answer cannot be biased' })
   }
 }
 
-type Write = (
-  answering: Answering,
-  head: AnswerHead,
-  events: AsyncIterable<GenerationEvent>,
-  response: ServerResponse,
+/** Waits for a seat, then generates in it. */
+async function* choiceEvents(
+  { model, clock, record }: Answering,
+  { prompt, options, echo }: PlannedChoice,
+  onSeat: () => void,
   signal: AbortSignal,
-) => Promise<void>
-
-const writeWhole: Write = async ({ shape, record }, head, events, response) => {
-  let text = ''
-  let finish: Finish = { finishReason: 'length', stopReason: null }
-  for await (const event of events) {
-    if (event.type === 'text') text += event.text
-    else finish = event
+): AsyncGenerator<GenerationEvent, void, undefined> {
+  const seat = await model.reserve(prompt, signal)
+  let counted = 0
+  try {
+    onSeat()
+    record.reusedTokens += seat.reusedTokens
+    if (echo) yield { type: 'text', text: echo, completionTokens: 0 }
+    for await (const event of seat.generate(options, signal)) {
+      record.completionTokens += event.completionTokens - counted
+      counted = event.completionTokens
+      if (event.type !== 'end') record.firstTokenAt ??= clock.now()
+      yield event
+    }
+  } finally {
+    seat.release()
   }
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(shape.whole(head, text, finish, countsOf(record))))
-}
-
-const writeStreamed: Write = async ({ shape, request, record }, head, events, response, signal) => {
-  const stream = new EventStream(response, signal)
-  const opening = shape.opening(head)
-  if (opening) await stream.send(opening)
-  for await (const event of events) {
-    await stream.send(event.type === 'text' ? shape.piece(head, event.text) : shape.closing(head, event))
-  }
-  if (request.includeUsage) await stream.send(shape.usage(head, countsOf(record)))
-  await stream.send('[DONE]')
-  response.end()
-}
-
-function countsOf({ promptTokens, completionTokens }: AnswerRecord): TokenCounts {
-  return { promptTokens, completionTokens }
 }

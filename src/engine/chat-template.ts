@@ -1,17 +1,22 @@
 import {
   type ChatHistoryItem,
+  type ChatModelFunctions,
   type ChatWrapper,
-  JinjaTemplateChatWrapper,
   type LlamaModel,
+  LlamaText,
   resolveChatWrapper,
 } from 'node-llama-cpp'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
-import type { ChatMessage, Prompt } from './language-model.ts'
+import { toChatHistory } from './chat-history.ts'
+import { JinjaTemplate } from './jinja-template.ts'
+import { toGbnfSchema } from './json-schema.ts'
+import type { ChatMessage, Prompt, ToolSyntax } from './language-model.ts'
+import type { ToolDefinition } from './tool-definitions.ts'
 
 /** Writes a conversation the way the model was trained to read one. */
 export interface ChatTemplate {
-  render(messages: readonly ChatMessage[]): Prompt
+  render(messages: readonly ChatMessage[], tools: readonly ToolDefinition[]): Prompt
 }
 
 /** The template given, else the one inside the model file, else what the library knows about models of this kind. */
@@ -19,19 +24,22 @@ export function createChatTemplate(model: LlamaModel, given: string | undefined,
   const template = given ?? model.fileInfo.metadata.tokenizer?.chat_template
   if (template === undefined) return { render: refuseWithoutTemplate }
   const wrapper = wrapTemplate(model, template, given !== undefined, log)
-  return { render: (messages) => renderWith(wrapper, model, messages) }
+  const toolSyntax = toolSyntaxOf(wrapper)
+  return {
+    render: (messages, tools) => {
+      const asked = tools.length > 0 || messages.some(usesTools)
+      if (asked && !toolSyntax) throw refuseTools(tools.length > 0 ? 'tools' : 'messages')
+      const prompt = renderWith(wrapper, model, messages, tools)
+      return tools.length > 0 ? { ...prompt, toolSyntax } : prompt
+    },
+  }
 }
 
-function wrapTemplate(model: LlamaModel, template: string, given: boolean, log: Logger): ChatWrapper {
+type Wrapper = JinjaTemplate | ChatWrapper
+
+function wrapTemplate(model: LlamaModel, template: string, given: boolean, log: Logger): Wrapper {
   try {
-    return new JinjaTemplateChatWrapper({
-      template,
-      tokenizer: model.tokenizer,
-      // The message list is the client's: two user messages in a row stay two.
-      joinAdjacentMessagesOfTheSameType: false,
-      trimLeadingWhitespaceInResponses: false,
-      functionCallMessageTemplate: 'noJinja',
-    })
+    return new JinjaTemplate(template, model.tokenizer)
   } catch (error) {
     if (given) {
       throw new SluiceError('engine_start_failed', {
@@ -44,10 +52,25 @@ function wrapTemplate(model: LlamaModel, template: string, given: boolean, log: 
   }
 }
 
-function renderWith(wrapper: ChatWrapper, model: LlamaModel, messages: readonly ChatMessage[]): Prompt {
-  // The empty turn at the end is the one to be generated: the prompt stops where its text would begin.
-  const chatHistory: ChatHistoryItem[] = [...messages.map(toHistoryItem), { type: 'model', response: [''] }]
-  const state = stateOf(wrapper, chatHistory)
+/** How the template writes calls; undefined for one that was never taught any. */
+function toolSyntaxOf(wrapper: Wrapper): ToolSyntax | undefined {
+  if (!(wrapper instanceof JinjaTemplate) || !wrapper.wrapper.usingJinjaFunctionCallTemplate) return undefined
+  const { call, parallelism } = wrapper.wrapper.settings.functions
+  return {
+    prefix: LlamaText(call.prefix).toString(),
+    paramsPrefix: LlamaText(call.paramsPrefix).toString(),
+    suffix: LlamaText(call.suffix).toString(),
+    betweenCalls: LlamaText(parallelism?.call.betweenCalls ?? '').toString(),
+  }
+}
+
+function renderWith(
+  wrapper: Wrapper,
+  model: LlamaModel,
+  messages: readonly ChatMessage[],
+  tools: readonly ToolDefinition[],
+): Prompt {
+  const state = stateOf(wrapper, toChatHistory(messages), toFunctions(tools))
   const endings = state.stopGenerationTriggers.flatMap((trigger) => {
     const tokens = trigger.tokenize(model.tokenizer)
     // A trigger that begins with an end token needs no watching: the model stops there by itself.
@@ -68,11 +91,12 @@ export function openingOf(prompt: string): string {
 }
 
 function stateOf(
-  wrapper: ChatWrapper,
+  wrapper: Wrapper,
   chatHistory: ChatHistoryItem[],
+  availableFunctions: ChatModelFunctions | undefined,
 ): ReturnType<ChatWrapper['generateContextState']> {
   try {
-    return wrapper.generateContextState({ chatHistory })
+    return wrapper.generateContextState({ chatHistory, ...(availableFunctions ? { availableFunctions } : {}) })
   } catch (error) {
     throw new SluiceError(
       'invalid_request',
@@ -82,9 +106,30 @@ function stateOf(
   }
 }
 
-function toHistoryItem({ role, content }: ChatMessage): ChatHistoryItem {
-  if (role === 'assistant') return { type: 'model', response: [content] }
-  return { type: role, text: content }
+function toFunctions(tools: readonly ToolDefinition[]): ChatModelFunctions | undefined {
+  if (tools.length === 0) return undefined
+  return Object.fromEntries(
+    tools.map(({ name, description, parameters }, index) => [
+      name,
+      {
+        ...(description === undefined ? {} : { description }),
+        ...(parameters === undefined
+          ? {}
+          : { params: toGbnfSchema(parameters, `tools[${index}].function.parameters`) }),
+      },
+    ]),
+  )
+}
+
+function usesTools(message: ChatMessage): boolean {
+  return message.role === 'tool' || (message.role === 'assistant' && message.toolCalls.length > 0)
+}
+
+function refuseTools(param: string): SluiceError {
+  return new SluiceError('unsupported_parameter', {
+    param,
+    reason: "this model's chat template has no tools, so it was never taught to call any",
+  })
 }
 
 function refuseWithoutTemplate(): never {

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { parseChatRequest, parseTextRequest, parseTokenizeRequest } from './completion-request.ts'
+import { parseChatRequest } from './chat-request.ts'
+import { parseEmbeddingRequest } from './embedding-request.ts'
+import { parseTextRequest } from './text-request.ts'
+import { parseTokenizeRequest } from './token-requests.ts'
 
 const defaults = { temperature: 0.7, topP: 0.95, topK: 40, minP: 0.05, repetitionPenalty: 1.1 }
 const messages = [{ role: 'user', content: 'Hi' }]
@@ -29,11 +32,23 @@ describe('chat requests', () => {
     expect(chat({ messages: [...messages, answer, ...messages] }).messages[1]).toEqual({
       role: 'assistant',
       content: 'Hello.',
+      toolCalls: [],
     })
   })
 
+  it('takes back a tool call of its own, with its result', () => {
+    const call = { id: 'c1', type: 'function', function: { name: 'look', arguments: '{}' } }
+    const answer = { role: 'assistant', content: null, tool_calls: [call] }
+    const result = { role: 'tool', tool_call_id: 'c1', content: 'seen' }
+    expect(chat({ messages: [...messages, answer, result] }).messages.slice(1)).toEqual([
+      { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'look', arguments: '{}' }] },
+      { role: 'tool', content: 'seen', toolCallId: 'c1' },
+    ])
+  })
+
   it('fills what a request leaves open from the defaults, and a seed from chance', () => {
-    expect(samplingOf({})).toEqual({ ...defaults, seed: 7, presencePenalty: 0, frequencyPenalty: 0 })
+    const neutral = { seed: 7, presencePenalty: 0, frequencyPenalty: 0, logitBias: new Map() }
+    expect(samplingOf({})).toEqual({ ...defaults, ...neutral })
     expect(samplingOf({ temperature: 0, top_k: -1, seed: -1 })).toMatchObject({
       temperature: 0,
       topK: 0,
@@ -41,8 +56,20 @@ describe('chat requests', () => {
     })
   })
 
-  it('does not mix a default repetition penalty into a requested presence penalty', () => {
-    expect(samplingOf({ presence_penalty: 1 })).toMatchObject({ presencePenalty: 1, repetitionPenalty: 1 })
+  it('combines penalties', () => {
+    expect(samplingOf({ presence_penalty: 1, repetition_penalty: 1.2 })).toMatchObject({
+      presencePenalty: 1,
+      repetitionPenalty: 1.2,
+    })
+  })
+
+  it('chooses among tools as told, and by itself when there are some', () => {
+    const tools = [{ type: 'function', function: { name: 'look' } }]
+    expect(chat({}).toolChoice).toEqual({ type: 'none' })
+    expect(chat({ tools }).toolChoice).toEqual({ type: 'auto' })
+    expect(chat({ tools, tool_choice: 'none' }).tools).toEqual([])
+    const named = { type: 'function', function: { name: 'look' } }
+    expect(chat({ tools, tool_choice: named }).toolChoice).toEqual({ type: 'function', name: 'look' })
   })
 
   it('prefers max_completion_tokens over max_tokens', () => {
@@ -53,12 +80,15 @@ describe('chat requests', () => {
 
   it('lets unsupported parameters pass where they ask for nothing', () => {
     const asksForNothing = {
-      n: 1,
+      best_of: 1,
+      functions: [],
       tools: [],
       tool_choice: 'none',
       logprobs: false,
       logit_bias: {},
       response_format: { type: 'text' },
+      store: false,
+      metadata: { a: 'b' },
       service_tier: null,
       user: 'somebody',
     }
@@ -66,15 +96,13 @@ describe('chat requests', () => {
   })
 
   it.each([
-    ['n', 2],
-    ['tools', [{ type: 'function' }]],
-    ['tool_choice', 'required'],
-    ['logprobs', true],
-    ['top_logprobs', 3],
-    ['response_format', { type: 'json_object' }],
-    ['logit_bias', { 50: 1 }],
+    ['best_of', 2],
+    ['functions', [{ name: 'x' }]],
+    ['prompt_logprobs', 1],
+    ['min_tokens', 5],
+    ['stop_token_ids', [1]],
     ['guided_json', {}],
-    ['metadata', { a: 'b' }],
+    ['reasoning_effort', 'low'],
     ['constructor', 1],
   ])('refuses %s, naming it', (param, value) => {
     expect(() => chat({ [param]: value })).toThrow(
@@ -82,14 +110,17 @@ describe('chat requests', () => {
     )
   })
 
-  it('refuses penalties it cannot combine', () => {
-    expect(() => chat({ repetition_penalty: 1.2, presence_penalty: 1 })).toThrow(/repetition_penalty is not supported/)
-  })
-
   it.each([
     [{ messages: [] }, 'messages'],
     [{ messages: 'Hi' }, 'messages'],
-    [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].role'],
+    [{ messages: [{ role: 'tool', content: 'x' }] }, 'messages[0].tool_call_id'],
+    [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
+    [{ n: 17 }, 'n'],
+    [{ top_logprobs: 3 }, 'top_logprobs'],
+    [{ logit_bias: { x: 1 } }, 'logit_bias.x'],
+    [{ response_format: { type: 'xml' } }, 'response_format.type'],
+    [{ tool_choice: 'required' }, 'tool_choice'],
+    [{ tool_choice: { type: 'function', function: { name: 'x' } } }, 'tool_choice'],
     [{ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }] }, 'messages[0].content[0].type'],
     [{ messages: [{ role: 'user', content: null }] }, 'messages[0].content'],
     [{ messages: [{ role: 'user', content: 'Hi', name: 'Bob' }] }, 'messages[0]'],
@@ -112,19 +143,38 @@ describe('chat requests', () => {
 })
 
 describe('other requests', () => {
-  it('takes one prompt, alone or in a list', () => {
-    expect(parseTextRequest({ model: 'm', prompt: 'Once' }).prompt).toBe('Once')
-    expect(parseTextRequest({ model: 'm', prompt: ['Once'] }).prompt).toBe('Once')
-    expect(() => parseTextRequest({ model: 'm', prompt: ['a', 'b'] })).toThrow(/prompt/)
+  it('takes prompts as texts or as tokens, one or several', () => {
+    const promptsOf = (prompt: unknown) => parseTextRequest({ model: 'm', prompt }).prompts
+    expect(promptsOf('Once')).toEqual(['Once'])
+    expect(promptsOf(['a', 'b'])).toEqual(['a', 'b'])
+    expect(promptsOf([1, 2])).toEqual([[1, 2]])
+    expect(promptsOf([[1], [2]])).toEqual([[1], [2]])
+    expect(() => promptsOf([])).toThrow(/prompt/)
+    expect(() => parseTextRequest({ model: 'm', prompt: Array(40).fill('a'), n: 2 })).toThrow(/more than 64 answers/)
   })
 
-  it('refuses what only chats have in a completion', () => {
+  it('refuses what it cannot do in a completion', () => {
     expect(() => parseTextRequest({ model: 'm', prompt: 'x', messages })).toThrow(/messages is not supported/)
-    expect(() => parseTextRequest({ model: 'm', prompt: 'x', logprobs: 0 })).toThrow(/logprobs is not supported/)
+    expect(() => parseTextRequest({ model: 'm', prompt: 'x', echo: true, logprobs: 1 })).toThrow(
+      /echo is not supported/,
+    )
+    const format = { type: 'json_object' }
+    expect(() => parseTextRequest({ model: 'm', prompt: 'x', response_format: format, logprobs: 1 })).toThrow(
+      /logprobs/,
+    )
+  })
+
+  it('takes inputs to embed as texts or as tokens', () => {
+    const parse = (more: object) => parseEmbeddingRequest({ model: 'm', ...more })
+    expect(parse({ input: 'x' })).toEqual({ model: 'm', inputs: ['x'], encoding: 'float' })
+    expect(parse({ input: [[1], [2]], encoding_format: 'base64' })).toMatchObject({ encoding: 'base64' })
+    expect(() => parse({ input: '' })).toThrow(/empty/)
+    expect(() => parse({ input: 'x', dimensions: 3 })).toThrow(/dimensions is not supported/)
   })
 
   it('tokenizes a prompt or messages', () => {
-    expect(parseTokenizeRequest({ prompt: 'x' })).toEqual({ model: undefined, input: { prompt: 'x', special: true } })
+    const input = { prompt: 'x', special: true }
+    expect(parseTokenizeRequest({ prompt: 'x' })).toEqual({ model: undefined, input, withTexts: false })
     expect(parseTokenizeRequest({ model: 'm', messages }).input).toEqual({ messages })
   })
 })

@@ -1,3 +1,4 @@
+import { Counter, Gauge, Registry } from 'prom-client'
 import { Metrics } from '../foundation/metrics.ts'
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
@@ -40,8 +41,11 @@ export class EngineMetrics {
   readonly #waiting = this.#metrics.gauge('sluice_engine_waiting_requests', 'Requests that wait for a free sequence.')
   readonly #ready = this.#metrics.gauge('sluice_engine_ready', '1 when the model can answer.')
 
-  constructor() {
+  readonly #vllm: VllmMetrics
+
+  constructor(modelName: string) {
     this.#metrics.includeProcess()
+    this.#vllm = new VllmMetrics(modelName)
   }
 
   finished(figures: RequestFigures): void {
@@ -50,6 +54,7 @@ export class EngineMetrics {
     this.#promptTokens.inc(figures.promptTokens)
     this.#reusedTokens.inc(figures.reusedTokens)
     this.#completionTokens.inc(figures.completionTokens)
+    this.#vllm.finished(figures)
     if (figures.firstTokenSeconds !== undefined) this.#firstToken.observe(figures.firstTokenSeconds)
   }
 
@@ -57,10 +62,43 @@ export class EngineMetrics {
     return this.#metrics.contentType
   }
 
-  text(now: { ready: boolean; running: number; waiting: number }): Promise<string> {
+  async text(now: { ready: boolean; running: number; waiting: number }): Promise<string> {
     this.#ready.set(now.ready ? 1 : 0)
     this.#running.set(now.running)
     this.#waiting.set(now.waiting)
-    return this.#metrics.text()
+    return `${await this.#metrics.text()}${await this.#vllm.text(now)}`
+  }
+}
+
+/** The figures that dashboards and autoscalers made for vLLM look at, under its names. */
+class VllmMetrics {
+  readonly #registry = new Registry()
+  readonly #model: { readonly model_name: string }
+  readonly #running = this.#gauge('vllm:num_requests_running', 'Requests that generate now.')
+  readonly #waiting = this.#gauge('vllm:num_requests_waiting', 'Requests that wait for a free sequence.')
+  readonly #promptTokens = this.#counter('vllm:prompt_tokens_total', 'Prompt tokens read.')
+  readonly #completionTokens = this.#counter('vllm:generation_tokens_total', 'Tokens generated.')
+
+  constructor(modelName: string) {
+    this.#model = { model_name: modelName }
+  }
+
+  finished({ promptTokens, completionTokens }: RequestFigures): void {
+    this.#promptTokens.inc(this.#model, promptTokens)
+    this.#completionTokens.inc(this.#model, completionTokens)
+  }
+
+  text({ running, waiting }: { running: number; waiting: number }): Promise<string> {
+    this.#running.set(this.#model, running)
+    this.#waiting.set(this.#model, waiting)
+    return this.#registry.metrics()
+  }
+
+  #gauge(name: string, help: string): Gauge<'model_name'> {
+    return new Gauge({ name, help, labelNames: ['model_name'], registers: [this.#registry] })
+  }
+
+  #counter(name: string, help: string): Counter<'model_name'> {
+    return new Counter({ name, help, labelNames: ['model_name'], registers: [this.#registry] })
   }
 }

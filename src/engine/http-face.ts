@@ -1,39 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { z } from 'zod'
-import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
-import type { Logger } from '../foundation/log.ts'
-import { type AnswerRecord, answerRequest } from './answer-request.ts'
-import { chatAnswer, textAnswer } from './answer-shapes.ts'
-import { parseChatRequest, parseTextRequest, parseTokenizeRequest } from './completion-request.ts'
-import type { EngineMetrics } from './engine-metrics.ts'
-import type { EngineState } from './engine-state.ts'
-import { readJsonBody } from './json-body.ts'
+import type { AnswerRecord } from './answer-writing.ts'
+import { type Exchange, type Handler, type HttpFaceParts, sendJson } from './exchange.ts'
+import { answerChat, answerEmbeddings, answerText } from './generating-routes.ts'
 import { renderOpenAiError } from './openai-errors.ts'
+import { answerDetokenize, answerTokenize } from './token-routes.ts'
 
-/** As vLLM: a bare continuation is short unless the request says otherwise. */
-const completionMaxTokens = 16
-
-export interface HttpFaceParts {
-  readonly state: EngineState
-  readonly metrics: EngineMetrics
-  readonly clock: Clock
-  readonly log: Logger
-  /** The path as given to the serve command. */
-  readonly modelPath: string
-  /** Aborted when the grace of a stop is over. */
-  readonly abort: AbortSignal
-}
-
-interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  readonly signal: AbortSignal
-  readonly record: AnswerRecord
-}
-
-type Handler = (parts: HttpFaceParts, exchange: Exchange) => Promise<void> | void
+export type { HttpFaceParts }
 
 const version = z
   .object({ version: z.string() })
@@ -50,8 +25,9 @@ const routes: Readonly<Record<string, { readonly method: 'GET' | 'POST'; readonl
   '/v1/chat/completions': { method: 'POST', handle: answerChat },
   '/v1/completions': { method: 'POST', handle: answerText },
   '/tokenize': { method: 'POST', handle: answerTokenize },
-  '/v1/embeddings': { method: 'POST', handle: refuse('embeddings') },
-  '/v1/audio/transcriptions': { method: 'POST', handle: refuse('transcriptions') },
+  '/detokenize': { method: 'POST', handle: answerDetokenize },
+  '/v1/embeddings': { method: 'POST', handle: answerEmbeddings },
+  '/v1/audio/transcriptions': { method: 'POST', handle: refuseTranscription },
 }
 
 /** The engine's HTTP face, in the manner of vLLM's. */
@@ -117,50 +93,10 @@ function answerModels({ state, modelPath, clock }: HttpFaceParts, { response }: 
   sendJson(response, 200, { object: 'list', data: [entry] })
 }
 
-async function answerChat({ state, clock }: HttpFaceParts, exchange: Exchange): Promise<void> {
-  const model = state.requireModel()
-  const request = parseChatRequest(await readJsonBody(exchange.request))
-  requireName(state, request.model)
-  const prompt = model.chatPrompt(request.messages)
-  const { record, response, signal } = exchange
-  const answering = { model, request, prompt, shape: chatAnswer, defaultMaxTokens: undefined, clock, record }
-  await answerRequest(answering, response, signal)
-}
-
-async function answerText({ state, clock }: HttpFaceParts, exchange: Exchange): Promise<void> {
-  const model = state.requireModel()
-  const request = parseTextRequest(await readJsonBody(exchange.request))
-  requireName(state, request.model)
-  const prompt = model.textPrompt(request.prompt)
-  const { record, response, signal } = exchange
-  const answering = { model, request, prompt, shape: textAnswer, defaultMaxTokens: completionMaxTokens, clock, record }
-  await answerRequest(answering, response, signal)
-}
-
-async function answerTokenize({ state }: HttpFaceParts, { request, response }: Exchange): Promise<void> {
-  const model = state.requireModel()
-  const { model: name, input } = parseTokenizeRequest(await readJsonBody(request))
-  if (name !== undefined) requireName(state, name)
-  const { tokens } =
-    'messages' in input ? model.chatPrompt(input.messages) : model.textPrompt(input.prompt, input.special)
-  sendJson(response, 200, { count: tokens.length, max_model_len: model.contextLength, tokens, token_strs: null })
-}
-
-function refuse(what: string): Handler {
-  return ({ state }) => {
-    throw new SluiceError('invalid_request', {
-      reason: `The model ${state.modelName} generates text; this engine does not make ${what}.`,
-    })
-  }
-}
-
-function requireName(state: EngineState, name: string): void {
-  if (name !== state.modelName) throw new SluiceError('model_not_found', { model: name, param: 'model' })
-}
-
-function sendJson(response: ServerResponse, status: number, body: object): void {
-  response.writeHead(status, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(body))
+function refuseTranscription({ state }: HttpFaceParts): never {
+  throw new SluiceError('invalid_request', {
+    reason: `The model ${state.modelName} reads and writes text; this engine does not make transcriptions.`,
+  })
 }
 
 /** Tells the client what failed: as a response, or inside a stream that has begun as its last event. */

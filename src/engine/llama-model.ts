@@ -1,24 +1,15 @@
-import {
-  type Llama,
-  type LlamaContextSequence,
-  LlamaLogLevel,
-  type LlamaModel,
-  NoBinaryFoundError,
-  getLlama,
-} from 'node-llama-cpp'
+import { type Llama, LlamaLogLevel, type LlamaModel, NoBinaryFoundError, getLlama } from 'node-llama-cpp'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
-import { type ChatTemplate, createChatTemplate } from './chat-template.ts'
-import { alignSequence, generate } from './generation.ts'
-import type { ChatMessage, GenerationSeat, LanguageModel, Prompt, SamplingDefaults } from './language-model.ts'
+import { createChatTemplate } from './chat-template.ts'
+import type { LanguageModel } from './language-model.ts'
+import { LlamaLanguageModel } from './llama-language-model.ts'
 import type { ModelCompanions } from './model-companions.ts'
-import { SlotQueue } from './slot-queue.ts'
+import { decideSequences } from './sequence-count.ts'
+import { StepGate } from './step-gate.ts'
 
 /** Without --max-model-len: every sequence keeps this much memory ready, so the training length (often 128k) is no default. */
 const defaultContextLength = 4096
-const retryAfterSeconds = 5
-/** No vocabulary has longer tokens; a text beyond this many characters per token need not be tokenized to be refused. */
-const longestTokenCharacters = 512
 
 export interface LlamaModelOptions {
   readonly file: string
@@ -26,8 +17,8 @@ export interface LlamaModelOptions {
   readonly companions: ModelCompanions
   readonly maxModelLen: number | undefined
   readonly threads: number
-  /** Requests that compute together. */
-  readonly sequences: number
+  /** Requests that compute together; as many as memory allows unless set. */
+  readonly sequences: number | undefined
   /** Requests that may wait for a sequence. */
   readonly waitingLimit: number
   readonly log: Logger
@@ -46,15 +37,22 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
       onLoadProgress: options.onProgress,
     })
     const contextLength = decideContextLength(options.maxModelLen, model.trainContextSize)
+    const sequences = await chooseSequences(model, contextLength, options.sequences)
     const context = await model.createContext({
-      sequences: options.sequences,
+      sequences,
       contextSize: contextLength,
       threads: options.threads,
+      flashAttention: 'auto',
       createSignal: options.signal,
     })
-    const sequences = Array.from({ length: options.sequences }, () => context.getSequence())
+    const gate = new StepGate()
+    const slots = Array.from({ length: sequences }, (_, order) => ({ sequence: context.getSequence(), gate, order }))
     const template = createChatTemplate(model, options.companions.chatTemplate, options.log)
-    return new LlamaLanguageModel({ llama, model, sequences, template, contextLength, options })
+    options.log.info({ sequences, contextLength }, 'the contexts are ready')
+    const { samplingDefaults } = options.companions
+    const { name, threads, waitingLimit } = options
+    const asked = { name, threads, waitingLimit, samplingDefaults }
+    return new LlamaLanguageModel({ llama, model, slots, template, contextLength, ...asked })
   } catch (error) {
     await llama.dispose()
     throw asStartFailure(error)
@@ -84,6 +82,14 @@ async function openLlama(options: LlamaModelOptions): Promise<Llama> {
   }
 }
 
+async function chooseSequences(model: LlamaModel, contextSize: number, asked: number | undefined): Promise<number> {
+  const estimate = (sequences: number) =>
+    model.fileInsights.estimateContextResourceRequirementsV2({ contextSize, sequences, modelGpuLayers: 0 })
+  const [one, two] = await Promise.all([estimate(1), estimate(2)])
+  const bytesPerSequence = two.cpuRam - one.cpuRam
+  return decideSequences({ asked, bytesPerSequence, availableBytes: process.availableMemory() })
+}
+
 export function decideContextLength(maxModelLen: number | undefined, trainedLength: number): number {
   if (maxModelLen !== undefined && maxModelLen > trainedLength) {
     throw new SluiceError('engine_start_failed', {
@@ -91,94 +97,6 @@ export function decideContextLength(maxModelLen: number | undefined, trainedLeng
     })
   }
   return maxModelLen ?? Math.min(trainedLength, defaultContextLength)
-}
-
-interface LoadedParts {
-  readonly llama: Llama
-  readonly model: LlamaModel
-  readonly sequences: readonly LlamaContextSequence[]
-  readonly template: ChatTemplate
-  readonly contextLength: number
-  readonly options: LlamaModelOptions
-}
-
-class LlamaLanguageModel implements LanguageModel {
-  readonly contextLength: number
-  readonly samplingDefaults: SamplingDefaults
-  readonly #llama: Llama
-  readonly #model: LlamaModel
-  readonly #template: ChatTemplate
-  readonly #slots: SlotQueue<LlamaContextSequence>
-
-  constructor({ llama, model, sequences, template, contextLength, options }: LoadedParts) {
-    this.contextLength = contextLength
-    this.samplingDefaults = options.companions.samplingDefaults
-    this.#llama = llama
-    this.#model = model
-    this.#template = template
-    this.#slots = new SlotQueue(
-      sequences,
-      options.waitingLimit,
-      (waiting) => new SluiceError('waiting_room_full', { waiting, model: options.name, retryAfterSeconds }),
-    )
-  }
-
-  get load() {
-    return { running: this.#slots.running, waiting: this.#slots.waiting }
-  }
-
-  textPrompt(text: string, addSpecialTokens = true): Prompt {
-    this.#refuseHopeless(text.length)
-    // A raw prompt may be written in the model's own markup, as a client with a template of its own does.
-    const tokens = this.#model.tokenize(text, true)
-    const { bos, shouldPrependBosToken } = this.#model.tokens
-    if (addSpecialTokens && shouldPrependBosToken && bos !== null) tokens.unshift(bos)
-    return { tokens, opening: '', endings: [] }
-  }
-
-  chatPrompt(messages: readonly ChatMessage[]): Prompt {
-    this.#refuseHopeless(messages.reduce((sum, { content }) => sum + content.length, 0))
-    return this.#template.render(messages)
-  }
-
-  async reserve(prompt: Prompt, signal: AbortSignal): Promise<GenerationSeat> {
-    const sequence = await this.#slots.acquire((idle) => mostAlike(idle, prompt), signal)
-    let released = false
-    const release = () => {
-      if (!released) this.#slots.release(sequence)
-      released = true
-    }
-    try {
-      const reusedTokens = await alignSequence(sequence, prompt)
-      return { reusedTokens, generate: (options, signal) => generate(sequence, prompt, options, signal), release }
-    } catch (error) {
-      release()
-      throw error
-    }
-  }
-
-  /** Tokenizing blocks the process: millions of characters that cannot fit anyway must not make the others wait. */
-  #refuseHopeless(characters: number): void {
-    if (characters <= this.contextLength * longestTokenCharacters) return
-    throw new SluiceError('context_length_exceeded', {
-      tokens: `more than ${this.contextLength}`,
-      limit: this.contextLength,
-    })
-  }
-
-  async dispose(): Promise<void> {
-    await this.#llama.dispose()
-  }
-}
-
-/** The idle sequence that shares the longest beginning with the prompt; among equals the emptiest, to keep the others' memory. */
-function mostAlike(idle: readonly LlamaContextSequence[], prompt: Prompt): LlamaContextSequence | undefined {
-  const rated = idle.map((sequence) => ({
-    sequence,
-    shared: sequence.compareContextTokens([...prompt.tokens]).firstDifferentIndex,
-    held: sequence.nextTokenIndex,
-  }))
-  return rated.sort((a, b) => b.shared - a.shared || a.held - b.held)[0]?.sequence
 }
 
 function asStartFailure(error: unknown): Error {

@@ -13,6 +13,8 @@ export interface ServeOptions {
   readonly gpuMemoryUtilization?: number | undefined
   readonly numSchedulerSteps?: number | undefined
   readonly maxModelLen?: number | undefined
+  /** Requests that compute together; as many as memory allows, at most 8, unless set. */
+  readonly maxNumSeqs?: number | undefined
   readonly trustRemoteCode?: boolean | undefined
   /** Threads that compute; `defaultThreads()` unless set. */
   readonly threads?: number | undefined
@@ -42,6 +44,7 @@ export function checkServeOptions(
   requireInteger('--tensor-parallel-size', options.tensorParallelSize, 1, Number.MAX_SAFE_INTEGER)
   requireInteger('--num-scheduler-steps', options.numSchedulerSteps, 1, Number.MAX_SAFE_INTEGER)
   requireInteger('--max-model-len', options.maxModelLen, 16, Number.MAX_SAFE_INTEGER)
+  requireInteger('--max-num-seqs', options.maxNumSeqs, 1, 256)
   requireInteger('--threads', options.threads, 1, 1024)
   const utilization = options.gpuMemoryUtilization
   if (utilization !== undefined && !(utilization > 0 && utilization <= 1)) {

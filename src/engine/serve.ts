@@ -14,8 +14,7 @@ import { type ServeOptions, checkServeOptions, defaultThreads, flagsWithoutEffec
 
 export type { ServeOptions }
 
-/** Requests that compute together, and those that may wait for them. */
-const parallelRequests = 4
+/** Requests that may wait for those that compute. */
 const waitingLimit = 64
 /** Longer than any proxy in front keeps an idle connection, so that it is never closed under a request. */
 const keepAliveMs = 75_000
@@ -52,7 +51,7 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
   const abort = new AbortController()
   const face = createHttpFace({
     state,
-    metrics: new EngineMetrics(),
+    metrics: new EngineMetrics(name),
     clock,
     log,
     modelPath: options.modelPath,
@@ -71,7 +70,7 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
     companions,
     maxModelLen: options.maxModelLen,
     threads,
-    sequences: parallelRequests,
+    sequences: options.maxNumSeqs,
     waitingLimit,
     log,
     onProgress: reportProgress(state, log),

@@ -1,0 +1,74 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { benchPrompt } from './raw-loop.ts'
+
+const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const startDeadlineMs = 120_000
+
+/** `sluice serve` in a process of its own, as users run it. */
+export async function startServedModel(file: string, threads: number) {
+  const flags = ['--port', '0', '--served-model-name', 'bench', '--threads', String(threads)]
+  const child = spawn(process.execPath, [main, 'serve', file, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const url = await addressOf(child.stdout)
+  await untilReady(url)
+  return {
+    /** Tokens of all requests together, from the first token of the first to the last of the last. */
+    async tokensPerSecond(requests: number, tokens: number): Promise<number> {
+      const times = await Promise.all(Array.from({ length: requests }, () => timeStream(url, tokens + 1)))
+      const startedAt = Math.min(...times.map(({ first }) => first))
+      const endedAt = Math.max(...times.map(({ last }) => last))
+      return (requests * tokens) / ((endedAt - startedAt) / 1000)
+    },
+    async stop(): Promise<void> {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}
+
+/** The engine says where it listens in its first log line. */
+async function addressOf(stdout: NodeJS.ReadableStream): Promise<string> {
+  let seen = ''
+  for await (const chunk of stdout) {
+    seen += String(chunk)
+    const url = /"url":"([^"]+)"/.exec(seen)?.[1]
+    if (url === undefined) continue
+    stdout.resume()
+    return url
+  }
+  throw new Error(`the engine ended: ${seen}`)
+}
+
+async function untilReady(url: string): Promise<void> {
+  const deadline = performance.now() + startDeadlineMs
+  while (performance.now() < deadline) {
+    if ((await fetch(`${url}/health`)).ok) return
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+  throw new Error('the model was not ready in time')
+}
+
+async function timeStream(url: string, tokens: number): Promise<{ first: number; last: number }> {
+  const body = {
+    model: 'bench',
+    prompt: benchPrompt,
+    temperature: 0,
+    max_tokens: tokens,
+    ignore_eos: true,
+    stream: true,
+  }
+  const response = await fetch(`${url}/v1/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok || !response.body) throw new Error(`the engine answered ${response.status}`)
+  let first: number | undefined
+  let last = 0
+  for await (const _ of response.body) {
+    last = performance.now()
+    first ??= last
+  }
+  return { first: first ?? last, last }
+}

@@ -1,0 +1,10 @@
+/** A function that a client offers to the model. */
+export interface ToolDefinition {
+  readonly name: string
+  readonly description: string | undefined
+  /** JSON schema of the arguments; undefined when the function takes none. */
+  readonly parameters: unknown
+}
+
+export type ToolChoice =
+  { readonly type: 'none' | 'auto' | 'required' } | { readonly type: 'function'; readonly name: string }
