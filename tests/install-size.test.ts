@@ -15,5 +15,9 @@ function bytesBelow(path: string, seen: Set<number>): number {
 }
 
 it('the whole install stays under 400 MB', () => {
-  expect(bytesBelow(modules, new Set()) / 1e6).toBeLessThan(400)
+  const seen = new Set<number>()
+  // Names with a dot are what tools cache there while they run.
+  const packages = readdirSync(modules).filter((name) => !name.startsWith('.'))
+  const bytes = packages.reduce((sum, name) => sum + bytesBelow(join(modules, name), seen), 0)
+  expect(bytes / 1e6).toBeLessThan(400)
 })

@@ -133,14 +133,7 @@ describe('creating', () => {
       'Invalid',
       'Model.sluice.dev "m" is invalid: spec.url: Invalid value: "string": must have the form pvc://',
     ],
-    [
-      'another kind',
-      modelKind,
-      'demo',
-      { ...model(), kind: 'Pod' },
-      'Invalid',
-      'kind: Invalid value: "Pod": must be Model',
-    ],
+    ['another kind', modelKind, 'demo', { ...model(), kind: 'Pod' }, 'Invalid', 'kind: Invalid value: "Pod": must be Model'],
     [
       'another core kind',
       configMapKind,

@@ -438,6 +438,10 @@ onEachServer((server) => {
         [`${at}[a].x-kubernetes-validations[0].rule FieldValueInvalid`],
       ],
       [
+        { a: { type: 'object', properties: { x: text }, ...rules({ rule: '!has(self.y)' }) } },
+        [`${at}[a].x-kubernetes-validations[0].rule FieldValueInvalid`],
+      ],
+      [
         { a: { type: 'array', maxItems: 5, items: { ...text, maxLength: 5, ...rules({ rule: 'self == oldSelf' }) } } },
         [`${at}[a].items.x-kubernetes-validations[0].rule FieldValueInvalid`],
       ],
@@ -511,6 +515,43 @@ onEachServer((server) => {
       expect([code, body.reason]).toEqual([422, 'Invalid'])
       expect(causesOf(body).map((cause) => cause.split(' ').slice(0, 2).join(' '))).toEqual(faults)
     })
+
+    it('converts no versions by a webhook', async () => {
+      const clientConfig = { url: 'https://example.com/convert', caBundle: '' }
+      const conversion = { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } }
+      const { code, body } = await server.http(
+        'POST',
+        `${definitionsPath}?dryRun=All`,
+        definition.manifest({}, {}, { conversion }),
+      )
+      const refused = [
+        'spec.conversion.strategy FieldValueForbidden Forbidden: this cluster converts versions only by the strategy None',
+      ]
+      expect([code, causesOf(body)]).toEqual(server.differs('conversion webhooks') ? [422, refused] : [201, []])
+    })
+
+    it('is judged by the cost of its rules, or its objects are', async () => {
+      const nested = { type: 'array', items: { type: 'array', items: text } }
+      const rule = 'self.all(x, x.all(y, self.all(z, z.all(w, w == y))))'
+      const manifest = definition.manifest({ a: { ...nested, ...rules({ rule }) } })
+      const defined = await server.http('POST', definitionsPath, manifest)
+      expect(defined.code).toBe(server.differs('cost of rules') ? 201 : 422)
+      if (defined.code === 422) return
+      const a = Array.from({ length: 60 }, () => Array.from({ length: 60 }, () => 'x'))
+      const answer = await server.http('POST', path(), definition.widget('w', { spec: { a } }))
+      expect(causesOf(answer.body)).toEqual([
+        expect.stringContaining('no further validation rules will be run due to call cost exceeds limit'),
+      ])
+    })
+
+    it.each(['isIP(self)', '!format.dns1123Label().validate(self).hasValue()', '[1].all(i, v, v > 0)'])(
+      'may use %s, or not',
+      async (rule) => {
+        const manifest = definition.manifest({ a: { ...text, maxLength: 10, ...rules({ rule }) } })
+        const { code } = await server.http('POST', `${definitionsPath}?dryRun=All`, manifest)
+        expect(code).toBe(server.differs('functions of rules') ? 422 : 201)
+      },
+    )
 
     it('is refused in a group of Kubernetes’ own without approval', async () => {
       const manifest = definition.manifest({}, {}, { group: 'x.k8s.io' })

@@ -11,6 +11,12 @@ export const differences = {
   'unfit manifest': 'a manifest with fields that its kind does not have cannot be applied: 400 instead of 500',
   'impersonating nobody': 'groups without a user to impersonate are refused with 400 instead of 500',
   'malformed binding': 'a Binding that names no Node is refused with 400 instead of 500',
+  'conversion webhooks': 'a definition that converts its versions by a webhook is refused (422): only None is there',
+  'cost of rules':
+    'rules are not estimated when they are defined: one that would run too long is refused with the object',
+  'functions of rules':
+    '`ip`, `cidr`, `format` checks and loops of two variables are refused when a rule is defined (422)',
+  'refused patches': 'what a patch made of an object is not repeated when it is refused: it may be a Secret',
 } as const
 
 export type Difference = keyof typeof differences

@@ -1,11 +1,10 @@
-import { type ASTNode, Environment, Optional } from '@marcbachmann/cel-js'
+import { Environment, Optional } from '@marcbachmann/cel-js'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { type InputSize, mostSteps } from './cel-cost.ts'
-import { expression, foreign, registerKubernetesFunctions, renamed } from './cel-functions.ts'
+import { CelError, compilationFailed } from './cel-errors.ts'
+import { registerKubernetesFunctions } from './cel-functions.ts'
+import { type Inspection, askedAbout, inspect } from './cel-inspection.ts'
 import { type CelType, TypeDeclarations } from './cel-types.ts'
-
-/** Why a rule cannot be used, as Kubernetes says it. */
-export class CelError extends Error {}
 
 let shared: Environment | undefined
 
@@ -47,14 +46,14 @@ export class CelProgram {
   readonly #optionalOldSelf: boolean
 
   constructor(environment: Environment, source: string, result: 'bool' | 'string', optionalOldSelf: boolean) {
-    this.#run = parsed(environment, source)
-    this.#optionalOldSelf = optionalOldSelf
-    const names = new Set<string>()
-    inspect(this.#run.ast, source, names)
-    this.usesOldSelf = names.has('oldSelf')
-    const { valid, type, error } = this.#run.check()
-    if (!valid) throw compilationFailed(source, error)
+    const { run, type, inspected } = checked(environment, source)
     if (type !== result && type !== 'dyn') throw new CelError(wrongResult[result])
+    const fields = askedAbout(source, inspected.presence)
+    // The library takes any field in `has()`; a rule about one that does not exist would never say so.
+    if (fields !== source) checked(environment, fields)
+    this.#run = run
+    this.#optionalOldSelf = optionalOldSelf
+    this.usesOldSelf = inspected.names.has('oldSelf')
   }
 
   steps(size: InputSize): number {
@@ -73,88 +72,24 @@ const wrongResult = {
   string: 'must evaluate to a string',
 }
 
+interface Checked {
+  readonly run: ReturnType<Environment['parse']>
+  readonly type: string | undefined
+  readonly inspected: Inspection
+}
+
+function checked(environment: Environment, source: string): Checked {
+  const run = parsed(environment, source)
+  const inspected = inspect(run.ast, source)
+  const { valid, type, error } = run.check()
+  if (!valid) throw compilationFailed(source, error)
+  return { run, type, inspected }
+}
+
 function parsed(environment: Environment, source: string): ReturnType<Environment['parse']> {
   try {
     return environment.parse(source)
   } catch (error) {
     throw compilationFailed(source, error)
-  }
-}
-
-function compilationFailed(source: string, error: unknown): CelError {
-  const summary = property(error, 'summary')
-  const start = Number(property(property(error, 'range'), 'start') ?? 0)
-  const why = typeof summary === 'string' ? summary : error instanceof Error ? error.message : 'unknown'
-  return failedAt(source, start, inKubernetesWords(why))
-}
-
-/** The library has words of its own for what everybody meets. */
-function inKubernetesWords(summary: string): string {
-  return summary
-    .replace(/^No such key: (.*)$/, "undefined field '$1'")
-    .replace(/^Unknown variable: (.*)$/, "undeclared reference to '$1' (in container '')")
-    .replace(/^no such overload: (.+) (\S+) (.+)$/, "found no matching overload for '_$2_' applied to '($1, $3)'")
-    .replace(
-      /^found no matching overload for '(?:.*\.)?(\w+)\(.*\)'$/,
-      "undeclared reference or no matching overload for '$1' (in container '')",
-    )
-}
-
-function failedAt(source: string, start: number, why: string): CelError {
-  const lines = source.slice(0, start).split('\n')
-  const column = lines.at(-1)?.length ?? 0
-  const line = source.split('\n')[lines.length - 1] ?? ''
-  const marked = ` | ${line.slice(0, 1000)}\n | ${'.'.repeat(Math.min(column, 1000))}^`
-  return new CelError(`compilation failed: ERROR: <input>:${lines.length}:${column + 1}: ${why}\n${marked}`)
-}
-
-function property(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
-}
-
-/** Collects the names a rule uses, calls Kubernetes' functions in place of the library's, and refuses what only the latter has. */
-function inspect(node: ASTNode, source: string, names: Set<string>): void {
-  if (node.op === 'id') names.add(node.args)
-  if (node.op === 'call' || node.op === 'rcall') {
-    const [name] = node.args
-    if (node.op === 'rcall' && foreign.has(name))
-      throw failedAt(source, node.pos, `undeclared reference to '${name}' (in container '')`)
-    checkPattern(node, name, source)
-    node.args[0] = Object.hasOwn(renamed, name) ? (renamed[name] ?? name) : name
-  }
-  for (const inner of innerNodes(node)) inspect(inner, source, names)
-}
-
-function checkPattern(node: Extract<ASTNode, { op: 'call' | 'rcall' }>, name: string, source: string): void {
-  if (name !== 'matches' && name !== 'find' && name !== 'findAll') return
-  const pattern = node.op === 'rcall' ? node.args[2][0] : node.args[1][1]
-  if (pattern?.op !== 'value' || typeof pattern.args !== 'string') return
-  try {
-    expression(pattern.args)
-  } catch (error) {
-    const why = error instanceof Error ? `: ${error.message}` : ''
-    throw failedAt(source, pattern.start, `invalid ${name} argument${why}`)
-  }
-}
-
-function innerNodes(node: ASTNode): readonly ASTNode[] {
-  switch (node.op) {
-    case 'value':
-    case 'id':
-      return []
-    case '.':
-    case '.?':
-      return [node.args[0]]
-    case 'call':
-      return node.args[1]
-    case 'rcall':
-      return [node.args[1], ...node.args[2]]
-    case 'map':
-      return node.args.flat()
-    case '!_':
-    case '-_':
-      return [node.args]
-    default:
-      return node.args
   }
 }

@@ -101,6 +101,8 @@ describe('a rule', () => {
     'self.all(i, v, true)',
     "ip(self) == ip('::1')",
     'self.unknown == 1',
+    'has(self.unknown)',
+    "['a'].exists(x, has(x.unknown))",
     '[1, 2].transformList(i, v, v) == []',
     `${'!'.repeat(6000)}true`,
   ])('is refused when it uses what is not there: %s', (rule) => {

@@ -1,6 +1,7 @@
 import { type FieldError, invalid, required, unsupported } from '../../resources/field-error.ts'
 import type { CelValidation, StructuralSchema } from '../../resources/structural-schema.ts'
-import { CelError, type CelProgram, RuleContext } from '../cel/cel-program.ts'
+import { CelError } from '../cel/cel-errors.ts'
+import { type CelProgram, RuleContext } from '../cel/cel-program.ts'
 
 type Add = (...errors: readonly FieldError[]) => void
 
