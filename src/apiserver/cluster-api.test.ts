@@ -133,7 +133,14 @@ describe('creating', () => {
       'Invalid',
       'Model.sluice.dev "m" is invalid: spec.url: Invalid value: "string": must have the form pvc://',
     ],
-    ['another kind', modelKind, 'demo', { ...model(), kind: 'Pod' }, 'Invalid', 'kind: Invalid value: "Pod": must be Model'],
+    [
+      'another kind',
+      modelKind,
+      'demo',
+      { ...model(), kind: 'Pod' },
+      'Invalid',
+      'kind: Invalid value: "Pod": must be Model',
+    ],
     [
       'another core kind',
       configMapKind,

@@ -1,6 +1,7 @@
 import type { Container, Pod } from '../resources/pod.ts'
 import { parseQuantity } from '../resources/quantity.ts'
 import type { Card } from './gpu-inventory.ts'
+import { isSidecar } from './pod-parts.ts'
 
 /** Which cards each container of a Pod got, by the container's name. */
 export type PodCards = ReadonlyMap<string, readonly number[]>
@@ -10,6 +11,7 @@ export class CardLedger {
   readonly #cards: readonly Card[]
   readonly #holders = new Map<number, string>()
   readonly #byPod = new Map<string, Map<string, readonly number[]>>()
+  #lost: ReadonlySet<number> = new Set()
 
   constructor(cards: readonly Card[]) {
     this.#cards = cards
@@ -20,7 +22,7 @@ export class CardLedger {
     const uid = pod.metadata.uid ?? ''
     const held = this.#byPod.get(uid) ?? new Map<string, readonly number[]>()
     const granted = new Map(held)
-    const free = new Set(this.#cards.filter(({ index }) => !this.#holders.has(index)))
+    const free = new Set(this.#cards.filter(({ index }) => !this.#holders.has(index) && !this.#lost.has(index)))
     const own = new Set(this.#cards.filter(({ index }) => this.#holders.get(index) === uid))
     const grant = (container: Container, candidates: readonly Card[]): string | undefined => {
       if (granted.has(container.name)) return undefined
@@ -40,12 +42,13 @@ export class CardLedger {
       )
       return undefined
     }
-    for (const container of pod.spec.containers) {
+    const inits = pod.spec.initContainers ?? []
+    for (const container of [...pod.spec.containers, ...inits.filter(isSidecar)]) {
       const missing = grant(container, [...free])
       if (missing) return { missing }
     }
-    // Init containers run before the others and may use their cards.
-    for (const container of pod.spec.initContainers ?? []) {
+    // Init containers that end run before the others and may use their cards.
+    for (const container of inits) {
       const missing = grant(container, [...own, ...free])
       if (missing) return { missing }
     }
@@ -66,6 +69,16 @@ export class CardLedger {
     for (const [index, holder] of this.#holders) {
       if (holder === podUid) this.#holders.delete(index)
     }
+  }
+
+  /** Cards that do not answer: who has one keeps it, nobody else gets it. */
+  setLost(indices: ReadonlySet<number>): void {
+    this.#lost = indices
+  }
+
+  /** The cards that can be handed out, now or when they are free again. */
+  get usable(): readonly Card[] {
+    return this.#cards.filter(({ index }) => !this.#lost.has(index))
   }
 
   get heldCount(): number {

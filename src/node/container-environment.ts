@@ -1,64 +1,95 @@
 import type { Container, Pod } from '../resources/pod.ts'
+import { type PodFacts, fieldOf, resourceFieldOf } from './downward-fields.ts'
+import { type EnvFrom, type ValueSource, containerParts } from './pod-parts.ts'
 import { ContainerRefused } from './pod-runtime.ts'
+import { type ReferencedObjects, configMapEntries, noReferences, secretEntries } from './referenced-objects.ts'
 import { expandVariables } from './variable-expansion.ts'
 
-export interface PodFacts {
-  readonly podIP: string
-  readonly hostIP: string
-}
-
-/** The variables a container's spec defines, in order, each able to refer to those before it. */
+/**
+ * The variables a container's spec defines: first whole ConfigMaps and Secrets, then one by one, in order, each able to refer
+ * to those before it.
+ */
 export function containerVariables(
   pod: Pod,
   container: Container,
   facts: PodFacts,
   given: ReadonlyMap<string, string>,
+  references: ReferencedObjects = noReferences,
 ): Map<string, string> {
   const variables = new Map(given)
-  for (const { name, value, valueFrom } of container.env ?? []) {
-    const text =
-      valueFrom === undefined ? expandVariables(value ?? '', variables) : valueOf(valueFrom, pod, facts, name)
-    variables.set(name, text)
+  const parts = containerParts(container)
+  for (const source of parts.envFrom) {
+    for (const [name, value] of importedVariables(source, references)) variables.set(name, value)
+  }
+  for (const [index, { name, value, valueFrom }] of (container.env ?? []).entries()) {
+    if (valueFrom === undefined) {
+      variables.set(name, expandVariables(value ?? '', variables))
+      continue
+    }
+    const text = valueOf(parts.env[index]?.valueFrom ?? {}, name, { pod, container, facts, references })
+    if (text !== undefined) variables.set(name, text)
   }
   return variables
 }
 
-function valueOf(source: Readonly<Record<string, unknown>>, pod: Pod, facts: PodFacts, name: string): string {
-  const fieldRef = source['fieldRef']
-  const path =
-    typeof fieldRef === 'object' && fieldRef !== null && 'fieldPath' in fieldRef
-      ? String(fieldRef.fieldPath)
-      : undefined
-  const value = path === undefined ? undefined : fieldOf(path, pod, facts)
-  if (value !== undefined) return value
-  const what = path === undefined ? Object.keys(source).join(', ') : `fieldRef ${path}`
-  throw new ContainerRefused('CreateContainerConfigError', `env ${name}: ${what} is not supported on this node`)
+function importedVariables(source: EnvFrom, references: ReferencedObjects): [string, string][] {
+  const { prefix = '', configMapRef, secretRef } = source
+  const imported: [string, string][] = []
+  if (configMapRef) {
+    const object = references.configMaps.get(configMapRef.name)
+    if (!object && configMapRef.optional !== true) throw refused(`configmap "${configMapRef.name}" not found`)
+    // Only text: binary data is no environment.
+    for (const [key, value] of Object.entries(object?.data ?? {})) imported.push([prefix + key, value])
+  }
+  if (secretRef) {
+    const object = references.secrets.get(secretRef.name)
+    if (!object && secretRef.optional !== true) throw refused(`secret "${secretRef.name}" not found`)
+    for (const [key, value] of object ? secretEntries(object) : []) imported.push([prefix + key, value.toString()])
+  }
+  // A name with these in it cannot be told apart from its value.
+  return imported.filter(([name]) => name !== '' && !/[=\0]/.test(name))
 }
 
-function fieldOf(path: string, pod: Pod, { podIP, hostIP }: PodFacts): string | undefined {
-  const keyed = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(path)
-  if (keyed) {
-    const [, field, key = ''] = keyed
-    return (field === 'labels' ? pod.metadata.labels : pod.metadata.annotations)?.[key] ?? ''
+interface Surroundings {
+  readonly pod: Pod
+  readonly container: Container
+  readonly facts: PodFacts
+  readonly references: ReferencedObjects
+}
+
+/** `undefined` when an optional source is not there: the variable is then not set. */
+function valueOf(source: ValueSource, name: string, surroundings: Surroundings): string | undefined {
+  const { pod, container, facts, references } = surroundings
+  if (source.fieldRef) {
+    const { fieldPath } = source.fieldRef
+    const value = /^metadata\.(labels|annotations)$/.test(fieldPath) ? undefined : fieldOf(fieldPath, pod, facts)
+    if (value === undefined) throw refused(`env ${name}: fieldRef ${fieldPath} is not supported on this node`)
+    return value
   }
-  switch (path) {
-    case 'metadata.name':
-      return pod.metadata.name
-    case 'metadata.namespace':
-      return pod.metadata.namespace ?? ''
-    case 'metadata.uid':
-      return pod.metadata.uid ?? ''
-    case 'spec.nodeName':
-      return pod.spec.nodeName ?? ''
-    case 'spec.serviceAccountName':
-      return typeof pod.spec['serviceAccountName'] === 'string' ? pod.spec['serviceAccountName'] : 'default'
-    case 'status.podIP':
-    case 'status.podIPs':
-      return podIP
-    case 'status.hostIP':
-    case 'status.hostIPs':
-      return hostIP
-    default:
-      return undefined
+  if (source.resourceFieldRef) {
+    const value = resourceFieldOf(source.resourceFieldRef, pod, container, facts)
+    if (value !== undefined) return value
+    throw refused(`env ${name}: resourceFieldRef ${source.resourceFieldRef.resource} is not supported on this node`)
   }
+  const { configMapKeyRef: inMap, secretKeyRef: inSecret } = source
+  const ref = inMap ?? inSecret
+  if (!ref) throw refused(`env ${name}: its source is not supported on this node`)
+  const map = inMap && references.configMaps.get(ref.name)
+  const secret = inSecret && references.secrets.get(ref.name)
+  const what = inMap ? 'configmap' : 'secret'
+  if (!map && !secret) return missing(ref.optional, `${what} "${ref.name}" not found`)
+  const entries = map ? configMapEntries(map) : secret ? secretEntries(secret) : new Map<string, Buffer>()
+  const value = entries.get(ref.key)
+  if (value !== undefined) return value.toString()
+  const kind = inMap ? 'ConfigMap' : 'Secret'
+  return missing(ref.optional, `couldn't find key ${ref.key} in ${kind} ${pod.metadata.namespace}/${ref.name}`)
+}
+
+function missing(optional: boolean | undefined, message: string): undefined {
+  if (optional !== true) throw refused(message)
+  return undefined
+}
+
+function refused(message: string): ContainerRefused {
+  return new ContainerRefused('CreateContainerConfigError', message)
 }

@@ -57,6 +57,18 @@ export function recalledMemory(
   )
 }
 
+/** A container whose process came along: as it was before this program was restarted; the probes correct what is no longer true. */
+export function adoptedMemory(
+  spec: Container,
+  init: boolean,
+  status: ContainerStatus | undefined,
+  running: RunningContainer,
+): ContainerMemory {
+  const memory = afterStart(freshMemory(spec, init), running)
+  const started = memory.started || status?.started === true
+  return { ...memory, started, ready: memory.ready || status?.ready === true }
+}
+
 export function afterStart(memory: ContainerMemory, running: RunningContainer): ContainerMemory {
   const exited =
     memory.state.type === 'exited' ? { ...memory.state.exit, startedAt: memory.state.startedAt } : undefined

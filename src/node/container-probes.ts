@@ -1,7 +1,7 @@
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Container, Probe } from '../resources/pod.ts'
-import { checkProbe } from './probe-check.ts'
+import { type RunInContainer, checkProbe } from './probe-check.ts'
 import { runProbe } from './probe-loop.ts'
 import { type ProbeRole, type ProbeState, initialProbeState } from './probe-state.ts'
 import type { RunningContainer } from './pod-runtime.ts'
@@ -9,6 +9,7 @@ import type { RunningContainer } from './pod-runtime.ts'
 export interface ContainerProbesOptions {
   readonly clock: Clock
   readonly log: Logger
+  run(container: string, words: readonly string[], signal: AbortSignal): ReturnType<RunInContainer>
   change(container: string, change: { started?: boolean; ready?: boolean }): void
   event(type: 'Normal' | 'Warning', reason: string, message: string): void
   /** A liveness or startup probe has given the container up. */
@@ -89,7 +90,8 @@ export class ContainerProbes {
     tell: (outcome: ProbeState['outcome']) => void,
   ): Promise<ProbeState['outcome']> {
     let outcome = initial.outcome
-    const check = (deadline: AbortSignal) => checkProbe(probe, container, running.podIP, deadline)
+    const run: RunInContainer = (words, deadline) => this.#options.run(container.name, words, deadline)
+    const check = (deadline: AbortSignal) => checkProbe(probe, container, running.podIP, run, deadline)
     await runProbe(
       {
         probe,

@@ -1,15 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
+import type { Readable } from 'node:stream'
 import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
-import type { LaunchPlan } from './launch-plan.ts'
+import { reportDescriptor } from './isolation/isolated-command.ts'
 import { type ContainerExit, ContainerRefused } from './pod-runtime.ts'
 import {
   type ProcessIdentity,
-  groupMembersMarked,
   isAlive,
+  processesMarked,
   readProcess,
   sendSignal,
   signalGroup,
@@ -19,8 +21,18 @@ import {
 export interface ContainerProcessOptions {
   readonly clock: Clock
   readonly log: Logger
-  /** The entry in its environment (`NAME=value`) that all its descendants carry. */
-  readonly mark: string
+  /** The entries in its environment (`NAME=value`) that all its descendants carry. */
+  readonly marks: readonly string[]
+}
+
+/** Exactly what is handed to the operating system. */
+export interface SpawnCommand {
+  readonly words: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly cwd: string
+  readonly stdin?: number | undefined
+  /** Where the exit code is to be written; there is one for a container with namespaces of its own, which also reports its start. */
+  readonly exitDescriptor?: number | undefined
 }
 
 /** How often to look whether a process that is not our child is still there: nobody tells us. */
@@ -28,6 +40,9 @@ const watchPeriodMs = 250
 /** How long to wait for what a dead leader left behind, after SIGKILL, before going on with a warning. */
 const leftoverDeadlineMs = 10_000
 const leftoverPeriodMs = 50
+/** How long making a container's namespaces may take. */
+const setupDeadlineMs = 30_000
+const longestReport = 2000
 
 /** One container's process group: the process that leads it, however it came to us, and how it is ended. */
 export class ContainerProcess {
@@ -42,35 +57,42 @@ export class ContainerProcess {
 
   private constructor(
     identity: ProcessIdentity,
-    leaderExited: Promise<Omit<ContainerExit, 'finishedAt'>>,
+    leaderExited: Promise<LeaderExit>,
     signal: (signal: NodeJS.Signals) => void,
     options: ContainerProcessOptions,
   ) {
     this.identity = identity
     this.#signal = signal
     this.#options = options
-    this.exited = leaderExited.then(async (exit) => {
+    this.exited = leaderExited.then(async ({ exit, whole }) => {
       const finishedAt = options.clock.now()
       this.#cancelKill()
-      await this.#endLeftovers()
+      if (!whole) await this.#endLeftovers()
       this.#gone = true
       return { ...exit, finishedAt }
     })
   }
 
-  static async spawn(plan: LaunchPlan, outputFd: number, options: ContainerProcessOptions): Promise<ContainerProcess> {
+  static async spawn(
+    command: SpawnCommand,
+    outputFd: number,
+    options: ContainerProcessOptions,
+  ): Promise<ContainerProcess> {
+    const { words, env, cwd, stdin = 'ignore', exitDescriptor: exitFile } = command
+    const [program = '', ...args] = words
+    const isolated = exitFile !== undefined
     let child: ChildProcess
     try {
-      child = spawn(plan.program, plan.args, {
-        cwd: plan.workingDir,
-        env: plan.env,
-        stdio: ['ignore', outputFd, outputFd],
+      child = spawn(program, args, {
+        cwd,
+        env,
+        stdio: [stdin, outputFd, outputFd, ...(isolated ? ['pipe' as const, exitFile] : [])],
         // A session and process group of its own: it does not get our Ctrl-C, and all of it can be signalled at once.
         detached: true,
       })
       await once(child, 'spawn')
     } catch (error) {
-      const message = `cannot run "${plan.program}": ${errorMessage(error)}`
+      const message = `cannot run "${program}": ${errorMessage(error)}`
       throw new ContainerRefused('RunContainerError', message, { cause: error })
     }
     const pid = child.pid ?? 0
@@ -79,12 +101,18 @@ export class ContainerProcess {
     const signalChild = (signal: NodeJS.Signals) => {
       if (child.exitCode === null && child.signalCode === null) sendSignal(-pid, signal)
     }
-    return new ContainerProcess(identity, exitOf(child), signalChild, options)
+    const container = new ContainerProcess(identity, exitOf(child, isolated), signalChild, options)
+    const report = isolated ? await reportOf(child, options.clock) : ''
+    if (report === '') return container
+    await container.stop(0)
+    throw new ContainerRefused('RunContainerError', `the container's namespaces cannot be made: ${report}`)
   }
 
-  static adopt(identity: ProcessIdentity, options: ContainerProcessOptions): ContainerProcess {
+  /** `exitFile` is where a container with namespaces of its own leaves its exit code. */
+  static adopt(identity: ProcessIdentity, exitFile: string, options: ContainerProcessOptions): ContainerProcess {
     const signalAdopted = (signal: NodeJS.Signals) => void signalGroup(identity, signal)
-    return new ContainerProcess(identity, disappearanceOf(identity, options.clock), signalAdopted, options)
+    const gone = disappearanceOf(identity, exitFile, options.clock)
+    return new ContainerProcess(identity, gone, signalAdopted, options)
   }
 
   /** Asks once, and forces after the grace; called again with a shorter one, forces earlier. */
@@ -108,7 +136,7 @@ export class ContainerProcess {
   async #endLeftovers(): Promise<void> {
     const deadline = this.#options.clock.now() + leftoverDeadlineMs
     for (;;) {
-      const leftovers = groupMembersMarked(this.identity.pid, this.#options.mark)
+      const leftovers = processesMarked(...this.#options.marks)
       if (leftovers.length === 0) return
       for (const leftover of leftovers) signalProcess(leftover, 'SIGKILL')
       if (this.#options.clock.now() > deadline) {
@@ -120,21 +148,72 @@ export class ContainerProcess {
   }
 }
 
-async function exitOf(child: ChildProcess): Promise<Omit<ContainerExit, 'finishedAt'>> {
+type ExitFacts = Omit<ContainerExit, 'finishedAt'>
+
+interface LeaderExit {
+  readonly exit: ExitFacts
+  /**
+   * Whether everything else is gone, too: the kernel ends what is left in a PID namespace before the end of its first process is
+   * known. Where there is no such namespace, or the process outside of it was killed, something may be left.
+   */
+  readonly whole: boolean
+}
+
+/** What was said before the program was about to run; nothing means that all is well. */
+async function reportOf(child: ChildProcess, clock: Clock): Promise<string> {
+  const pipe = child.stdio[reportDescriptor]
+  if (!pipe || !('setEncoding' in pipe)) return ''
+  const stream: Readable = pipe
+  stream.setEncoding('utf8')
+  const cancel = clock.after(setupDeadlineMs, () => stream.destroy(new Error('it took too long')))
+  let report = ''
+  try {
+    for await (const chunk of stream) {
+      report = (report + String(chunk)).slice(0, longestReport)
+      // Not the end of the stream: unshare itself keeps its side open for as long as the container lives.
+      if (report.endsWith('ready\n')) return ''
+    }
+  } catch (error) {
+    report += errorMessage(error)
+  } finally {
+    cancel()
+  }
+  return report.trim().replaceAll('\n', '; ') || 'they ended at once'
+}
+
+async function exitOf(child: ChildProcess, isolated: boolean): Promise<LeaderExit> {
   const [code, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) resolve([child.exitCode, child.signalCode])
     else child.once('exit', (...exit) => resolve(exit))
   })
-  if (signal !== null) {
-    const number = constants.signals[signal]
-    return { exitCode: 128 + number, signal: number, reason: 'Error', message: `ended by ${signal}` }
-  }
-  return { exitCode: code ?? 0, reason: code === 0 ? 'Completed' : 'Error' }
+  if (signal !== null) return { exit: endedBy(constants.signals[signal]), whole: false }
+  return { exit: exitWith(code ?? 0, isolated), whole: isolated }
+}
+
+function exitWith(code: number, isolated: boolean): ExitFacts {
+  // The shell that is the first process of a namespace tells of its program's signal in this way.
+  if (isolated && code > 128 && code <= 128 + 31) return endedBy(code - 128)
+  return { exitCode: code, reason: code === 0 ? 'Completed' : 'Error' }
+}
+
+function endedBy(number: number): ExitFacts {
+  const [name = `signal ${number}`] = Object.entries(constants.signals).find(([, value]) => value === number) ?? []
+  return { exitCode: 128 + number, signal: number, reason: 'Error', message: `ended by ${name}` }
 }
 
 /** Never resolves early: a pid that now belongs to another process counts as gone. */
-async function disappearanceOf(identity: ProcessIdentity, clock: Clock): Promise<Omit<ContainerExit, 'finishedAt'>> {
+async function disappearanceOf(identity: ProcessIdentity, exitFile: string, clock: Clock): Promise<LeaderExit> {
   while (isAlive(identity)) await clock.sleep(watchPeriodMs)
+  const code = exitFile === '' ? '' : readExitCode(exitFile)
+  if (/^\d+$/.test(code)) return { exit: exitWith(Number(code), true), whole: true }
   const message = 'The process ended after the program that had started it; its exit code is not known.'
-  return { exitCode: 137, reason: 'ContainerStatusUnknown', message }
+  return { exit: { exitCode: 137, reason: 'ContainerStatusUnknown', message }, whole: false }
+}
+
+export function readExitCode(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    return ''
+  }
 }

@@ -1,4 +1,6 @@
 import { SluiceError } from '../foundation/errors.ts'
+import { readNvidiaCards } from './nvidia-cards.ts'
+import type { RunProgram } from './run-program.ts'
 
 export interface Card {
   /** The resource name: `<vendor>.com/gpu-<model>`. */
@@ -7,6 +9,10 @@ export interface Card {
   readonly index: number
   /** Declared, not there: it can be counted and handed out, not computed on. */
   readonly simulated: boolean
+  /** Of a real card: what names it whatever its index is. */
+  readonly uuid?: string
+  readonly product?: string
+  readonly memoryMebibytes?: number
 }
 
 const kindPattern = /^[a-z0-9.-]+\.com\/gpu-[a-z0-9-]+$/
@@ -31,6 +37,21 @@ export function declaredCards(flag: string | undefined): Card[] {
   }
   const kinds = [...counts].flatMap(([kind, count]) => Array.from({ length: count }, () => kind))
   return kinds.map((kind, index) => ({ kind, index, simulated: true }))
+}
+
+export interface CardDetection {
+  readonly run: RunProgram
+  readonly signal: AbortSignal
+  /** Told about cards that are there and cannot be used. */
+  problem?(message: string): void
+}
+
+/** The machine's cards: those `--gpus` declares; else the real ones; else the small simulated set. */
+export async function detectCards(flag: string | undefined, detection: CardDetection): Promise<Card[]> {
+  if (flag !== undefined) return declaredCards(flag)
+  const { cards, problems } = await readNvidiaCards(detection.run, detection.signal)
+  for (const problem of problems) detection.problem?.(problem)
+  return cards.length > 0 ? [...cards] : declaredCards(undefined)
 }
 
 function invalidGpus(reason: string): SluiceError {

@@ -47,8 +47,8 @@ symlinkSync('/etc/passwd', join(root, 'models', 'outer'))
 symlinkSync('/etc', join(root, 'evil:dir'))
 symlinkSync('/nowhere/at/all', join(root, 'dangling'))
 const mounts = [
-  { mountPath: '/data/deep', folder: join(root, 'models'), root },
-  { mountPath: '/data', folder: root, root },
+  { mountPath: '/data/deep', folder: join(root, 'models'), root, readOnly: false },
+  { mountPath: '/data', folder: root, root, readOnly: false },
 ]
 
 describe('replaceMountPaths', () => {
@@ -56,6 +56,7 @@ describe('replaceMountPaths', () => {
     ['/data/models/a.gguf', `${root}/models/a.gguf`],
     ['/data', root],
     ['/data/', `${root}/`],
+    ['ls /data; ls /data|wc', `ls ${root}; ls ${root}|wc`],
     ['--model=/data/models', `--model=${root}/models`],
     ['/data/deep/a.gguf', `${root}/models/a.gguf`],
     ['cat "/data/x" /data/y', `cat "${root}/x" ${root}/y`],
@@ -89,7 +90,8 @@ describe('planLaunch', () => {
     'r/vllm': { unavailable: 'this machine has no vLLM' },
   })
   const surroundings = {
-    mounts,
+    mounts: () => mounts,
+    isolated: false,
     podFolder: '/home',
     hostIP: '127.0.0.1',
     machineEnv: { PATH: '/bin' },
@@ -123,15 +125,22 @@ describe('planLaunch', () => {
 describe('unsupportedPart', () => {
   const part = (extra: Record<string, unknown>) => unsupportedPart(launchOf('i', '', extra).pod)
   it.each([
-    [{ volumes: [{ name: 'v', configMap: { name: 'c' } }] }, 'configMap'],
-    [{ readinessProbe: { exec: { command: ['true'] } } }, 'readinessProbe'],
-    [{ lifecycle: { preStop: {} } }, 'lifecycle hooks'],
-    [{ envFrom: [] }, 'envFrom'],
+    [{ volumes: [{ name: 'v', nfs: { server: 's', path: '/' } }] }, 'nfs'],
+    [{ volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: {} }] } }] }, 'clusterTrustBundle'],
+    [{ volumes: [{ name: 'v', configMap: { name: 3 } }] }, 'configMap.name'],
+    [{ readinessProbe: { grpc: { port: 1 } } }, 'readinessProbe of the type grpc'],
+    [{ lifecycle: { preStop: { tcpSocket: { port: 1 } } } }, 'lifecycle.preStop'],
+    [{ tty: true }, 'tty'],
     [{ name: '../../escape' }, 'cannot be the name'],
     [{ volumes: [{ name: '..', emptyDir: {} }] }, 'cannot be the name'],
-    [{ env: [{ name: 'S', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] }, 'secretKeyRef'],
   ])('names %j', (extra, word) => {
     expect(part(extra)).toContain(word)
+  })
+
+  it("allows the machine's own folders only where that is turned on", () => {
+    const { pod } = launchOf('i', '', { volumes: [{ name: 'v', hostPath: { path: '/etc' } }] })
+    expect(unsupportedPart(pod, false)).toContain('hostPath')
+    expect(unsupportedPart(pod, true)).toBeUndefined()
   })
 
   it('has nothing against an ordinary Pod', () => {

@@ -11,11 +11,17 @@ export interface LaunchPlan {
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly workingDir: string
+  readonly mounts: readonly Mount[]
 }
 
 export interface LaunchSurroundings {
   readonly image: ImageLookup
-  readonly mounts: readonly Mount[]
+  /** The container's mounts; their paths may hold variables. */
+  mounts(variables: ReadonlyMap<string, string>): readonly Mount[]
+  /** Mounted for real: then the container finds them where it says. Otherwise their paths are replaced in what it is told. */
+  readonly isolated: boolean
+  /** Files the container knows by another name in any case. */
+  readonly replaced?: readonly Mount[]
   /** The Pod's own folder: home and working directory where nothing else is said. */
   readonly podFolder: string
   readonly hostIP: string
@@ -27,12 +33,20 @@ export interface LaunchSurroundings {
 /** Turns a container into a command line: the image's command is its ENTRYPOINT, which `command` replaces and `args` follow. */
 export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurroundings): LaunchPlan {
   const { pod, container, podIP, cards } = launch
-  const { image, mounts, podFolder, hostIP, machineEnv, marks } = surroundings
+  const { image, podFolder, hostIP, machineEnv, marks, isolated } = surroundings
   if (image.found === 'nothing') throw new ContainerRefused('ErrImagePull', image.message)
 
   const given = { ...machineEnv, HOME: podFolder, HOSTNAME: pod.metadata.name, POD_IP: podIP, ...image.env }
-  const variables = containerVariables(pod, container, { podIP, hostIP }, new Map(Object.entries(given)))
-  const inside = (text: string) => replaceMountPaths(expandVariables(text, variables), mounts)
+  const facts = { podIP, hostIP, allocatable: launch.allocatable }
+  const variables = containerVariables(pod, container, facts, new Map(Object.entries(given)), launch.references)
+  const mounts = surroundings.mounts(variables)
+  const replaced = [...(surroundings.replaced ?? []), ...(isolated ? [] : mounts)]
+  const inside = (text: string) => {
+    const told = expandVariables(text, variables)
+    // Also where nothing is replaced: a link that leaves its volume would lead to the machine's own files.
+    if (isolated) replaceMountPaths(told, mounts)
+    return replaceMountPaths(told, replaced)
+  }
 
   const [program, ...args] = [
     ...(container.command?.map(inside) ?? image.command),
@@ -41,11 +55,14 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   if (program === undefined || program === '') {
     throw new ContainerRefused('CreateContainerError', `container "${container.name}" has no command`)
   }
-  const env = new Map([...variables].map(([name, value]) => [name, replaceMountPaths(value, mounts)]))
+  const env = new Map([...variables].map(([name, value]) => [name, replaceMountPaths(value, replaced)]))
   // After everything else: whatever a manifest says, a card is never used twice and a process never hides whose it is.
   env.set('CUDA_VISIBLE_DEVICES', cards.join(','))
+  // The indices are those of the driver's list, which goes by place on the bus; CUDA's own order would be by speed.
+  env.set('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
   for (const [name, value] of Object.entries(marks)) env.set(name, value)
-  return { program, args, env: Object.fromEntries(env), workingDir: workingDirOf(launch, mounts, podFolder) }
+  const workingDir = isolated ? container.workingDir || podFolder : workingDirOf(launch, mounts, podFolder)
+  return { program, args, env: Object.fromEntries(env), workingDir, mounts }
 }
 
 function workingDirOf({ container }: ContainerLaunch, mounts: readonly Mount[], podFolder: string): string {
@@ -53,6 +70,6 @@ function workingDirOf({ container }: ContainerLaunch, mounts: readonly Mount[], 
   if (workingDir === undefined || workingDir === '') return podFolder
   const real = replaceMountPaths(workingDir, mounts)
   if (real !== workingDir) return real
-  const message = `workingDir "${workingDir}" is not inside a volume of the container; other places are not supported on this node`
+  const message = `workingDir "${workingDir}" is not inside a volume of the container; other places need namespaces, which this node does not have`
   throw new ContainerRefused('CreateContainerConfigError', message)
 }

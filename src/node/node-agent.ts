@@ -1,4 +1,4 @@
-import { arch, availableParallelism, platform, release, totalmem } from 'node:os'
+import { arch, availableParallelism, platform, release } from 'node:os'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EventRecorder } from '../cluster/event-recorder.ts'
 import { Informer } from '../cluster/informer.ts'
@@ -6,16 +6,25 @@ import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
+import { type KubernetesObject, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
+import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { CardLedger } from './card-ledger.ts'
+import { watchCards } from './card-watch.ts'
 import type { Card } from './gpu-inventory.ts'
+import { type MachineReadings, readMachine, reservedMemoryBytes } from './machine/machine-readings.ts'
+import { readNvidiaCards } from './nvidia-cards.ts'
 import { NodeRegistration } from './node-registration.ts'
 import { PodAddresses, addressSeed } from './pod-addresses.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
 import type { PodStatus } from './pod-status.ts'
-import { PodWorker, type PodWorkerServices } from './pod-worker.ts'
+import type { Tokens } from './pod-volumes.ts'
+import type { PodWorkerServices } from './pod-worker-services.ts'
+import { PodWorker } from './pod-worker.ts'
+import { type ReferencedNames, readReferences } from './referenced-objects.ts'
+import { programRunner, type RunProgram } from './run-program.ts'
 
 export interface NodeAgentOptions {
   /** The Node's name: a DNS label, usually the host's name in lower case. */
@@ -32,15 +41,28 @@ export interface NodeAgentOptions {
   readonly memoryBytes?: number
   /** What Pods get to end when this program is stopped. */
   readonly stopGraceMs?: number
+  /** Makes service account tokens; without it, Pods that want one wait, and say so. */
+  readonly tokens?: Tokens
+  /** Whether Pods may mount the machine's own folders; the runtime must allow it, too. */
+  readonly allowHostPath?: boolean
+  /** How much the machine has left; read from the machine itself unless given. */
+  readonly readings?: (folder: string) => MachineReadings
+  /** Runs programs of the machine, such as `nvidia-smi`. */
+  readonly run?: RunProgram
 }
+
+const programDeadlineMs = 15_000
 
 /** Runs the Pods that are bound to this machine, and says so in the cluster. */
 export class NodeAgent implements Component {
   readonly name = 'node'
   readonly #options: NodeAgentOptions
   readonly #pods: Informer<Pod>
+  readonly #configMaps: Informer<ConfigMap>
+  readonly #secrets: Informer<Secret>
   readonly #queue: WorkQueue
-  readonly #registration: NodeRegistration
+  #registration: NodeRegistration | undefined
+  #allocatable = { cpus: 0, memoryBytes: 0 }
   readonly #events: EventRecorder
   readonly #addresses: PodAddresses
   readonly #cards: CardLedger
@@ -54,9 +76,11 @@ export class NodeAgent implements Component {
 
   constructor(options: NodeAgentOptions) {
     this.#options = options
-    const { client, clock, log, cards, name, version } = options
+    const { client, clock, log, cards, name } = options
     this.#hostIP = options.hostIP ?? '127.0.0.1'
     this.#pods = new Informer({ client, kind: podKind, clock, log })
+    this.#configMaps = new Informer({ client, kind: configMapKind, clock, log })
+    this.#secrets = new Informer({ client, kind: secretKind, clock, log })
     this.#queue = new WorkQueue({
       name: 'node',
       clock,
@@ -67,23 +91,14 @@ export class NodeAgent implements Component {
     this.#events = new EventRecorder({ client, component: 'kubelet', clock, log })
     this.#addresses = new PodAddresses(addressSeed(`${process.pid}/${name}`))
     this.#cards = new CardLedger(cards)
-    const facts = {
-      name,
-      address: this.#hostIP,
-      cpus: options.cpus ?? availableParallelism(),
-      memoryBytes: options.memoryBytes ?? totalmem(),
-      arch: arch(),
-      platform: platform(),
-      kernelVersion: release(),
-      version,
-      cards,
-    }
-    this.#registration = new NodeRegistration({ client, clock, log, facts })
   }
 
   /** Takes over what still runs, then registers the Node and begins to work. */
   async start(signal: AbortSignal): Promise<void> {
-    const adopted = await this.#options.runtime.adopt()
+    const { runtime, clock, cards, log } = this.#options
+    const adopted = await runtime.adopt()
+    const registration = await this.#makeRegistration()
+    this.#registration = registration
     // Before any Pod is looked at: what runs keeps its address and its cards.
     for (const { podUid, podIP, container, cards } of adopted) {
       this.#addresses.hold(podUid, podIP)
@@ -96,8 +111,23 @@ export class NodeAgent implements Component {
     const informing = this.#pods.run(stopping)
     await this.#pods.whenSynced(AbortSignal.any([signal, stopping]))
     await this.#takeOver(Map.groupBy(adopted, ({ podUid }) => podUid))
-    await this.#registration.report(true, signal)
-    this.#running = Promise.all([informing, this.#queue.run(stopping), this.#registration.heartbeat(stopping)])
+    this.#configMaps.onChange(({ object }) => this.#referenceChanged('configMaps', object))
+    this.#secrets.onChange(({ object }) => this.#referenceChanged('secrets', object))
+    await registration.report(true, signal)
+    const run = this.#options.run ?? programRunner(clock, programDeadlineMs)
+    const onLost = (indices: ReadonlySet<number>, problems: readonly string[]) => {
+      log.warn({ cards: [...indices], problems }, 'cards do not answer')
+      this.#cards.setLost(indices)
+      registration.reportSoon()
+    }
+    this.#running = Promise.all([
+      informing,
+      this.#configMaps.run(stopping),
+      this.#secrets.run(stopping),
+      this.#queue.run(stopping),
+      registration.heartbeat(stopping),
+      watchCards({ cards, clock, read: (deadline) => readNvidiaCards(run, deadline), onLost }, stopping),
+    ])
   }
 
   /** Ends every Pod's processes and leaves the Pods so that the next start runs them again. */
@@ -112,13 +142,50 @@ export class NodeAgent implements Component {
       }),
     )
     await Promise.all([...leaving, ...this.#vanishing])
-    await this.#registration.report(false, signal)
+    await this.#registration?.report(false, signal)
     await this.#events.idle()
   }
 
   /** Cards that are in some Pod's hands. */
   get heldCards(): number {
     return this.#cards.heldCount
+  }
+
+  async #makeRegistration(): Promise<NodeRegistration> {
+    const { client, clock, log, cards, name, version, runtime, readings = readMachine } = this.#options
+    const runtimeFacts = await runtime.facts()
+    const facts = {
+      name,
+      address: this.#hostIP,
+      ...this.#capacity(runtimeFacts.folder),
+      arch: arch(),
+      platform: platform(),
+      kernelVersion: release(),
+      version,
+      cards,
+      runtime: runtimeFacts,
+    }
+    this.#allocatable = { cpus: facts.cpus, memoryBytes: facts.memoryBytes - reservedMemoryBytes(facts.memoryBytes) }
+    return new NodeRegistration({
+      client,
+      clock,
+      log,
+      facts,
+      readings: () => readings(runtimeFacts.folder),
+      usableCards: () => this.#cards.usable,
+    })
+  }
+
+  #capacity(folder: string): { readonly cpus: number; readonly memoryBytes: number } {
+    const { cpus = availableParallelism(), memoryBytes, readings = readMachine } = this.#options
+    return { cpus, memoryBytes: memoryBytes ?? readings(folder).memoryBytes }
+  }
+
+  /** A Pod may have waited for it, or have it mounted. */
+  #referenceChanged(kind: keyof ReferencedNames, { metadata }: KubernetesObject): void {
+    for (const worker of this.#workers.values()) {
+      if (worker.identity.namespace === metadata.namespace) worker.referenceChanged(kind, metadata.name)
+    }
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
@@ -177,7 +244,8 @@ export class NodeAgent implements Component {
   }
 
   #servicesFor(key: string): PodWorkerServices {
-    const { runtime, clock, log, cards, client } = this.#options
+    const { runtime, clock, log, cards, client, tokens, allowHostPath = false } = this.#options
+    const { cpus, memoryBytes } = this.#allocatable
     return {
       runtime,
       clock,
@@ -186,6 +254,10 @@ export class NodeAgent implements Component {
       cards: this.#cards,
       hostIP: this.#hostIP,
       simulatedCards: cards.some(({ simulated }) => simulated),
+      hostPathAllowed: allowHostPath,
+      tokens,
+      allocatable: { cpus, memoryBytes },
+      references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
       wake: () => this.#queue.add(key),
       writeStatus: (pod, status, signal) => this.#writeStatus(pod, status, signal),

@@ -1,7 +1,9 @@
 import { formatKibibytes } from '../resources/quantity.ts'
-import { timestamp } from '../resources/kubernetes-object.ts'
+import { type Condition, timestamp } from '../resources/kubernetes-object.ts'
 import type { Node } from '../resources/node.ts'
 import type { Card } from './gpu-inventory.ts'
+import { type MachineReadings, pressures, reservedMemoryBytes } from './machine/machine-readings.ts'
+import type { RuntimeFacts } from './pod-runtime.ts'
 
 export interface MachineFacts {
   readonly name: string
@@ -13,9 +15,19 @@ export interface MachineFacts {
   readonly kernelVersion: string
   readonly version: string
   readonly cards: readonly Card[]
+  readonly runtime: RuntimeFacts
+}
+
+/** What changes while the node runs. */
+export interface NodeReadings {
+  readonly machine: MachineReadings
+  /** Cards that answer. */
+  readonly usableCards: readonly Card[]
 }
 
 export const simulatedCardsLabel = 'sluice.dev/simulated-cards'
+/** `namespaces` or `paths`: how containers are kept apart. */
+export const isolationLabel = 'sluice.dev/pod-isolation'
 
 const mostPods = 250
 
@@ -26,39 +38,40 @@ export function nodeLabels(facts: MachineFacts): Record<string, string> {
     'kubernetes.io/arch': arch,
     'kubernetes.io/os': facts.platform,
     'node-role.kubernetes.io/control-plane': '',
+    [isolationLabel]: facts.runtime.namespaces ? 'namespaces' : 'paths',
     ...(facts.cards.some(({ simulated }) => simulated) && { [simulatedCardsLabel]: 'true' }),
   }
 }
 
-/** The Node's status: what the machine has, and that its agent is (or is not) there. */
+/** The Node's status: what the machine has and has left, and that its agent is (or is not) there. */
 export function nodeStatus(
   facts: MachineFacts,
   ready: boolean,
+  readings: NodeReadings,
   previous: Node['status'],
   now: number,
 ): NonNullable<Node['status']> {
-  const cards = new Map<string, number>()
-  for (const { kind } of facts.cards) cards.set(kind, (cards.get(kind) ?? 0) + 1)
-  const capacity = {
+  const { machine } = readings
+  const shared = {
     cpu: String(facts.cpus),
-    memory: formatKibibytes(facts.memoryBytes),
+    'ephemeral-storage': formatKibibytes(machine.diskBytes),
     pods: String(mostPods),
-    ...Object.fromEntries([...cards].map(([kind, count]) => [kind, String(count)])),
   }
-  const status = ready ? 'True' : 'False'
-  const before = previous?.conditions?.find(({ type }) => type === 'Ready')
-  const condition = {
-    type: 'Ready',
-    status,
-    reason: ready ? 'KubeletReady' : 'NodeStopped',
-    message: ready ? 'The node runs Pods as processes of this machine.' : 'The node was stopped.',
-    lastHeartbeatTime: timestamp(now),
-    lastTransitionTime: before?.status === status ? (before.lastTransitionTime ?? timestamp(now)) : timestamp(now),
-  } as const
+  const capacity = { ...shared, memory: formatKibibytes(facts.memoryBytes), ...countedCards(facts.cards, facts.cards) }
+  const allocatable = {
+    ...shared,
+    memory: formatKibibytes(facts.memoryBytes - reservedMemoryBytes(facts.memoryBytes)),
+    ...countedCards(facts.cards, readings.usableCards),
+  }
   return {
     capacity,
-    allocatable: capacity,
-    conditions: [condition],
+    allocatable,
+    conditions: nodeConditions(facts, ready, readings).map((condition) => {
+      const before = previous?.conditions?.find(({ type }) => type === condition.type)
+      const lastTransitionTime =
+        before?.status === condition.status ? (before.lastTransitionTime ?? timestamp(now)) : timestamp(now)
+      return { ...condition, lastHeartbeatTime: timestamp(now), lastTransitionTime }
+    }),
     addresses: [
       { type: 'InternalIP', address: facts.address },
       { type: 'Hostname', address: facts.name },
@@ -72,4 +85,61 @@ export function nodeStatus(
       containerRuntimeVersion: `process://${facts.version}`,
     },
   }
+}
+
+type NodeCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
+
+function nodeConditions({ cards, runtime }: MachineFacts, ready: boolean, readings: NodeReadings): NodeCondition[] {
+  const pressed = pressures(readings.machine).map(({ type, pressed: isPressed, message }): NodeCondition => {
+    const thing = type.replace('Pressure', '')
+    const reason = isPressed
+      ? `NodeHas${type}`
+      : thing === 'Disk'
+        ? 'NodeHasNoDiskPressure'
+        : `NodeHasSufficient${thing}`
+    return { type, status: isPressed ? 'True' : 'False', reason, message: `${message}.` }
+  })
+  const lost = cards.filter(({ index }) => !readings.usableCards.some((card) => card.index === index))
+  const lostCards: NodeCondition[] =
+    cards.some(({ simulated }) => !simulated) || lost.length > 0
+      ? [
+          {
+            type: 'CardsLost',
+            status: lost.length > 0 ? 'True' : 'False',
+            reason: lost.length > 0 ? 'CardsDoNotAnswer' : 'AllCardsAnswer',
+            message:
+              lost.length > 0
+                ? `Cards ${lost.map(({ index }) => index).join(', ')} do not answer.`
+                : 'All cards answer.',
+          },
+        ]
+      : []
+  return [
+    ...pressed,
+    ...lostCards,
+    {
+      type: 'PodsIsolated',
+      status: runtime.namespaces ? 'True' : 'False',
+      reason: runtime.namespaces ? 'Namespaces' : 'PathsReplaced',
+      message: runtime.isolationMessage,
+    },
+    {
+      type: 'LimitsEnforced',
+      status: runtime.limitsEnforced ? 'True' : 'False',
+      reason: runtime.limitsEnforced ? 'Cgroups' : 'NoCgroups',
+      message: runtime.limitsMessage,
+    },
+    {
+      type: 'Ready',
+      status: ready ? 'True' : 'False',
+      reason: ready ? 'KubeletReady' : 'NodeStopped',
+      message: ready ? 'The node runs Pods as processes of this machine.' : 'The node was stopped.',
+    },
+  ]
+}
+
+/** Every kind the machine has, also those of which none is left. */
+function countedCards(all: readonly Card[], counted: readonly Card[]): Record<string, string> {
+  const kinds = [...new Set(all.map(({ kind }) => kind))]
+  return Object.fromEntries(kinds.map((kind) => [kind, String(counted.filter((card) => card.kind === kind).length)]))
 }

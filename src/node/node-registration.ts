@@ -3,6 +3,8 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { nodeKind } from '../resources/node.ts'
 import { isStatusError } from '../resources/status-error.ts'
+import type { Card } from './gpu-inventory.ts'
+import type { MachineReadings } from './machine/machine-readings.ts'
 import { type MachineFacts, nodeLabels, nodeStatus } from './node-object.ts'
 
 export interface NodeRegistrationOptions {
@@ -10,14 +12,17 @@ export interface NodeRegistrationOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly facts: MachineFacts
+  readings(): MachineReadings
+  usableCards(): readonly Card[]
 }
 
-const heartbeatMs = 60_000
+const heartbeatMs = 30_000
 const deadlineMs = 10_000
 
 /** Keeps the Node object that stands for this machine. */
 export class NodeRegistration {
   readonly #options: NodeRegistrationOptions
+  #wake: () => void = () => {}
 
   constructor(options: NodeRegistrationOptions) {
     this.#options = options
@@ -42,15 +47,24 @@ export class NodeRegistration {
     }
     // Without a version: only this agent writes its own status.
     const { resourceVersion: _version, ...metadata } = node.metadata
-    const status = nodeStatus(facts, ready, node.status, clock.now())
+    const readings = { machine: this.#options.readings(), usableCards: this.#options.usableCards() }
+    const status = nodeStatus(facts, ready, readings, node.status, clock.now())
     await client.updateStatus(nodeKind, { ...node, metadata, status }, signal)
+  }
+
+  /** Something changed that the next heartbeat should not wait for. */
+  reportSoon(): void {
+    this.#wake()
   }
 
   /** Reports again and again until the signal is aborted. */
   async heartbeat(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {
-      await clock.sleep(heartbeatMs, signal).catch(() => {})
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+        clock.sleep(heartbeatMs, signal).then(resolve, () => resolve())
+      })
       if (signal.aborted) return
       const deadline = new AbortController()
       const cancel = clock.after(deadlineMs, () => deadline.abort(new Error('the heartbeat took too long')))

@@ -96,6 +96,36 @@ describe('PodLogs', () => {
     expect(await read({ sinceSeconds: 30 })).toBe('new\n')
   })
 
+  it('shows what was written since a time, and refuses what is none', async () => {
+    const collector = collect()
+    write('old\n')
+    await clock.advance(60_000)
+    write('new\n')
+    await clock.advance(1000)
+    collector.finish()
+    const sinceTime = new Date(clock.now() - 30_000).toISOString()
+    expect(await read({ sinceTime })).toBe('new\n')
+    // With an offset from UTC, too; and the later of the two counts.
+    expect(await read({ sinceTime: '2030-01-01T01:00:30+01:00' })).toBe('new\n')
+    expect(await read({ sinceTime: '2020-01-01T00:00:00Z', sinceSeconds: 30 })).toBe('new\n')
+    await expect(read({ sinceTime: 'yesterday' })).rejects.toThrow('sinceTime "yesterday" is not a time')
+  })
+
+  it('ends a follow with the container that it began with, also when the next one has started', async () => {
+    const first = collect(0)
+    write('from the first\n')
+    await clock.advance(1000)
+    const following = read({ follow: true })
+    await clock.advance(0)
+    first.finish()
+    collect(1)
+    write('from the second\n', 1)
+    await clock.advance(1000)
+    expect(await following).toBe('from the first\n')
+    expect(await read()).toBe('from the second\n')
+    expect(await read({ previous: true })).toBe('from the first\n')
+  })
+
   it('stops at the limit of bytes', async () => {
     const collector = collect()
     write('abcdef\nghi\n')

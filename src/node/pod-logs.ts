@@ -11,6 +11,8 @@ export interface PodLogOptions {
   readonly follow: boolean
   readonly tailLines?: number | undefined
   readonly sinceSeconds?: number | undefined
+  /** RFC 3339; with `sinceSeconds`, the later of the two counts. */
+  readonly sinceTime?: string | undefined
   readonly limitBytes?: number | undefined
   readonly timestamps: boolean
   readonly previous: boolean
@@ -33,9 +35,23 @@ export class PodLogs {
   async *logs(pod: Pod, options: PodLogOptions, signal: AbortSignal): AsyncGenerator<Buffer> {
     const container = chosenContainer(pod, options.container)
     const path = this.#pathOf(pod, container, options.previous)
-    const since =
-      options.sinceSeconds === undefined ? '' : logTime(this.#options.clock.now() - options.sinceSeconds * 1000)
-    const reader = await LogReader.open(path, options.tailLines)
+    const since = this.#since(options)
+    yield* this.#show(await LogReader.open(path, options.tailLines), path, since, options, signal)
+  }
+
+  /** What a container writes from now on: nothing that is written once this has resolved is missed. */
+  async fromNow(pod: Pod, container: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
+    const path = this.#pathOf(pod, container, false)
+    return this.#show(await LogReader.open(path, 0), path, '', { follow: true, timestamps: false }, signal)
+  }
+
+  async *#show(
+    reader: LogReader,
+    path: string,
+    since: string,
+    options: Pick<PodLogOptions, 'follow' | 'timestamps' | 'limitBytes'>,
+    signal: AbortSignal,
+  ): AsyncGenerator<Buffer> {
     let left = options.limitBytes ?? Number.POSITIVE_INFINITY
     try {
       for await (const records of this.#read(reader, path, options.follow, signal)) {
@@ -48,6 +64,14 @@ export class PodLogs {
     } finally {
       await reader.close()
     }
+  }
+
+  #since({ sinceSeconds, sinceTime }: PodLogOptions): string {
+    const time = sinceTime === undefined ? undefined : Date.parse(sinceTime)
+    if (Number.isNaN(time)) throw badRequest(`sinceTime "${sinceTime?.slice(0, 64)}" is not a time`)
+    const from = sinceSeconds === undefined ? undefined : this.#options.clock.now() - sinceSeconds * 1000
+    if (from === undefined && time === undefined) return ''
+    return logTime(Math.max(from ?? -Infinity, time ?? -Infinity))
   }
 
   /** Batches of records; when following, until the container has ended and everything is read. */
@@ -80,7 +104,8 @@ export class PodLogs {
     const attempt = previous ? attempts[1] : attempts[0]
     if (attempt !== undefined) return logPath(folder, attempt)
     if (previous) throw badRequest(`previous terminated container "${container}" in pod "${name}" not found`)
-    const status = pod.status?.containerStatuses?.find((candidate) => candidate.name === container)
+    const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
+    const status = statuses.find((candidate) => candidate.name === container)
     const reason = status?.state?.waiting?.reason ?? pod.status?.reason ?? 'ContainerCreating'
     throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${reason}`)
   }

@@ -1,4 +1,5 @@
 import type { ContainerMemory } from './container-memory.ts'
+import { isSidecar } from './pod-parts.ts'
 import { type RestartPolicy, shouldRestart } from './restart-policy.ts'
 
 export interface PodPlan {
@@ -10,16 +11,23 @@ export interface PodPlan {
   readonly initialized: boolean
 }
 
-/** What a Pod's containers need next: init containers one after the other, then all the others at once. */
+/**
+ * What a Pod's containers need next: init containers one after the other, then all the others at once. A sidecar (an init
+ * container that restarts always) lets the next one go on as soon as it has started, and runs for as long as the others do.
+ */
 export function planPod(policy: RestartPolicy, containers: readonly ContainerMemory[], now: number): PodPlan {
   const apps = containers.filter(({ init }) => !init)
   const appHasRun = apps.some(({ state, restarts }) => state.type !== 'waiting' || restarts > 0)
-  const current = appHasRun ? undefined : containers.find((memory) => memory.init && !hasSucceeded(memory))
+  const sidecars = containers.filter(({ init, spec }) => init && isSidecar(spec))
+  const current = appHasRun ? undefined : containers.find((memory) => memory.init && !isPassed(memory))
+  const before = current
+    ? sidecars.filter((memory) => containers.indexOf(memory) < containers.indexOf(current))
+    : sidecars
   if (current) {
     // "Always" is about the Pod's own containers: an init container that succeeded is done.
-    const failedForGood = current.state.type === 'exited' && policy === 'Never'
+    const failedForGood = current.state.type === 'exited' && policy === 'Never' && !isSidecar(current.spec)
     if (failedForGood) return { start: [], phase: 'Failed', initialized: false }
-    return { ...startDue([current], now), phase: 'Pending', initialized: false }
+    return { ...startDue([...before, current], now), phase: 'Pending', initialized: false }
   }
 
   const exits = apps.flatMap(({ state }) => (state.type === 'exited' ? [state.exit.exitCode] : []))
@@ -27,11 +35,12 @@ export function planPod(policy: RestartPolicy, containers: readonly ContainerMem
     return { start: [], phase: exits.every((code) => code === 0) ? 'Succeeded' : 'Failed', initialized: true }
   }
   const waiting = apps.filter((memory) => willStart(policy, memory))
-  return { ...startDue(waiting, now), phase: appHasRun ? 'Running' : 'Pending', initialized: true }
+  return { ...startDue([...before, ...waiting], now), phase: appHasRun ? 'Running' : 'Pending', initialized: true }
 }
 
 /** It does not run now but is meant to. */
-export function willStart(policy: RestartPolicy, { state, init }: ContainerMemory): boolean {
+export function willStart(policy: RestartPolicy, { state, init, spec }: ContainerMemory): boolean {
+  if (init && isSidecar(spec)) return state.type !== 'running'
   if (state.type !== 'exited') return state.type === 'waiting'
   return shouldRestart(init && policy === 'Always' ? 'OnFailure' : policy, state.exit.exitCode)
 }
@@ -43,6 +52,8 @@ function startDue(candidates: readonly ContainerMemory[], now: number): Pick<Pod
   return later.length > 0 ? { start, wakeAt: Math.min(...later) } : { start }
 }
 
-function hasSucceeded({ state }: ContainerMemory): boolean {
+/** Nothing waits for it any more. */
+function isPassed({ state, spec, started }: ContainerMemory): boolean {
+  if (isSidecar(spec)) return state.type === 'running' && started
   return state.type === 'exited' && state.exit.exitCode === 0
 }

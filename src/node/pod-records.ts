@@ -8,6 +8,18 @@ const containerRecordSchema = z.object({
   attempt: z.int(),
   startedAt: z.number(),
   cards: z.array(z.int()),
+  /** In namespaces of its own. */
+  isolated: z.boolean().default(false),
+  workingDir: z.string().default('/'),
+  cgroups: z.array(z.string()).default([]),
+  /** Where paths are replaced: what a program that is run beside it needs to be told, too. */
+  mounts: z
+    .array(z.object({ mountPath: z.string(), folder: z.string(), root: z.string(), readOnly: z.boolean() }))
+    .default([]),
+  messageFile: z.string().default(''),
+  messageFromLog: z.boolean().default(false),
+  exitFile: z.string().default(''),
+  stdinFile: z.string().default(''),
 })
 
 const podRecordSchema = z.object({

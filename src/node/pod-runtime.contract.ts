@@ -86,7 +86,8 @@ export function describePodRuntime(name: string, prepare: () => RuntimeUnderTest
       expect(others).toEqual([])
       expect(adopted).toMatchObject({ podUid: uidOf(launch), pid: before.pid, attempt: 4, cards: [1, 3], podIP })
       await next.stop(uidOf(launch), 5000)
-      expect(await adopted?.exited).toMatchObject({ reason: 'ContainerStatusUnknown' })
+      // Not this program's child: whether its exit code can be known depends on the runtime.
+      expect((await adopted?.exited)?.exitCode).toBeGreaterThan(128)
       expect(await restarted().adopt()).toEqual([])
     })
   })

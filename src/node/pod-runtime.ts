@@ -1,4 +1,7 @@
+import type { Readable, Writable } from 'node:stream'
 import type { Container, Pod } from '../resources/pod.ts'
+import type { ReferencedObjects } from './referenced-objects.ts'
+import type { VolumeFiles } from './volumes/volume-files.ts'
 
 /**
  * Runs the containers of Pods on this machine and owns their processes: nobody else starts or signals one. When to start,
@@ -11,10 +14,45 @@ export interface PodRuntime {
   stop(podUid: string, graceMs: number, container?: string): Promise<void>
   /** What a former run of this program left running and this one owns from now on. Ends what it cannot tell the Pod of. */
   adopt(): Promise<readonly RunningContainer[]>
+  /** Makes a volume of a Pod hold exactly these files, all at once. Returns whether that changed anything. */
+  writeVolume(podUid: string, volume: string, files: VolumeFiles): Promise<boolean>
+  /** Runs a program beside a container's own and resolves when it has ended. Aborting the signal kills it. */
+  exec(
+    podUid: string,
+    container: string,
+    words: readonly string[],
+    streams: ExecStreams,
+    signal: AbortSignal,
+  ): Promise<ExecResult>
+  /** How Pods run here. */
+  facts(): Promise<RuntimeFacts>
   /** Removes what is kept on disk for a Pod whose processes are gone: scratch volumes and logs. */
   forget(pod: PodIdentity): Promise<void>
   /** The same for every Pod other than these and those that run: what former runs of this program left. */
   retain(podUids: ReadonlySet<string>): Promise<void>
+}
+
+/** What is not wanted is not there. With a terminal, everything comes on stdout. */
+export interface ExecStreams {
+  readonly stdin?: Readable | undefined
+  readonly stdout?: Writable | undefined
+  readonly stderr?: Writable | undefined
+  readonly terminal?: AsyncIterable<{ readonly columns: number; readonly rows: number }> | undefined
+}
+
+export interface ExecResult {
+  readonly exitCode: number
+  readonly signal?: string | undefined
+}
+
+export interface RuntimeFacts {
+  /** Whether containers have mount and PID namespaces of their own; if not, why. */
+  readonly namespaces: boolean
+  readonly isolationMessage: string
+  readonly limitsEnforced: boolean
+  readonly limitsMessage: string
+  /** Where Pods keep their files. */
+  readonly folder: string
 }
 
 export interface PodIdentity {
@@ -31,6 +69,10 @@ export interface ContainerLaunch {
   readonly podIP: string
   /** Indices of the cards this container may use. */
   readonly cards: readonly number[]
+  /** The ConfigMaps and Secrets its environment refers to. */
+  readonly references?: ReferencedObjects
+  /** What a container without limits may use. */
+  readonly allocatable?: { readonly cpus: number; readonly memoryBytes: number }
 }
 
 export interface RunningContainer {
@@ -48,7 +90,7 @@ export interface RunningContainer {
 export interface ContainerExit {
   readonly exitCode: number
   readonly signal?: number
-  readonly reason: 'Completed' | 'Error' | 'ContainerStatusUnknown'
+  readonly reason: 'Completed' | 'Error' | 'OOMKilled' | 'ContainerStatusUnknown'
   readonly message?: string
   readonly finishedAt: number
 }

@@ -27,6 +27,15 @@ export function podStatus(
   const unready = apps.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
   const ready: Omit<Condition, 'type'> =
     finished || unready.length > 0 ? { status: 'False', ...reasonOf(plan.phase, unready) } : { status: 'True' }
+  const closed = closedGates(pod)
+  const podReady: Omit<Condition, 'type'> =
+    ready.status === 'True' && closed.length > 0
+      ? {
+          status: 'False',
+          reason: 'ReadinessGatesNotReady',
+          message: `the conditions ${closed.join(', ')} are not True`,
+        }
+      : ready
   const initialized: Condition = plan.initialized
     ? { type: 'Initialized', status: 'True' }
     : { type: 'Initialized', status: 'False', reason: 'ContainersNotInitialized' }
@@ -34,7 +43,7 @@ export function podStatus(
     { type: 'PodScheduled', status: 'True' } as const,
     initialized,
     { type: 'ContainersReady', ...ready },
-    { type: 'Ready', ...ready },
+    { type: 'Ready', ...podReady },
   ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
   return {
     phase: plan.phase,
@@ -46,6 +55,21 @@ export function podStatus(
     ...(inits.length > 0 && { initContainerStatuses: inits.map(statusOf) }),
     containerStatuses: apps.map(statusOf),
   }
+}
+
+const ownConditions = new Set(['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'])
+
+/** This node's own conditions as it wrote them last, everybody else's as the cluster has them. */
+export function withForeignConditions(own: readonly Condition[], cluster: readonly Condition[]): Condition[] {
+  const isOwn = ({ type }: Condition) => ownConditions.has(type)
+  return [...cluster.filter((condition) => !isOwn(condition)), ...own.filter(isOwn)]
+}
+
+/** Conditions that others must make true before the Pod is ready, and have not. */
+function closedGates(pod: Pod): string[] {
+  const isTrue = (wanted: string) =>
+    pod.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') ?? false
+  return (pod.spec.readinessGates ?? []).map(({ conditionType }) => conditionType).filter((type) => !isTrue(type))
 }
 
 /** A Pod that cannot run here at all. */

@@ -1,44 +1,32 @@
 import { timestamp } from '../resources/kubernetes-object.ts'
-import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
-import type { Logger } from '../foundation/log.ts'
-import { type Pod, isPodFinished } from '../resources/pod.ts'
-import type { CardLedger, PodCards } from './card-ledger.ts'
+import { type Container, type Pod, isPodFinished } from '../resources/pod.ts'
+import type { PodCards } from './card-ledger.ts'
 import { ContainerProbes } from './container-probes.ts'
+import { ContainerStops, type StoppableContainer, nextToStop } from './container-stops.ts'
 import {
   type ContainerMemory,
+  adoptedMemory,
   afterExit,
   afterRefusal,
   afterStart,
   attemptOf,
-  freshMemory,
   recalledMemory,
 } from './container-memory.ts'
 import { holdFreeAddress } from './free-address.ts'
-import type { PodAddresses } from './pod-addresses.ts'
+import { runPostStart } from './lifecycle-handler.ts'
+import { OutputStart } from './output-start.ts'
+import { containerParts, isSidecar } from './pod-parts.ts'
 import { type PodPlan, planPod } from './pod-plan.ts'
-import { ContainerRefused, type PodIdentity, type PodRuntime, type RunningContainer } from './pod-runtime.ts'
-import { type PodStatus, podStatus, refusedStatus } from './pod-status.ts'
-import { unsupportedPart } from './unsupported-pod.ts'
-
-export interface PodWorkerServices {
-  readonly runtime: PodRuntime
-  readonly clock: Clock
-  readonly log: Logger
-  readonly addresses: PodAddresses
-  readonly cards: CardLedger
-  readonly hostIP: string
-  /** Said in events where cards are handed out that are only declared. */
-  readonly simulatedCards: boolean
-  event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void
-  writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<void>
-  /** The Pod's processes are gone, so may it be. */
-  remove(pod: Pod, signal: AbortSignal): Promise<void>
-  /** Something happened: step again soon. */
-  wake(): void
-}
+import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod-runtime.ts'
+import { type PodStatus, podStatus, refusedStatus, withForeignConditions } from './pod-status.ts'
+import { PodVolumes } from './pod-volumes.ts'
+import { type ReferencedNames, namesIn, namesInEnvironment, namesInVolumes } from './referenced-objects.ts'
+import type { PodWorkerServices } from './pod-worker-services.ts'
+import { unenforcedParts, unsupportedPart } from './unsupported-pod.ts'
 
 const resourceRetryMs = 500
+const volumeRetryMs = 2000
 
 /** Owns what one Pod is on this machine. Steps never overlap; exits and probes only note what happened and ask for a step. */
 export class PodWorker {
@@ -46,14 +34,20 @@ export class PodWorker {
   readonly #services: PodWorkerServices
   readonly #containers = new Map<string, ContainerMemory>()
   readonly #probes: ContainerProbes
+  readonly #stops: ContainerStops
+  readonly #volumes: PodVolumes
+  /** Ends hooks that still run when nothing of the Pod is wanted any more. */
+  readonly #ended = new AbortController()
   #pod: Pod
   #status: PodStatus | undefined
-  #stopGraceSeconds: number | undefined
+  #terminating = false
   #nodeStopping = false
   #removed = false
   /** Refused, succeeded or failed: nothing of it will run again. */
   #done: boolean
   #problem = ''
+  /** What it refers to; a Pod's spec stays as it is. */
+  #names: ReturnType<typeof namesIn> | undefined
 
   constructor(pod: Pod, adopted: readonly RunningContainer[], services: PodWorkerServices) {
     this.#pod = pod
@@ -65,20 +59,35 @@ export class PodWorker {
     this.#probes = new ContainerProbes({
       clock: services.clock,
       log: services.log,
+      run: (container, words, signal) => this.#runInside(container, words, signal),
       change: (container, change) => this.#change(container, (memory) => ({ ...memory, ...change })),
       event: (type, reason, message) => services.event(this.#pod, type, reason, message),
       restart: (container, why) => this.#restart(container, why),
+    })
+    this.#stops = new ContainerStops({
+      runtime: services.runtime,
+      clock: services.clock,
+      hookFailed: (container, why) =>
+        services.event(this.#pod, 'Warning', 'FailedPreStopHook', `PreStop hook of ${container} failed: ${why}`),
+    })
+    this.#volumes = new PodVolumes({
+      clock: services.clock,
+      tokens: services.tokens,
+      references: (of, signal) => services.references(of, namesInVolumes(of), signal),
+      write: (volume, files) => services.runtime.writeVolume(uid, volume, files),
     })
     this.#recall(pod, adopted)
   }
 
   /** One step towards what the Pod asks for. Returns when the next is due, if nothing happens before. */
   async step(pod: Pod, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const shown = ({ metadata }: Pod) => JSON.stringify([metadata.labels, metadata.annotations])
+    if (shown(pod) !== shown(this.#pod)) this.#volumes.invalidate()
     this.#pod = pod
     if (this.#nodeStopping || this.#removed) return {}
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod, signal)
     if (this.#done && this.#running().length === 0) return {}
-    const unsupported = unsupportedPart(pod)
+    const unsupported = unsupportedPart(pod, this.#services.hostPathAllowed)
     if (unsupported !== undefined) return this.#refuse('UnsupportedPod', unsupported, signal)
     return this.#run(signal)
   }
@@ -87,6 +96,7 @@ export class PodWorker {
   async vanish(): Promise<void> {
     this.#removed = true
     this.#probes.stopAll()
+    this.#ended.abort(new Error('the Pod is gone'))
     await this.#services.runtime.stop(this.identity.uid, 0)
     this.#release()
     await this.#services.runtime.forget(this.identity)
@@ -96,7 +106,8 @@ export class PodWorker {
   async leave(graceMs: number, signal: AbortSignal): Promise<void> {
     this.#nodeStopping = true
     this.#probes.stopAll()
-    await this.#services.runtime.stop(this.identity.uid, graceMs)
+    await Promise.all(this.#runningNow().map(({ spec, running }) => this.#stops.stop(spec, running, graceMs)))
+    this.#ended.abort(new Error('the node stops'))
     if (this.#removed || this.#done) return
     if (this.#pod.metadata.deletionTimestamp !== undefined) return this.#services.remove(this.#pod, signal)
     const waiting = {
@@ -127,12 +138,52 @@ export class PodWorker {
       await this.#writeStatus({ phase: 'Pending', initialized: false }, this.#memories(), signal)
       return { requeueAfterMs: resourceRetryMs }
     }
+    const unready = await this.#fillVolumes(held.address, signal)
+    if (unready !== undefined) return unready
     const plan = planPod(this.#pod.spec.restartPolicy, this.#memories(), clock.now())
     for (const name of plan.start) await this.#start(name, held.address, granted, signal)
     const next = planPod(this.#pod.spec.restartPolicy, this.#memories(), clock.now())
-    if (next.phase === 'Succeeded' || next.phase === 'Failed') await this.#finish(next, signal)
-    else await this.#writeStatus(next, this.#memories(), signal)
-    return next.wakeAt === undefined ? {} : { requeueAfterMs: next.wakeAt - clock.now() }
+    const finished = next.phase === 'Succeeded' || next.phase === 'Failed'
+    const sidecars = finished ? this.#runningNow() : []
+    if (finished && sidecars.length === 0) await this.#finish(next, signal)
+    else await this.#writeStatus(finished ? { ...next, phase: 'Running' } : next, this.#memories(), signal)
+    // What accompanied the others goes last, the last one first.
+    this.#stop(nextToStop(sidecars), this.#pod.spec.terminationGracePeriodSeconds * 1000)
+    const wakeAt = Math.min(next.wakeAt ?? Infinity, this.#volumes.renewAt ?? Infinity)
+    return wakeAt === Infinity ? {} : { requeueAfterMs: Math.max(0, wakeAt - clock.now()) }
+  }
+
+  /** A ConfigMap or Secret has changed. */
+  referenceChanged(kind: keyof ReferencedNames, name: string): void {
+    this.#names ??= namesIn(this.#pod)
+    const inVolumes = this.#names.volumes[kind].has(name)
+    if (inVolumes) this.#volumes.invalidate()
+    let waited = inVolumes
+    for (const [container, memory] of this.#containers) {
+      const missing = memory.state.type === 'waiting' && memory.state.reason === 'CreateContainerConfigError'
+      if (!missing || this.#names.environments.get(container)?.[kind].has(name) !== true) continue
+      this.#containers.set(container, { ...memory, startAt: 0 })
+      waited = true
+    }
+    if (waited) this.#services.wake()
+  }
+
+  /** What is to be returned from the step when the volumes are not ready and containers wait for them. */
+  async #fillVolumes(podIP: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number } | undefined> {
+    const { hostIP, allocatable } = this.#services
+    try {
+      await this.#volumes.refresh(this.#pod, { podIP, hostIP, allocatable }, signal)
+      return undefined
+    } catch (error) {
+      if (signal.aborted) throw error
+      const problem = errorMessage(error)
+      if (problem !== this.#problem) this.#services.event(this.#pod, 'Warning', 'FailedMount', problem)
+      this.#problem = problem
+      // Those who run keep what they had.
+      if (this.#running().length > 0) return undefined
+      await this.#writeStatus({ phase: 'Pending', initialized: false }, this.#memories(), signal)
+      return { requeueAfterMs: volumeRetryMs }
+    }
   }
 
   async #start(name: string, podIP: string, granted: PodCards, signal: AbortSignal): Promise<void> {
@@ -142,10 +193,13 @@ export class PodWorker {
     const { spec: container } = memory
     const cards = granted.get(name) ?? []
     try {
-      const running = await runtime.start(
-        { pod: this.#pod, container, attempt: attemptOf(memory), podIP, cards },
-        signal,
-      )
+      const { allocatable } = this.#services
+      const references = await this.#services.references(this.#pod, namesInEnvironment(container), signal)
+      const launch = { pod: this.#pod, container, attempt: attemptOf(memory), podIP, cards, references, allocatable }
+      for (const message of attemptOf(memory) === 0 ? unenforcedParts(this.#pod, container) : []) {
+        this.#services.event(this.#pod, 'Warning', 'NotEnforced', message)
+      }
+      const running = await runtime.start(launch, signal)
       const image = `Container image "${container.image}" is a program of this machine`
       this.#services.event(this.#pod, 'Normal', 'Pulled', image)
       this.#services.event(this.#pod, 'Normal', 'Created', `Created container: ${name}`)
@@ -157,7 +211,10 @@ export class PodWorker {
         'Started',
         `Started container ${name} as process ${running.pid} on ${podIP}${ofCards}`,
       )
-      this.#watch(running, afterStart(memory, running))
+      const { postStart } = containerParts(container).lifecycle
+      this.#watch(running, { ...afterStart(memory, running), ...(postStart && { started: false, ready: false }) })
+      if (postStart) void this.#runPostStart(container, running)
+      else this.#probes.start(container, running, { started: container.startupProbe === undefined, ready: false })
     } catch (error) {
       if (signal.aborted) throw error
       const reason = error instanceof ContainerRefused ? error.reason : 'RunContainerError'
@@ -169,7 +226,6 @@ export class PodWorker {
   #watch(running: RunningContainer, memory: ContainerMemory): void {
     const name = running.container
     this.#containers.set(name, memory)
-    this.#probes.start(memory.spec, running, memory)
     void running.exited.then((exit) => {
       this.#probes.stop(name)
       const { clock } = this.#services
@@ -177,7 +233,7 @@ export class PodWorker {
         afterExit({ ...current, state: { type: 'exited', exit, startedAt: running.startedAt } }, clock.now()),
       )
       const delay = this.#containers.get(name)?.backoff.delayMs ?? 0
-      if (delay > 0 && this.#stopGraceSeconds === undefined) {
+      if (delay > 0 && !this.#terminating && !this.#nodeStopping) {
         const message = `Back-off ${delay / 1000}s restarting failed container ${name} (exit code ${exit.exitCode})`
         this.#services.event(this.#pod, 'Warning', 'BackOff', message)
       }
@@ -185,33 +241,60 @@ export class PodWorker {
   }
 
   #restart(container: string, why: string): void {
-    if (this.#nodeStopping || this.#removed || this.#stopGraceSeconds !== undefined) return
-    const { runtime, log } = this.#services
+    if (this.#nodeStopping || this.#removed || this.#terminating) return
     this.#services.event(this.#pod, 'Normal', 'Killing', `Container ${container} ${why}, will be restarted`)
     const graceMs = this.#pod.spec.terminationGracePeriodSeconds * 1000
-    runtime
-      .stop(this.identity.uid, graceMs, container)
-      .catch((error: unknown) => log.error({ err: error }, 'stop failed'))
+    this.#stop(
+      this.#runningNow().filter(({ spec }) => spec.name === container),
+      graceMs,
+    )
+  }
+
+  #stop(targets: readonly StoppableContainer[], graceMs: number): void {
+    const { log } = this.#services
+    for (const { spec, running } of targets) {
+      this.#stops.stop(spec, running, graceMs).then(
+        () => this.#services.wake(),
+        (error: unknown) => log.error({ err: error }, 'stop failed'),
+      )
+    }
+  }
+
+  /** The container counts as started when its hook has ended; one whose hook fails is restarted. */
+  async #runPostStart(container: Container, running: RunningContainer): Promise<void> {
+    const { runtime, clock } = this.#services
+    const problem = await runPostStart(container, running, runtime, clock, this.#ended.signal)
+    const memory = this.#containers.get(container.name)
+    if (this.#ended.signal.aborted || memory?.state.type !== 'running' || memory.state.running !== running) return
+    if (problem !== undefined) {
+      this.#services.event(this.#pod, 'Warning', 'FailedPostStartHook', `PostStart hook failed: ${problem}`)
+      return this.#restart(container.name, 'failed its PostStart hook')
+    }
+    const { started, ready } = afterStart(memory, running)
+    this.#change(container.name, (current) => ({ ...current, started, ready }))
+    this.#probes.start(container, running, { started, ready })
+  }
+
+  async #runInside(container: string, words: readonly string[], signal: AbortSignal) {
+    const output = new OutputStart()
+    const streams = { stdout: output, stderr: output }
+    const { exitCode } = await this.#services.runtime.exec(this.identity.uid, container, words, streams, signal)
+    return { exitCode, output: output.text }
   }
 
   async #terminate(pod: Pod, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    const { runtime, clock, log } = this.#services
+    const { clock } = this.#services
     const graceSeconds = pod.metadata.deletionGracePeriodSeconds ?? 0
-    const running = this.#running()
+    const running = this.#runningNow()
     if (running.length > 0) {
-      if (this.#stopGraceSeconds === undefined || graceSeconds < this.#stopGraceSeconds) {
-        if (this.#stopGraceSeconds === undefined) {
-          for (const name of running) this.#services.event(pod, 'Normal', 'Killing', `Stopping container ${name}`)
-        }
-        this.#stopGraceSeconds = graceSeconds
-        // After a restart of the node, part of the grace is already over. Times are in whole seconds.
-        const leftMs = Date.parse(pod.metadata.deletionTimestamp ?? '') + 1000 - clock.now()
-        const graceMs = Math.max(0, Math.min(graceSeconds * 1000, leftMs))
-        runtime.stop(this.identity.uid, graceMs).then(
-          () => this.#services.wake(),
-          (error: unknown) => log.error({ err: error }, 'stop failed'),
-        )
+      if (!this.#terminating) {
+        for (const { spec } of running)
+          this.#services.event(pod, 'Normal', 'Killing', `Stopping container ${spec.name}`)
       }
+      this.#terminating = true
+      // After a restart of the node, part of the grace is already over. Times are in whole seconds.
+      const leftMs = Date.parse(pod.metadata.deletionTimestamp ?? '') + 1000 - clock.now()
+      this.#stop(nextToStop(running), Math.max(0, Math.min(graceSeconds * 1000, leftMs)))
       return {}
     }
     this.#probes.stopAll()
@@ -248,7 +331,10 @@ export class PodWorker {
     const { addresses, hostIP, clock } = this.#services
     const before = this.#status ?? { startTime: timestamp(clock.now()) }
     const podIP = this.#nodeStopping ? undefined : addresses.of(this.identity.uid)
-    const status = podStatus({ ...this.#pod, status: before }, plan, memories, { podIP, hostIP }, clock.now())
+    // What others say of the Pod is in the cluster's copy, what this node said last is in its own.
+    const conditions = withForeignConditions(before.conditions ?? [], this.#pod.status?.conditions ?? [])
+    const known = { ...this.#pod, status: { ...before, conditions } }
+    const status = podStatus(known, plan, memories, { podIP, hostIP }, clock.now())
     if (JSON.stringify(status) === JSON.stringify(this.#status)) return
     await this.#services.writeStatus(this.#pod, status, signal)
     this.#status = status
@@ -263,7 +349,7 @@ export class PodWorker {
 
   #recall(pod: Pod, adopted: readonly RunningContainer[]): void {
     const { clock } = this.#services
-    const statuses = pod.status?.containerStatuses ?? []
+    const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
     for (const [list, init] of [
       [pod.spec.initContainers ?? [], true],
       [pod.spec.containers, false],
@@ -275,9 +361,9 @@ export class PodWorker {
           this.#containers.set(spec.name, recalledMemory(spec, init, status, clock.now()))
           continue
         }
-        // As it was before this program was restarted; the probes correct it if that is no longer true.
-        const { ready = false, started = false } = status ?? {}
-        this.#watch(running, { ...afterStart(freshMemory(spec, init), running), ...(status && { ready, started }) })
+        const memory = adoptedMemory(spec, init, status, running)
+        this.#watch(running, memory)
+        this.#probes.start(spec, running, memory)
       }
     }
   }
@@ -287,7 +373,13 @@ export class PodWorker {
   }
 
   #running(): string[] {
-    return this.#memories().flatMap(({ state, spec }) => (state.type === 'running' ? [spec.name] : []))
+    return this.#runningNow().map(({ spec }) => spec.name)
+  }
+
+  #runningNow(): StoppableContainer[] {
+    return this.#memories().flatMap(({ state, spec, init }) =>
+      state.type === 'running' ? [{ spec, running: state.running, sidecar: init && isSidecar(spec) }] : [],
+    )
   }
 
   #release(): void {

@@ -6,37 +6,50 @@ import type { Container, Probe } from '../resources/pod.ts'
 
 export type ProbeResult = { readonly ok: true } | { readonly ok: false; readonly message: string }
 
+/** Runs a command beside the container's program and tells how it ended, and the beginning of what it said. */
+export type RunInContainer = (
+  words: readonly string[],
+  signal: AbortSignal,
+) => Promise<{ readonly exitCode: number; readonly output: string }>
+
 /** Looks once. Never throws: what goes wrong is the result. */
 export function checkProbe(
   probe: Probe,
   container: Container,
   podIP: string,
+  run: RunInContainer,
   signal: AbortSignal,
 ): Promise<ProbeResult> {
   if (probe.httpGet) {
     const { path, port, host } = probe.httpGet
     const secure = probe.httpGet['scheme'] === 'HTTPS'
-    return checkHttp(
-      secure,
-      host ?? podIP,
-      portOf(port, container),
-      path,
-      headersOf(probe.httpGet['httpHeaders']),
-      signal,
-    )
+    const headers = headersOf(probe.httpGet['httpHeaders'])
+    return checkHttp({ secure, host: host ?? podIP, port: portOf(port, container), path, headers }, signal)
   }
   if (probe.tcpSocket) return checkTcp(podIP, portOf(probe.tcpSocket.port, container), signal)
-  return Promise.resolve({ ok: false, message: 'only httpGet and tcpSocket probes are supported' })
+  if (probe.exec) return checkExec(probe.exec.command ?? [], run, signal)
+  return Promise.resolve({ ok: false, message: 'only httpGet, tcpSocket and exec probes are supported' })
 }
 
-function checkHttp(
-  secure: boolean,
-  host: string,
-  port: number,
-  path: string,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-): Promise<ProbeResult> {
+async function checkExec(words: readonly string[], run: RunInContainer, signal: AbortSignal): Promise<ProbeResult> {
+  try {
+    const { exitCode, output } = await run(words, signal)
+    if (signal.aborted) return { ok: false, message: 'the probe did not answer in time' }
+    return exitCode === 0 ? { ok: true } : { ok: false, message: `the command ended with ${exitCode}: ${output}` }
+  } catch (error) {
+    return { ok: false, message: failureOf(error, signal) }
+  }
+}
+
+export interface HttpCheck {
+  readonly secure: boolean
+  readonly host: string
+  readonly port: number
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export function checkHttp({ secure, host, port, path, headers }: HttpCheck, signal: AbortSignal): Promise<ProbeResult> {
   return new Promise((resolve) => {
     const failed = (error: unknown) => resolve({ ok: false, message: failureOf(error, signal) })
     try {
@@ -85,7 +98,7 @@ function failureOf(error: unknown, signal: AbortSignal): string {
 }
 
 /** A port by number, or by the name of one of the container's. */
-function portOf(port: number | string, container: Container): number {
+export function portOf(port: number | string, container: Container): number {
   if (typeof port === 'number') return port
   return container.ports?.find(({ name }) => name === port)?.containerPort ?? (Number(port) || 0)
 }

@@ -41,21 +41,12 @@ export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): bo
   return sendSignal(-leader.pid, signal)
 }
 
-/** Processes that carry this entry in their environment: whoever starts them hands it down to all their descendants. */
-export function processesMarked(entry: string): ProcessFacts[] {
+/** Processes that carry these entries in their environment: whoever starts them hands them down to all their descendants. */
+export function processesMarked(...entries: readonly string[]): ProcessFacts[] {
   return listPids().flatMap((pid) => {
-    if (!hasEnvironmentEntry(pid, entry)) return []
+    if (!hasEnvironmentEntries(pid, entries)) return []
     const facts = readProcess(pid)
     return facts && isAlive(facts) ? [facts] : []
-  })
-}
-
-/** Living members of a process group that carry this entry in their environment. */
-export function groupMembersMarked(group: number, entry: string): ProcessFacts[] {
-  return listPids().flatMap((pid) => {
-    const facts = readProcess(pid)
-    if (facts?.group !== group || facts.state === 'Z' || facts.state === 'X') return []
-    return hasEnvironmentEntry(pid, entry) ? [facts] : []
   })
 }
 
@@ -71,8 +62,23 @@ export function readBootId(): string {
   return readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
 }
 
-function hasEnvironmentEntry(pid: number, entry: string): boolean {
-  return readText(`/proc/${pid}/environ`)?.split('\0').includes(entry) ?? false
+/** All variables a process was started with. */
+export function environmentOf(pid: number): Record<string, string> {
+  const entries = readText(`/proc/${pid}/environ`)?.split('\0') ?? []
+  return Object.fromEntries(
+    entries.flatMap((entry) => {
+      const equals = entry.indexOf('=')
+      return equals > 0 ? [[entry.slice(0, equals), entry.slice(equals + 1)]] : []
+    }),
+  )
+}
+
+function hasEnvironmentEntries(pid: number, entries: readonly string[]): boolean {
+  const text = readText(`/proc/${pid}/environ`)
+  // Most processes have none of them, and that is found out without taking the text apart.
+  if (text === undefined || !entries.every((entry) => text.includes(entry))) return false
+  const found = text.split('\0')
+  return entries.every((entry) => found.includes(entry))
 }
 
 function listPids(): number[] {
@@ -87,7 +93,7 @@ function listPids(): number[] {
 
 function readText(path: string): string | undefined {
   try {
-    return readFileSync(path, 'latin1')
+    return readFileSync(path, 'utf8')
   } catch {
     // Gone, or another user's.
     return undefined

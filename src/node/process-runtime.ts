@@ -1,36 +1,41 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { promisify } from 'node:util'
 import { type Clock, abortReason } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import { execInContainer } from './container-exec.ts'
+import { ContainerLauncher, openStdin } from './container-launcher.ts'
 import { ContainerProcess } from './container-process.ts'
 import type { ImageStore } from './image-store.ts'
-import { planLaunch } from './launch-plan.ts'
+import { Cgroups, removeGroups, wasOutOfMemory } from './isolation/cgroups.ts'
+import { type Isolation, type IsolationChoice, detectIsolation } from './isolation/detect-isolation.ts'
 import { LogCollector, type LogLimits } from './log-collector.ts'
-import {
-  containerLogFolder,
-  loggedAttempts,
-  logPath,
-  podLogFolderName,
-  podLogsFolder,
-  rawPath,
-  rotatedPath,
-  uidOfLogFolder,
-} from './log-files.ts'
+import { containerLogFolder, loggedAttempts, logPath, rawPath, rotatedPath } from './log-files.ts'
 import type { LogHub } from './log-hub.ts'
+import { PodFolders } from './pod-folders.ts'
+import { containerParts } from './pod-parts.ts'
 import { type ContainerRecord, type PodRecord, PodRecords } from './pod-records.ts'
 import {
+  type ContainerExit,
   type ContainerLaunch,
   ContainerRefused,
+  type ExecResult,
+  type ExecStreams,
   type PodIdentity,
   type PodRuntime,
   type RunningContainer,
+  type RuntimeFacts,
 } from './pod-runtime.ts'
 import { environmentEntry, isAlive, processesMarked, readBootId, signalProcess } from './process-identity.ts'
+import { terminationMessage } from './termination-message.ts'
 import { unsafeName } from './unsupported-pod.ts'
-import { resolveMounts } from './volume-mounts.ts'
+import { publishFiles } from './volumes/published-folder.ts'
+import type { VolumeFiles } from './volumes/volume-files.ts'
 
 export interface ProcessRuntimeOptions {
   readonly dataDir: string
@@ -40,50 +45,68 @@ export interface ProcessRuntimeOptions {
   readonly logHub: LogHub
   readonly hostIP?: string
   readonly logLimits?: LogLimits
+  /** Whether containers get namespaces of their own: where the machine permits it, unless something else is said. */
+  readonly isolation?: IsolationChoice
+  /** Whether limits are enforced by cgroups where the machine permits it; true unless said otherwise. */
+  readonly enforceLimits?: boolean
+  /** Whether Pods may mount the machine's own folders; false unless said otherwise. */
+  readonly allowHostPath?: boolean
 }
 
-/** The marks every process carries in its environment: which node's it is, and which Pod's. */
+/** The marks every process carries in its environment: which node's it is, which Pod's, and which start of which container's. */
 const nodeMark = 'SLUICE_NODE_ID'
 const podMark = 'SLUICE_POD_UID'
-
-/** What of this program's own environment its Pods get; nothing else leaks into them. */
-const inheritedVariables = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'LD_LIBRARY_PATH', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
+const containerMark = 'SLUICE_CONTAINER'
 
 interface OwnedContainer extends RunningContainer {
   readonly process: ContainerProcess
   readonly collector: LogCollector
+  readonly record: ContainerRecord
+  /** Keeps the container's input from ending before somebody attached has left. */
+  heldInput?: number | undefined
 }
 
-/** Containers as processes of this machine, each with a process group of its own. */
+/** Containers as processes of this machine, each with a process group (and, where permitted, namespaces) of its own. */
 export class ProcessRuntime implements PodRuntime {
   /** Tells this node's processes from those of another one on the same machine. */
   readonly nodeId: string
   readonly #options: ProcessRuntimeOptions
   readonly #records: PodRecords
   readonly #pods = new Map<string, { readonly record: PodRecord; readonly containers: Map<string, OwnedContainer> }>()
-  readonly #folders: { readonly node: string; readonly logs: string; readonly volumes: string }
+  readonly #folders: PodFolders
+  readonly #cgroups: Cgroups
+  #isolation: Promise<Isolation> | undefined
   #closed = false
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options
-    const { dataDir } = options
-    this.#folders = { node: join(dataDir, 'node'), logs: podLogsFolder(dataDir), volumes: join(dataDir, 'volumes') }
-    for (const folder of Object.values(this.#folders)) mkdirSync(folder, { recursive: true })
+    let nodeId = ''
+    this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = readOrMakeId(join(folder, 'id'))))
+    this.nodeId = nodeId
     this.#records = new PodRecords(join(this.#folders.node, 'pods'))
-    this.nodeId = readOrMakeId(join(this.#folders.node, 'id'))
+    this.#cgroups = options.enforceLimits === false ? Cgroups.none() : Cgroups.onThisMachine(nodeId)
   }
 
   async start(launch: ContainerLaunch, signal: AbortSignal): Promise<RunningContainer> {
     const uid = launch.pod.metadata.uid ?? ''
-    const { container, attempt, podIP, cards } = launch
+    const { container, attempt, podIP } = launch
     if (this.#closed) throw new ContainerRefused('NodeStopping', 'this node is stopping')
-    if (signal.aborted) throw abortReason(signal)
     if (this.#pods.get(uid)?.containers.has(container.name)) {
       throw new ContainerRefused('CreateContainerError', `container "${container.name}" already runs`)
     }
     const unsafe = unsafeName(launch.pod)
     if (unsafe !== undefined) throw new ContainerRefused('CreateContainerConfigError', unsafe)
-    const plan = this.#plan(launch)
+    const launcher = this.#launcher(await this.#detected())
+    const input = await this.#makeInput(launch)
+    if (signal.aborted) throw abortReason(signal)
+    let prepared
+    try {
+      prepared = launcher.prepare(launch, input)
+    } catch (error) {
+      closeAll([input?.descriptor, input?.held])
+      if (error instanceof ContainerRefused) throw error
+      throw new ContainerRefused('CreateContainerError', errorMessage(error), { cause: error })
+    }
     const record = this.#pods.get(uid)?.record ?? this.#newRecord(launch)
     const folder = containerLogFolder(this.#folders.logs, record, container.name)
     mkdirSync(folder, { recursive: true })
@@ -91,14 +114,22 @@ export class ProcessRuntime implements PodRuntime {
     const outputFd = openSync(rawPath(folder, attempt), 'a')
     let process: ContainerProcess
     try {
-      process = await ContainerProcess.spawn(plan, outputFd, this.#processOptions(uid))
+      process = await ContainerProcess.spawn(
+        prepared.command,
+        outputFd,
+        this.#processOptions(uid, container.name, attempt),
+      )
+    } catch (error) {
+      removeGroups(prepared.record.cgroups)
+      closeAll([input?.held])
+      throw error
     } finally {
-      closeSync(outputFd)
+      closeAll([outputFd, input?.descriptor])
+      prepared.release()
     }
-    const startedAt = this.#options.clock.now()
-    const written = { ...process.identity, attempt, startedAt, cards: [...cards] }
+    const written = { ...process.identity, ...prepared.record, startedAt: this.#options.clock.now() }
     try {
-      return this.#own(record, container.name, written, podIP, process)
+      return this.#own(record, container.name, written, podIP, process, input?.held)
     } catch (error) {
       // Without a record the next run could not find it.
       await process.stop(0)
@@ -120,33 +151,79 @@ export class ProcessRuntime implements PodRuntime {
       if (this.#pods.has(record.uid)) continue
       for (const [name, written] of Object.entries(record.containers)) {
         if (record.bootId !== bootId || !isAlive(written)) {
-          this.#collectRest(record, name, written.attempt)
+          this.#collectRest(record, name, written)
           continue
         }
-        const process = ContainerProcess.adopt(written, this.#processOptions(record.uid))
+        const process = ContainerProcess.adopt(
+          written,
+          written.exitFile,
+          this.#processOptions(record.uid, name, written.attempt),
+        )
         adopted.push(this.#own({ ...record, containers: {} }, name, written, record.podIP, process))
       }
       if (!this.#pods.has(record.uid)) this.#records.remove(record.uid)
     }
     this.#endUnrecorded()
+    await this.#detected()
     return adopted
+  }
+
+  async writeVolume(podUid: string, volume: string, files: VolumeFiles): Promise<boolean> {
+    return publishFiles(this.#folders.volume(podUid, volume), files)
+  }
+
+  async exec(
+    podUid: string,
+    container: string,
+    words: readonly string[],
+    streams: ExecStreams,
+    signal: AbortSignal,
+  ): Promise<ExecResult> {
+    const owned = this.#pods.get(podUid)?.containers.get(container)
+    if (!owned) throw new ContainerRefused('RunContainerError', `container "${container}" does not run`)
+    return execInContainer(owned.record, await this.#detected(), words, streams, signal)
+  }
+
+  /** Where to write what a container's own program is to read; `undefined` when it reads nothing. */
+  input(podUid: string, container: string): Writable | undefined {
+    const owned = this.#pods.get(podUid)?.containers.get(container)
+    if (!owned || owned.record.stdinFile === '') return undefined
+    const descriptor = openSync(owned.record.stdinFile, constants.O_WRONLY | constants.O_NONBLOCK)
+    const socket = new Socket({ fd: descriptor, readable: false, writable: true })
+    socket.once('close', () => {
+      closeAll([owned.heldInput])
+      owned.heldInput = undefined
+    })
+    return socket
+  }
+
+  /** How a container ends, if it runs now. */
+  exitOf(podUid: string, container: string): Promise<ContainerExit> | undefined {
+    return this.#pods.get(podUid)?.containers.get(container)?.exited
+  }
+
+  async facts(): Promise<RuntimeFacts> {
+    const isolation = await this.#detected()
+    const { support } = this.#cgroups
+    return {
+      namespaces: isolation.mode === 'namespaces',
+      isolationMessage:
+        isolation.mode === 'namespaces'
+          ? 'Containers have mount and PID namespaces of their own.'
+          : `Mount paths are replaced in command, args and env: ${isolation.reason}.`,
+      limitsEnforced: support.memory && support.cpu,
+      limitsMessage: support.message,
+      folder: this.#folders.node,
+    }
   }
 
   async forget(pod: PodIdentity): Promise<void> {
     if (this.#pods.has(pod.uid)) throw new Error(`Pod ${pod.uid} still has processes`)
-    await rm(join(this.#folders.logs, podLogFolderName(pod)), { recursive: true, force: true })
-    await rm(join(this.#podFolders(), pod.uid), { recursive: true, force: true })
+    await this.#folders.remove(pod)
   }
 
   async retain(podUids: ReadonlySet<string>): Promise<void> {
-    const unknown = (uid: string) => !podUids.has(uid) && !this.#pods.has(uid)
-    const logs = namesIn(this.#folders.logs).filter((name) => unknown(uidOfLogFolder(name)))
-    const pods = namesIn(this.#podFolders()).filter(unknown)
-    const folders = [
-      ...logs.map((name) => join(this.#folders.logs, name)),
-      ...pods.map((name) => join(this.#podFolders(), name)),
-    ]
-    for (const folder of folders) await rm(folder, { recursive: true, force: true })
+    await this.#folders.removeUnknown((uid) => podUids.has(uid) || this.#pods.has(uid))
   }
 
   /** Lets go of everything without ending it: what happens, in short, when this program is killed. */
@@ -155,29 +232,54 @@ export class ProcessRuntime implements PodRuntime {
     for (const { containers } of this.#pods.values()) {
       for (const { collector } of containers.values()) collector.close()
     }
+    this.#cgroups.close()
   }
 
-  #plan(launch: ContainerLaunch) {
-    const uid = launch.pod.metadata.uid ?? ''
-    const podFolder = join(this.#podFolders(), uid)
-    const folders = {
-      claim: (name: string) => join(this.#folders.volumes, name),
-      scratch: (volume: string) => join(podFolder, 'volumes', volume),
-    }
-    const home = join(podFolder, 'home')
-    mkdirSync(home, { recursive: true })
-    return planLaunch(launch, {
-      image: this.#options.images.lookup(launch.container.image ?? ''),
-      mounts: resolveMounts(launch.pod, launch.container, folders),
-      podFolder: home,
-      hostIP: this.#options.hostIP ?? '127.0.0.1',
-      machineEnv: machineEnvironment(),
-      marks: { [nodeMark]: this.nodeId, [podMark]: uid },
+  /** Tried out once, when it is first needed. */
+  #detected(): Promise<Isolation> {
+    const { isolation = 'detect', log } = this.#options
+    this.#isolation ??= detectIsolation(join(this.#folders.node, 'try'), isolation).then((detected) => {
+      if (detected.mode === 'paths') log.info({ reason: detected.reason }, 'Pods run without namespaces')
+      return detected
+    })
+    return this.#isolation
+  }
+
+  #launcher(isolation: Isolation): ContainerLauncher {
+    const { images, hostIP = '127.0.0.1', allowHostPath = false } = this.#options
+    return new ContainerLauncher({
+      images,
+      folders: this.#folders,
+      isolation,
+      cgroups: this.#cgroups,
+      hostIP,
+      hostPathAllowed: allowHostPath,
+      marks: ({ pod, container, attempt }) => ({
+        [nodeMark]: this.nodeId,
+        [podMark]: pod.metadata.uid ?? '',
+        [containerMark]: `${container.name}.${attempt}`,
+      }),
     })
   }
 
+  async #makeInput({ pod, container }: ContainerLaunch) {
+    const { stdin, stdinOnce } = containerParts(container)
+    if (!stdin) return undefined
+    const path = join(this.#folders.container(pod.metadata.uid ?? '', container.name), 'stdin')
+    rmSync(path, { force: true })
+    await promisify(execFile)('mkfifo', ['-m', '600', path])
+    return { path, ...openStdin(path, stdinOnce) }
+  }
+
   /** From here on the process is ours: recorded, its output collected, and forgotten when it is gone. */
-  #own(record: PodRecord, name: string, written: ContainerRecord, podIP: string, process: ContainerProcess) {
+  #own(
+    record: PodRecord,
+    name: string,
+    written: ContainerRecord,
+    podIP: string,
+    process: ContainerProcess,
+    heldInput?: number,
+  ) {
     const { uid } = record
     const pod = this.#pods.get(uid) ?? { record, containers: new Map<string, OwnedContainer>() }
     this.#pods.set(uid, pod)
@@ -194,32 +296,36 @@ export class ProcessRuntime implements PodRuntime {
       startedAt: written.startedAt,
       process,
       collector,
-      exited: process.exited.then((exit) => {
-        this.#disown(owned)
-        return exit
-      }),
+      record: written,
+      heldInput,
+      exited: process.exited.then((exit) => this.#disown(owned, exit)),
     }
     pod.containers.set(name, owned)
     return owned
   }
 
-  #disown(owned: OwnedContainer): void {
+  #disown(owned: OwnedContainer, exit: ContainerExit): ContainerExit {
     owned.collector.finish()
+    closeAll([owned.heldInput])
+    owned.heldInput = undefined
+    const told = withLastWords(exit, owned.record, owned.collector.path)
     const pod = this.#pods.get(owned.podUid)
-    if (this.#closed || !pod) return
+    if (this.#closed || !pod) return told
+    removeGroups(owned.record.cgroups)
     pod.containers.delete(owned.container)
     delete pod.record.containers[owned.container]
-    if (pod.containers.size > 0) {
-      this.#records.write(pod.record)
-      return
+    if (pod.containers.size > 0) this.#records.write(pod.record)
+    else {
+      this.#pods.delete(owned.podUid)
+      this.#records.remove(owned.podUid)
     }
-    this.#pods.delete(owned.podUid)
-    this.#records.remove(owned.podUid)
+    return told
   }
 
   /** The last words of a container that ended while nobody looked. */
-  #collectRest(record: PodRecord, container: string, attempt: number): void {
+  #collectRest(record: PodRecord, container: string, { attempt, cgroups }: ContainerRecord): void {
     this.#collector(record, container, attempt).finish()
+    removeGroups(cgroups)
   }
 
   #collector(pod: PodIdentity, container: string, attempt: number): LogCollector {
@@ -244,22 +350,18 @@ export class ProcessRuntime implements PodRuntime {
     return { uid, namespace, name, podIP, bootId: readBootId(), containers: {} }
   }
 
-  #processOptions(uid: string) {
-    return { clock: this.#options.clock, log: this.#options.log, mark: `${podMark}=${uid}` }
-  }
-
-  #podFolders(): string {
-    return join(this.#folders.node, 'scratch')
+  #processOptions(uid: string, container: string, attempt: number) {
+    const marks = [`${podMark}=${uid}`, `${containerMark}=${container}.${attempt}`]
+    return { clock: this.#options.clock, log: this.#options.log, marks }
   }
 }
 
-function machineEnvironment(): Record<string, string> {
-  return Object.fromEntries(
-    inheritedVariables.flatMap((name) => {
-      const value = process.env[name]
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
+/** What the container said at its end, and whether it was memory that it lacked. */
+function withLastWords(exit: ContainerExit, record: ContainerRecord, log: string): ContainerExit {
+  const source = { file: record.messageFile, fallsBackToLog: record.messageFromLog }
+  const message = terminationMessage(source, log, exit.exitCode) ?? exit.message
+  const reason = exit.exitCode === 137 && wasOutOfMemory(record.cgroups) ? 'OOMKilled' : exit.reason
+  return { ...exit, reason, ...(message !== undefined && { message }) }
 }
 
 /** The log of the attempt before stays, for `kubectl logs --previous`. */
@@ -281,10 +383,8 @@ function readOrMakeId(path: string): string {
   }
 }
 
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
+function closeAll(descriptors: readonly (number | undefined)[]): void {
+  for (const descriptor of descriptors) {
+    if (descriptor !== undefined) closeSync(descriptor)
   }
 }

@@ -1,4 +1,6 @@
 import type { Container, Pod, Probe } from '../resources/pod.ts'
+import { MalformedPod, type PodVolume, allContainers, containerParts, podVolumes } from './pod-parts.ts'
+import { isFilledFromCluster } from './volumes/volume-files.ts'
 
 const namePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
@@ -13,26 +15,41 @@ export function unsafeName(pod: Pod): string | undefined {
 }
 
 /** What of a Pod this node cannot do, in one sentence; refusing it beats running something else than was asked for. */
-export function unsupportedPart(pod: Pod): string | undefined {
+export function unsupportedPart(pod: Pod, hostPathAllowed = true): string | undefined {
   const unsafe = unsafeName(pod)
   if (unsafe !== undefined) return unsafe
-  for (const field of ['hostNetwork', 'hostPID', 'hostIPC']) {
-    if (pod.spec[field] === true) return `spec.${field} is not supported on this node.`
+  const spec: Readonly<Record<string, unknown>> = pod.spec
+  for (const field of ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace']) {
+    if (spec[field] === true) return `spec.${field} is not supported on this node.`
   }
-  for (const volume of pod.spec.volumes ?? []) {
-    if (volume.persistentVolumeClaim || volume.emptyDir) continue
-    const type = Object.keys(volume).find((key) => key !== 'name') ?? 'none'
-    return `The volume "${volume.name}" is of the type ${type}; this node supports persistentVolumeClaim and emptyDir.`
-  }
-  for (const container of [...(pod.spec.initContainers ?? []), ...pod.spec.containers]) {
-    const part = unsupportedInContainer(container)
-    if (part) return `The container "${container.name}" has ${part}, which this node does not support.`
-  }
-  if (pod.spec.initContainers?.some((container) => container['restartPolicy'] === 'Always')) {
-    return 'Init containers that restart always (sidecars) are not supported on this node.'
+  try {
+    for (const volume of podVolumes(pod)) {
+      const part = unsupportedInVolume(volume, hostPathAllowed)
+      if (part) return `The volume "${volume.name}" ${part}.`
+    }
+    for (const container of allContainers(pod)) {
+      const part = unsupportedInContainer(container)
+      if (part) return `The container "${container.name}" has ${part}, which this node does not support.`
+    }
+  } catch (error) {
+    if (error instanceof MalformedPod) return `${error.message}.`
+    throw error
   }
   return undefined
 }
+
+function unsupportedInVolume(volume: PodVolume, hostPathAllowed: boolean): string | undefined {
+  if (volume.hostPath && !hostPathAllowed) return 'is of the type hostPath, which is turned off on this node'
+  if (volume.persistentVolumeClaim ?? volume.emptyDir ?? volume.hostPath) return undefined
+  if (volume.projected?.sources.some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined)) {
+    return 'projects a clusterTrustBundle, which this node does not support'
+  }
+  if (isFilledFromCluster(volume)) return undefined
+  const type = Object.keys(volume).find((key) => key !== 'name') ?? 'none'
+  return `is of the type ${type}; this node supports ${volumeTypes}`
+}
+
+const volumeTypes = 'persistentVolumeClaim, emptyDir, configMap, secret, downwardAPI, projected and hostPath'
 
 function unsupportedInContainer(container: Container): string | undefined {
   const probes: [string, Probe | undefined][] = [
@@ -41,11 +58,37 @@ function unsupportedInContainer(container: Container): string | undefined {
     ['livenessProbe', container.livenessProbe],
   ]
   for (const [name, probe] of probes) {
-    if (probe && !probe.httpGet && !probe.tcpSocket) return `a ${name} that is neither httpGet nor tcpSocket`
+    if (probe && !probe.httpGet && !probe.tcpSocket && !probe.exec) {
+      return 'grpc' in probe ? `a ${name} of the type grpc` : `a ${name} that is none of httpGet, tcpSocket and exec`
+    }
   }
-  if (container['lifecycle'] !== undefined) return 'lifecycle hooks'
-  if (container['envFrom'] !== undefined) return 'envFrom'
-  const source = container.env?.find(({ valueFrom }) => valueFrom !== undefined && !('fieldRef' in valueFrom))
-  if (source) return `the variable ${source.name} from ${Object.keys(source.valueFrom ?? {}).join(', ') || 'nowhere'}`
-  return undefined
+  const { lifecycle, tty } = containerParts(container)
+  for (const [name, handler] of Object.entries(lifecycle)) {
+    if (handler && !handler.exec && !handler.httpGet && !handler.sleep) {
+      return `a lifecycle.${name} that is none of exec, httpGet and sleep`
+    }
+  }
+  return tty ? 'a terminal of its own (tty)' : undefined
+}
+
+/** What this node passes over without harm to what the Pod does, each in one sentence: said, not kept quiet. */
+export function unenforcedParts(pod: Pod, container: Container): string[] {
+  const mounted = new Set(containerParts(container).volumeMounts.map(({ name }) => name))
+  const sizes = podVolumes(pod).flatMap(({ name, emptyDir }) =>
+    emptyDir?.sizeLimit === undefined || !mounted.has(name)
+      ? []
+      : [`The sizeLimit ${emptyDir.sizeLimit} of the volume "${name}" is not enforced on this node`],
+  )
+  const spec: Readonly<Record<string, unknown>> = pod.spec
+  const own: Readonly<Record<string, unknown>> = container
+  const fields = [
+    ...(isFilled(spec['securityContext']) || isFilled(own['securityContext']) ? ['securityContext'] : []),
+    ...(spec['activeDeadlineSeconds'] === undefined ? [] : ['activeDeadlineSeconds']),
+  ]
+  return [...sizes, ...fields.map((field) => `${field} is not enforced on this node`)]
+}
+
+/** Defaults leave empty objects behind. */
+function isFilled(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }

@@ -1,46 +1,83 @@
-import { existsSync, lstatSync, mkdirSync, realpathSync } from 'node:fs'
-import { dirname, sep } from 'node:path'
+import { constants, existsSync, lstatSync, mkdirSync, openSync, closeSync, realpathSync, statSync } from 'node:fs'
+import { dirname, relative, sep } from 'node:path'
 import type { Container, Pod } from '../resources/pod.ts'
+import { type PodVolume, containerParts, podVolumes } from './pod-parts.ts'
 import { ContainerRefused } from './pod-runtime.ts'
+import { expandVariables } from './variable-expansion.ts'
+import { isFilledFromCluster } from './volumes/volume-files.ts'
+import { hostFolder } from './volumes/host-path.ts'
 
-/** A place the container knows by `mountPath` and the machine by `folder`. `root` is what paths must not leave. */
+/** A place the container knows by `mountPath` and the machine by `folder` (or a file). `root` is what paths must not leave. */
 export interface Mount {
   readonly mountPath: string
   readonly folder: string
   readonly root: string
+  readonly readOnly: boolean
+  /** Part of a volume that others may write to: what it is must be looked up without following links at the last moment. */
+  readonly partial?: boolean
 }
 
 export interface VolumeFolders {
   /** `<data>/volumes/<claim>/` */
   claim(name: string): string
-  /** Scratch space that goes with the Pod. */
-  scratch(volume: string): string
+  /** Space that goes with the Pod, in memory where that is asked for and there is such a thing. */
+  scratch(volume: string, inMemory: boolean): string
+  readonly hostPathAllowed: boolean
 }
 
 const claimPattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 /** Finds (and makes) the folders behind a container's mounts. Longest path first, so that nested mounts win. */
-export function resolveMounts(pod: Pod, container: Container, folders: VolumeFolders): Mount[] {
-  const mounts = (container.volumeMounts ?? []).map(({ name, mountPath, subPath }): Mount => {
-    const volume = pod.spec.volumes?.find((candidate) => candidate.name === name)
+export function resolveMounts(
+  pod: Pod,
+  container: Container,
+  folders: VolumeFolders,
+  variables: ReadonlyMap<string, string> = new Map(),
+): Mount[] {
+  const volumes = podVolumes(pod)
+  const mounts = containerParts(container).volumeMounts.map((mount): Mount => {
+    const { name, mountPath } = mount
+    const volume = volumes.find((candidate) => candidate.name === name)
     if (!volume) throw refused(`volumeMount "${name}" names no volume of the Pod`)
     if (!/^\/[^/]/.test(mountPath)) throw refused(`mountPath "${mountPath}" must be an absolute path below /`)
-    const claim = volume.persistentVolumeClaim?.claimName
-    if (claim !== undefined && (!claimPattern.test(claim) || claim.includes('..'))) {
-      throw refused(`"${claim}" cannot be the name of a claim`)
-    }
-    if (claim === undefined && volume.emptyDir === undefined) {
-      throw refused(`volume "${name}": only persistentVolumeClaim and emptyDir are supported on this node`)
-    }
-    const base = claim === undefined ? folders.scratch(name) : folders.claim(claim)
-    mkdirSync(base, { recursive: true })
+    if (mountPath.split('/').includes('..')) throw refused(`mountPath "${mountPath}" contains ".."`)
+    const base = folderOf(volume, folders)
     const root = realpathSync(base)
-    const folder = subPath === undefined || subPath === '' ? root : `${root}/${subPath}`
-    if (subPath !== undefined) refuseEscape(folder, root, subPath)
-    mkdirSync(folder, { recursive: true })
-    return { mountPath: withoutTrailingSlash(mountPath), folder, root }
+    const subPath = mount.subPath ?? (mount.subPathExpr === undefined ? '' : expanded(mount.subPathExpr, variables))
+    const fromCluster = isFilledFromCluster(volume)
+    const readOnly = mount.readOnly === true || volume.persistentVolumeClaim?.readOnly === true || fromCluster
+    const place = { mountPath: withoutTrailingSlash(mountPath), root, readOnly }
+    if (subPath === '') return { ...place, folder: root }
+    if (subPath.startsWith('/')) throw refused(`subPath "${subPath}" must be relative`)
+    const folder = `${root}/${subPath}`
+    refuseEscape(folder, root, subPath)
+    if (!existsSync(folder)) mkdirSync(folder, { recursive: true })
+    refuseEscape(folder, root, subPath)
+    return { ...place, folder: realpathSync(folder), partial: !fromCluster }
   })
   return mounts.toSorted((a, b) => b.mountPath.length - a.mountPath.length)
+}
+
+/**
+ * Opens part of a volume by walking down from its root without following links: somebody who writes to the volume may have put
+ * one there since it was looked at. Whoever gets the descriptor closes it.
+ */
+export function openInside({ root, folder }: Mount): number {
+  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+  let descriptor = openSync(root, flags | constants.O_DIRECTORY)
+  try {
+    for (const segment of relative(root, folder).split(sep)) {
+      const next = openSync(`/proc/self/fd/${descriptor}/${segment}`, flags)
+      closeSync(descriptor)
+      descriptor = next
+    }
+    return descriptor
+  } catch (error) {
+    closeSync(descriptor)
+    throw new ContainerRefused('CreateContainerConfigError', `the path "${folder}" changed while it was mounted`, {
+      cause: error,
+    })
+  }
 }
 
 /**
@@ -59,16 +96,46 @@ export function replaceMountPaths(text: string, mounts: readonly Mount[]): strin
     refuseEscape(path, mount.root, written)
     // File names may hold separators: what the program takes for one path may be longer than what was cut out here.
     const [longest = ''] = /^[^\s"'`]*/.exec(text.slice(offset + mountPath.length)) ?? []
-    refuseEscape(mount.folder + longest, mount.root, mountPath + longest)
+    if (longest.startsWith('/')) refuseEscape(mount.folder + longest, mount.root, mountPath + longest)
     return path
   })
 }
 
-function refuseEscape(path: string, root: string, written: string): void {
+/** Where the machine has what the container knows by this path. */
+export function onMachine(path: string, mounts: readonly Mount[]): string {
+  const mount = mounts.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`))
+  return mount ? mount.folder + path.slice(mount.mountPath.length) : path
+}
+
+export function refuseEscape(path: string, root: string, written: string): void {
   if (written.split('/').includes('..')) throw refused(`the path "${written}" contains ".."`)
   const real = realpathSync(nearestExisting(path))
   if (real !== root && !real.startsWith(root + sep))
     throw refused(`the path "${written}" leaves its volume through a link`)
+}
+
+function folderOf(volume: PodVolume, folders: VolumeFolders): string {
+  const { persistentVolumeClaim, emptyDir, hostPath, name } = volume
+  if (hostPath) {
+    if (!folders.hostPathAllowed) throw refused(`volume "${name}": hostPath is not allowed on this node`)
+    return hostFolder(hostPath)
+  }
+  const claim = persistentVolumeClaim?.claimName
+  if (claim !== undefined && (!claimPattern.test(claim) || claim.includes('..'))) {
+    throw refused(`"${claim}" cannot be the name of a claim`)
+  }
+  if (claim === undefined && !emptyDir && !isFilledFromCluster(volume)) {
+    throw refused(`volume "${name}": its type is not supported on this node`)
+  }
+  const folder = claim === undefined ? folders.scratch(name, emptyDir?.medium === 'Memory') : folders.claim(claim)
+  mkdirSync(folder, { recursive: true })
+  return folder
+}
+
+function expanded(expression: string, variables: ReadonlyMap<string, string>): string {
+  const text = expandVariables(expression, variables)
+  if (text.includes('$(')) throw refused(`subPathExpr "${expression}" refers to a variable that is not defined`)
+  return text
 }
 
 /** What does not exist yet cannot be a link that leads elsewhere; what it would be made in can. */
@@ -84,6 +151,10 @@ function nearestExisting(path: string): string {
 /** Only asked about what `existsSync`, which follows links, did not find. */
 function isDanglingLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
+}
+
+export function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 function withoutTrailingSlash(path: string): string {

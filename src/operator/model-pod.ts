@@ -60,6 +60,8 @@ export function modelPodSpec(
         volumeMounts: [{ name: 'models', mountPath: modelsMount, readOnly: true }, ...engine.volumeMounts],
         startupProbe: { ...health, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: engine.startupSeconds },
         readinessProbe: { ...health, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 3 },
+        // An engine that ends says why in its last lines; the Model's status shows them.
+        terminationMessagePolicy: 'FallbackToLogsOnError',
       },
     ],
     volumes: [{ name: 'models', persistentVolumeClaim: { claimName: claim, readOnly: true } }, ...engine.volumes],

@@ -4,7 +4,8 @@ import { SluiceError } from '../foundation/errors.ts'
 import { Lifecycle } from '../foundation/lifecycle.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Card } from '../node/gpu-inventory.ts'
-import { declaredCards } from '../node/gpu-inventory.ts'
+import { detectCards } from '../node/gpu-inventory.ts'
+import { programRunner } from '../node/run-program.ts'
 import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.ts'
 import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
@@ -54,7 +55,9 @@ export async function startUp(
   signal: AbortSignal,
   clock: Clock = systemClock,
 ): Promise<RunningPlatform> {
-  const cards = declaredCards(options.gpus)
+  const notes: string[] = []
+  const problem = (message: string) => void notes.push(message)
+  const cards = await detectCards(options.gpus, { run: programRunner(clock, cardDeadlineMs), signal, problem })
   if (options.gateway && cards.length === 0) throw new SluiceError('gateway_needs_card')
   const directory = DataDirectory.open(options.data)
   // What a reader finds here is true: there only while everything runs.
@@ -64,7 +67,7 @@ export async function startUp(
   lifecycle.add({ name: 'data directory', stop: () => directory.close() })
   const stopped = onAbort(signal).then(() => lifecycle.stop())
   try {
-    const facts = await compose(options, { directory, cards, lifecycle, clock, log: log.child({}) })
+    const facts = await compose(options, { directory, cards, notes, lifecycle, clock, log: log.child({}) })
     log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
     return { facts, ended: stopped }
   } catch (error) {
@@ -73,15 +76,22 @@ export async function startUp(
   }
 }
 
+/** How long the machine may take to say which cards it has. */
+const cardDeadlineMs = 15_000
+
 interface Parts {
   readonly directory: DataDirectory
   readonly cards: readonly Card[]
+  readonly notes: readonly string[]
   readonly lifecycle: Lifecycle
   readonly clock: Clock
   readonly log: ReturnType<typeof openLogFile>
 }
 
-async function compose(options: UpOptions, { directory, cards, lifecycle, clock, log }: Parts): Promise<UpFacts> {
+async function compose(
+  options: UpOptions,
+  { directory, cards, notes, lifecycle, clock, log }: Parts,
+): Promise<UpFacts> {
   const { host, ports } = options
   const identity = openIdentity(directory, options.center)
   const credentials = openCredentials(directory)
@@ -181,7 +191,7 @@ async function compose(options: UpOptions, { directory, cards, lifecycle, clock,
     accessKey: credentials.accessKey,
     demoModel: caches.models.get({ namespace: gatewayNamespace, name: demoModelName })?.metadata.name,
     cards: describeCards(cards),
-    notes: [],
+    notes,
   }
 }
 

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -83,13 +83,23 @@ export async function until(what: string, timeoutMs: number, holds: () => boolea
 
 /** Processes whose command line mentions the text: how the tests see what was started and what is left. */
 export function processesMentioning(text: string): number[] {
+  return processesWhere((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text))
+}
+
+/** Every process of a Pod of the data directory's node: each carries the node's mark, whatever its command line says. */
+export function podProcesses(data: string): number[] {
+  const mark = `SLUICE_NODE_ID=${readFileSync(join(data, 'node/id'), 'utf8').trim()}\0`
+  return processesWhere((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8').includes(mark))
+}
+
+function processesWhere(holds: (pid: string) => boolean): number[] {
   return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
     .filter((pid) => {
-      const path = `/proc/${pid}/cmdline`
       try {
-        return existsSync(path) && readFileSync(path, 'utf8').includes(text) && Number(pid) !== process.pid
+        return holds(pid)
       } catch {
+        // It has ended since, or is not ours to look at.
         return false
       }
     })

@@ -1,0 +1,62 @@
+/** Where a controller's groups of this process are, and by which rules. */
+export interface CgroupPlace {
+  readonly version: 'v1' | 'v2'
+  /** The folder of the group this program itself is in: groups are only ever made below it. */
+  readonly folder: string
+}
+
+export type Controller = 'memory' | 'cpu'
+
+interface CgroupMount {
+  readonly root: string
+  readonly point: string
+  readonly version: 'v1' | 'v2'
+  readonly controllers: readonly string[]
+}
+
+/**
+ * Finds this process's group for each controller, from `/proc/self/mountinfo` and `/proc/self/cgroup`. A machine may have some
+ * controllers in the old hierarchies and others in the unified one; `unified` tells what the latter has at a folder.
+ */
+export function cgroupPlaces(
+  mountinfo: string,
+  membership: string,
+  unified: (folder: string) => readonly string[],
+): Map<Controller, CgroupPlace> {
+  const mounts = mountinfo.split('\n').flatMap(readMount)
+  const groups = membership.split('\n').flatMap((line) => {
+    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
+    return controllers === undefined || path === undefined ? [] : [{ controllers: controllers.split(','), path }]
+  })
+  const places = new Map<Controller, CgroupPlace>()
+  for (const controller of ['memory', 'cpu'] as const) {
+    const old = mounts.find(({ version, controllers }) => version === 'v1' && controllers.includes(controller))
+    const oldPath = groups.find(({ controllers }) => controllers.includes(controller))?.path
+    if (old && oldPath !== undefined) {
+      const folder = folderIn(old, oldPath)
+      if (folder !== undefined) places.set(controller, { version: 'v1', folder })
+      continue
+    }
+    const mount = mounts.find(({ version }) => version === 'v2')
+    const path = groups.find(({ controllers }) => controllers[0] === '')?.path
+    const folder = mount && path !== undefined ? folderIn(mount, path) : undefined
+    if (folder !== undefined && unified(folder).includes(controller)) places.set(controller, { version: 'v2', folder })
+  }
+  return places
+}
+
+function readMount(line: string): CgroupMount[] {
+  const [before = '', after = ''] = line.split(' - ')
+  const [, , , root = '', point = ''] = before.split(' ')
+  const [type, , options = ''] = after.split(' ')
+  if (type === 'cgroup2') return [{ root, point, version: 'v2', controllers: [] }]
+  return type === 'cgroup' ? [{ root, point, version: 'v1', controllers: options.split(',') }] : []
+}
+
+/** `undefined` for a group that lies outside of what is mounted: it is not ours to see. */
+function folderIn({ root, point }: CgroupMount, path: string): string | undefined {
+  if (path.includes('..')) return undefined
+  if (root === '/') return path === '/' ? point : point + path
+  if (path === root) return point
+  return path.startsWith(`${root}/`) ? point + path.slice(root.length) : undefined
+}

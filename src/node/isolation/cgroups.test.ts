@@ -1,0 +1,92 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type CgroupPlace, type Controller, cgroupPlaces } from './cgroup-places.ts'
+import { Cgroups, wasOutOfMemory } from './cgroups.ts'
+
+const v1Mounts = `
+36 26 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+37 26 0:33 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct
+38 26 0:34 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw`
+const v2Mount = '30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate'
+
+describe('cgroupPlaces', () => {
+  it('finds the old hierarchies', () => {
+    const places = cgroupPlaces(v1Mounts, '4:memory:/jobs/7\n2:cpu,cpuacct:/\n0::/', () => [])
+    expect([...places]).toEqual([
+      ['memory', { version: 'v1', folder: '/sys/fs/cgroup/memory/jobs/7' }],
+      ['cpu', { version: 'v1', folder: '/sys/fs/cgroup/cpu,cpuacct' }],
+    ])
+  })
+
+  it('finds the unified one, with the controllers it has there', () => {
+    const places = cgroupPlaces(v2Mount, '0::/user.slice/app.scope', () => ['memory', 'pids'])
+    expect([...places]).toEqual([['memory', { version: 'v2', folder: '/sys/fs/cgroup/user.slice/app.scope' }]])
+  })
+
+  it('sees its own group at the mount in a cgroup namespace, and nothing outside of it', () => {
+    const inNamespace = '30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup2 rw'
+    expect(cgroupPlaces(inNamespace, '0::/docker/abc', () => ['cpu']).get('cpu')?.folder).toBe('/sys/fs/cgroup')
+    expect(cgroupPlaces(inNamespace, '0::/../other', () => ['cpu']).size).toBe(0)
+    expect(cgroupPlaces(inNamespace, '0::/docker/abcd', () => ['cpu']).size).toBe(0)
+  })
+})
+
+describe('Cgroups', () => {
+  let folder = ''
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-cgroup-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  const at = (version: 'v1' | 'v2'): Map<Controller, CgroupPlace> =>
+    new Map([
+      ['memory', { version, folder }],
+      ['cpu', { version, folder }],
+    ])
+  const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8')
+
+  it('writes the limits of a container in the old way', () => {
+    const cgroups = new Cgroups('0123456789', at('v1'))
+    expect(cgroups.support).toMatchObject({ memory: true, cpu: true })
+    expect(cgroups.make('u.main', { memoryBytes: 2 ** 26, cpus: 1.5 })).toEqual([
+      join(folder, 'sluice-01234567', 'u.main'),
+    ])
+    expect(read('sluice-01234567', 'u.main', 'memory.limit_in_bytes')).toBe('67108864')
+    expect(read('sluice-01234567', 'u.main', 'cpu.cfs_quota_us')).toBe('150000')
+    expect(cgroups.make('u.free', {})).toEqual([])
+  })
+
+  it('moves only itself before it hands controllers down in the unified hierarchy', () => {
+    writeFileSync(join(folder, 'cgroup.type'), 'domain')
+    writeFileSync(join(folder, 'cgroup.procs'), `${process.pid}\n`)
+    writeFileSync(join(folder, 'cgroup.subtree_control'), '')
+    const cgroups = new Cgroups('0123456789', at('v2'))
+    cgroups.make('u.main', { memoryBytes: 1000, cpus: 0.1 })
+    expect(read('sluice-01234567-self', 'cgroup.procs')).toBe('0')
+    expect(read('cgroup.subtree_control')).toBe('+memory +cpu')
+    expect(read('sluice-01234567', 'u.main', 'memory.max')).toBe('1000')
+    expect(read('sluice-01234567', 'u.main', 'cpu.max')).toBe('10000 100000')
+  })
+
+  it('leaves a group alone that holds processes of others, and says why', () => {
+    writeFileSync(join(folder, 'cgroup.type'), 'domain')
+    writeFileSync(join(folder, 'cgroup.procs'), `${process.pid}\n1\n`)
+    writeFileSync(join(folder, 'cgroup.subtree_control'), '')
+    const cgroups = new Cgroups('0123456789', at('v2'))
+    expect(cgroups.support).toMatchObject({ memory: false, cpu: false })
+    expect(cgroups.support.message).toContain('other processes')
+    expect(cgroups.make('u.main', { memoryBytes: 1000 })).toEqual([])
+  })
+
+  it.each([
+    ['memory.events', 'low 0\noom 1\noom_kill 1\n', true],
+    ['memory.events', 'low 0\noom 1\noom_kill 0\n', false],
+    ['memory.oom_control', 'oom_kill_disable 0\nunder_oom 0\noom_kill 2\n', true],
+  ])('reads from %s whether memory ran out', (name, text, expected) => {
+    mkdirSync(join(folder, 'c'))
+    writeFileSync(join(folder, 'c', name), text)
+    expect(wasOutOfMemory([join(folder, 'c')])).toBe(expected)
+  })
+})

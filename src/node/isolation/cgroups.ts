@@ -1,0 +1,188 @@
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { errorMessage } from '../../foundation/errors.ts'
+import { type CgroupPlace, type Controller, cgroupPlaces } from './cgroup-places.ts'
+
+export interface ContainerLimits {
+  readonly memoryBytes?: number | undefined
+  readonly cpus?: number | undefined
+}
+
+/** Which limits are enforced here, and why others are not. */
+export interface LimitSupport {
+  readonly memory: boolean
+  readonly cpu: boolean
+  readonly message: string
+}
+
+const periodMicroseconds = 100_000
+
+/** Makes groups for containers with limits, below the group this program is in. Foreign groups are never touched. */
+export class Cgroups {
+  readonly support: LimitSupport
+  readonly #places: ReadonlyMap<Controller, CgroupPlace>
+  readonly #group: string
+  #prepared = false
+
+  constructor(nodeId: string, places: ReadonlyMap<Controller, CgroupPlace>) {
+    this.#group = `sluice-${nodeId.slice(0, 8)}`
+    const problems = new Map([...places].map(([controller, place]) => [controller, problemOf(place, this.#group)]))
+    this.#places = new Map([...places].filter(([controller]) => problems.get(controller) === undefined))
+    this.support = {
+      memory: this.#places.has('memory'),
+      cpu: this.#places.has('cpu'),
+      message: describe(this.#places, problems),
+    }
+  }
+
+  static onThisMachine(nodeId: string): Cgroups {
+    const mountinfo = readText('/proc/self/mountinfo') ?? ''
+    const unified = (folder: string) => words(readText(join(folder, 'cgroup.controllers')))
+    return new Cgroups(nodeId, cgroupPlaces(mountinfo, readText('/proc/self/cgroup') ?? '', unified))
+  }
+
+  static none(): Cgroups {
+    return new Cgroups('none', new Map())
+  }
+
+  /** The folders of a new group with these limits, none where there is nothing to enforce or nothing to enforce it with. */
+  make(name: string, limits: ContainerLimits): string[] {
+    const wanted: [Controller, number | undefined][] = [
+      ['memory', limits.memoryBytes],
+      ['cpu', limits.cpus],
+    ]
+    const made = new Set<string>()
+    try {
+      for (const [controller, value] of wanted) {
+        const place = this.#places.get(controller)
+        if (value === undefined || !place) continue
+        this.#prepare()
+        const folder = join(place.folder, this.#group, name)
+        mkdirSync(folder, { recursive: true })
+        made.add(folder)
+        if (controller === 'memory') limitMemory(folder, place.version, value)
+        else limitCpu(folder, place.version, value)
+      }
+    } catch (error) {
+      removeGroups([...made])
+      throw new Error(`limits cannot be set: ${errorMessage(error)}`, { cause: error })
+    }
+    return [...made]
+  }
+
+  /** Removes the folders that hold the groups, once those are gone. */
+  close(): void {
+    if (!this.#prepared) return
+    removeGroups([...this.#places.values()].map(({ folder }) => join(folder, this.#group)))
+  }
+
+  /** The unified hierarchy hands controllers down only from groups without processes: this program moves into one of its own. */
+  #prepare(): void {
+    if (this.#prepared) return
+    const unified = [...this.#places].filter(([, { version }]) => version === 'v2')
+    const folder = unified[0]?.[1].folder
+    for (const { folder: parent } of this.#places.values()) mkdirSync(join(parent, this.#group), { recursive: true })
+    if (folder !== undefined) {
+      const enable = unified.map(([controller]) => `+${controller}`).join(' ')
+      const handedDown = words(readText(join(folder, 'cgroup.subtree_control')))
+      if (unified.some(([controller]) => !handedDown.includes(controller))) {
+        if (existsSync(join(folder, 'cgroup.type'))) {
+          const own = join(folder, `${this.#group}-self`)
+          mkdirSync(own, { recursive: true })
+          writeFileSync(join(own, 'cgroup.procs'), '0')
+        }
+        writeFileSync(join(folder, 'cgroup.subtree_control'), enable)
+      }
+      writeFileSync(join(folder, this.#group, 'cgroup.subtree_control'), enable)
+    }
+    this.#prepared = true
+  }
+}
+
+/** Whether the kernel ended a process of these groups for want of memory. */
+export function wasOutOfMemory(folders: readonly string[]): boolean {
+  return folders.some((folder) => {
+    const text = readText(join(folder, 'memory.events')) ?? readText(join(folder, 'memory.oom_control')) ?? ''
+    return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0) > 0
+  })
+}
+
+/** Only empty groups go; a group with processes in it stays. */
+export function removeGroups(folders: readonly string[]): void {
+  for (const folder of folders) {
+    try {
+      rmdirSync(folder)
+    } catch {
+      // Not there, or not empty yet.
+    }
+  }
+}
+
+function limitMemory(folder: string, version: 'v1' | 'v2', bytes: number): void {
+  const value = String(Math.floor(bytes))
+  if (version === 'v1') {
+    writeFileSync(join(folder, 'memory.limit_in_bytes'), value)
+    writeIfThere(join(folder, 'memory.memsw.limit_in_bytes'), value)
+    return
+  }
+  writeFileSync(join(folder, 'memory.max'), value)
+  writeIfThere(join(folder, 'memory.swap.max'), '0')
+  // A container ends as a whole: half of it would only look alive.
+  writeIfThere(join(folder, 'memory.oom.group'), '1')
+}
+
+function limitCpu(folder: string, version: 'v1' | 'v2', cpus: number): void {
+  const quota = String(Math.max(1000, Math.round(cpus * periodMicroseconds)))
+  if (version === 'v2') return writeFileSync(join(folder, 'cpu.max'), `${quota} ${periodMicroseconds}`)
+  writeFileSync(join(folder, 'cpu.cfs_period_us'), String(periodMicroseconds))
+  writeFileSync(join(folder, 'cpu.cfs_quota_us'), quota)
+}
+
+function problemOf({ version, folder }: CgroupPlace, group: string): string | undefined {
+  try {
+    accessSync(folder, constants.W_OK)
+    if (version === 'v1') return undefined
+    accessSync(join(folder, 'cgroup.subtree_control'), constants.W_OK)
+  } catch {
+    return `${folder} is not this user's to write`
+  }
+  // The root of the whole machine may have processes and hand controllers down, too.
+  if (!existsSync(join(folder, 'cgroup.type')) || existsSync(join(folder, `${group}-self`))) return undefined
+  const others = words(readText(join(folder, 'cgroup.procs'))).filter((pid) => Number(pid) !== process.pid)
+  if (others.length === 0) return undefined
+  return `${folder} also holds other processes, which are not this program's to move`
+}
+
+function describe(
+  places: ReadonlyMap<Controller, CgroupPlace>,
+  problems: ReadonlyMap<Controller, string | undefined>,
+): string {
+  const enforced = [...places].map(([controller, { version }]) => `${controller} (cgroup ${version})`)
+  const refused = [...new Set([...problems.values()].filter((problem) => problem !== undefined))]
+  const missing = (['memory', 'cpu'] as const).filter((controller) => !problems.has(controller))
+  return [
+    enforced.length > 0 ? `Limits are enforced for ${enforced.join(' and ')}.` : 'Limits are not enforced.',
+    ...refused.map((problem) => `${problem}.`),
+    ...(missing.length > 0 ? [`This machine has no cgroup controller for ${missing.join(' and ')}.`] : []),
+  ].join(' ')
+}
+
+function writeIfThere(path: string, value: string): void {
+  try {
+    if (existsSync(path)) writeFileSync(path, value)
+  } catch {
+    // Without swap accounting, or not permitted to this user: the limit that matters is set.
+  }
+}
+
+function words(text: string | undefined): string[] {
+  return text?.split(/\s+/).filter((word) => word !== '') ?? []
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return undefined
+  }
+}

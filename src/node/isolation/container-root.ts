@@ -1,0 +1,128 @@
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Mount, isFolder } from '../volume-mounts.ts'
+
+/** One line of the table that mount(8) works through inside the new namespace. */
+interface TableLine {
+  readonly source: string
+  readonly target: string
+  readonly options: string
+}
+
+export interface RootMount extends Mount {
+  /** Which file or folder must be there once it is mounted (`device:inode`), where its name may lead elsewhere by then. */
+  readonly identity?: string
+}
+
+export interface ContainerRoot {
+  /** The folder that becomes the container's root; `/` where the machine's own will do. */
+  readonly root: string
+  /** The mounts to make, as mount(8) reads them. */
+  readonly table: string
+  /** What must be where afterwards: `device:inode path`, one a line. */
+  readonly checks: string
+}
+
+/**
+ * Lays out the root that a container sees: this machine's files, with the container's mounts where it says. Folders that a mount
+ * point has to be made in are mirrored, entry by entry, because nothing is ever made in the machine's own folders. Nothing is
+ * mounted here: that happens in the container's own namespace.
+ */
+export function layOutRoot(skeleton: string, mounts: readonly RootMount[]): ContainerRoot {
+  rmSync(skeleton, { recursive: true, force: true })
+  mkdirSync(skeleton, { recursive: true })
+  const outermostFirst = mounts.toSorted((a, b) => a.mountPath.length - b.mountPath.length)
+  const places = outermostFirst.map((mount) => ({ mount, path: placeOf(mount.mountPath) }))
+  const mirrored = new Set<string>()
+  places.forEach(({ mount, path }, index) => {
+    const inside = places.slice(0, index).some((outer) => isBelow(path, outer.path))
+    const fits = existsSync(path) && isFolder(path) === isFolder(mount.folder)
+    if (inside || fits) return
+    for (let folder = dirname(path); folder !== '/'; folder = dirname(folder)) mirrored.add(folder)
+    mirrored.add('/')
+  })
+  const root = mirrored.size > 0 ? skeleton : ''
+  const lines: TableLine[] = []
+  if (mirrored.size > 0) mirror('/', skeleton, mirrored, lines)
+  // What holds the skeleton first: bound later, it would be bound with everything that is in the skeleton by then.
+  lines.sort((a, b) => Number(isBelow(skeleton, b.source)) - Number(isBelow(skeleton, a.source)))
+  const volumes = places.map(({ mount, path }, index): TableLine => {
+    const outer = places.slice(0, index).findLast((candidate) => isBelow(path, candidate.path))
+    // Inside another volume the mount point is made in that volume, as everywhere.
+    const point = outer ? outer.mount.folder + path.slice(outer.path.length) : root + path
+    if (outer || mirrored.has(dirname(path))) makePoint(point, isFolder(mount.folder))
+    return {
+      source: mount.folder,
+      target: root + path,
+      options: mount.readOnly ? 'rbind,ro' : 'rbind',
+    }
+  })
+  const table = [
+    ...(root === '' ? [] : [{ source: skeleton, target: skeleton, options: 'bind' }]),
+    ...lines,
+    ...volumes,
+  ].map(({ source, target, options }) => `${escaped(source)} ${escaped(target)} none ${options} 0 0`)
+  // Not called after its type: mount(8) passes over what it takes for mounted already.
+  const proc = `container ${escaped(root)}/proc proc nosuid,nodev,noexec 0 0`
+  const checks = places.flatMap(({ mount, path }) =>
+    mount.identity === undefined ? [] : [`${mount.identity} ${path}\n`],
+  )
+  return { root: root || '/', checks: checks.join(''), table: `${[...table, proc].join('\n')}\n` }
+}
+
+function mirror(folder: string, skeleton: string, mirrored: ReadonlySet<string>, lines: TableLine[]): void {
+  const made = join(skeleton, folder)
+  mkdirSync(made, { recursive: true })
+  if (existsSync(folder)) chmodSync(made, lstatSync(folder).mode & 0o7777)
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    const path = join(folder, name)
+    if (mirrored.has(path)) continue
+    const target = join(skeleton, path)
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (!found) continue
+    if (found.isSymbolicLink()) {
+      symlinkSync(readlinkSync(path), target)
+      continue
+    }
+    makePoint(target, found.isDirectory())
+    if (path !== '/proc') lines.push({ source: path, target, options: 'rbind' })
+  }
+  for (const path of mirrored) {
+    if (path !== folder && dirname(path) === folder) mirror(path, skeleton, mirrored, lines)
+  }
+}
+
+function makePoint(path: string, folder: boolean): void {
+  if (existsSync(path)) return
+  mkdirSync(folder ? path : dirname(path), { recursive: true })
+  if (!folder) writeFileSync(path, '')
+}
+
+/** The path with the links of its existing part resolved: `/var/run/x` is `/run/x` on most machines. */
+function placeOf(mountPath: string): string {
+  let existing = mountPath
+  while (!existsSync(existing)) existing = dirname(existing)
+  const real = realpathSync(existing)
+  const rest = mountPath.slice(existing === '/' ? 0 : existing.length)
+  return real === '/' ? rest || '/' : real + rest
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path.startsWith(folder === '/' ? '/' : `${folder}/`)
+}
+
+/** As fstab wants it. */
+function escaped(path: string): string {
+  return path.replaceAll(/[\s\\#]/g, (character) => `\\${character.charCodeAt(0).toString(8).padStart(3, '0')}`)
+}

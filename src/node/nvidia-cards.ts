@@ -1,0 +1,56 @@
+import type { Card } from './gpu-inventory.ts'
+import type { RunProgram } from './run-program.ts'
+
+const query = ['--query-gpu=index,uuid,name,memory.total,mig.mode.current', '--format=csv,noheader,nounits']
+
+export interface NvidiaReading {
+  readonly cards: readonly Card[]
+  /** What is there and cannot be used, each in one sentence. */
+  readonly problems: readonly string[]
+}
+
+/** Asks the driver. Without `nvidia-smi` there are no cards and no problem. */
+export async function readNvidiaCards(run: RunProgram, signal: AbortSignal): Promise<NvidiaReading> {
+  const result = await run('nvidia-smi', query, signal)
+  if (!result.ran) {
+    return { cards: [], problems: result.reason === 'missing' ? [] : [`nvidia-smi failed: ${result.message}`] }
+  }
+  const reading = parseNvidiaCards(result.output)
+  if (result.exitCode === 0) return reading
+  // It exits with an error when one card is lost, and may still have listed the others.
+  const said = result.output.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
+  return { cards: reading.cards, problems: [`nvidia-smi ended with ${result.exitCode}: ${said}`] }
+}
+
+/** `index, uuid, name, memory in MiB[, MIG mode]`, one card a line. */
+export function parseNvidiaCards(output: string): NvidiaReading {
+  const cards: Card[] = []
+  const problems: string[] = []
+  for (const line of output.split('\n').map((text) => text.trim())) {
+    if (line === '' || line === 'No devices were found') continue
+    const [index = '', uuid = '', product = '', memory = '', mig = ''] = line.split(',').map((field) => field.trim())
+    const kind = cardKindOf(product)
+    if (!/^\d+$/.test(index) || !/^GPU-[\w-]+$/.test(uuid) || kind === undefined) {
+      problems.push(`nvidia-smi says about a card what cannot be read: ${line.slice(0, 200)}`)
+      continue
+    }
+    if (mig === 'Enabled') {
+      problems.push(`Card ${index} (${product}) is split by MIG, which is not supported here; it is left out.`)
+      continue
+    }
+    const memoryMebibytes = /^\d+$/.test(memory) ? { memoryMebibytes: Number(memory) } : {}
+    cards.push({ kind, index: Number(index), simulated: false, uuid, product, ...memoryMebibytes })
+  }
+  return { cards, problems }
+}
+
+/** `NVIDIA H800 PCIe` → `nvidia.com/gpu-h800-pcie`; `undefined` for what is no product's name. */
+export function cardKindOf(product: string): string | undefined {
+  const model = product
+    .replace(/^NVIDIA\s+/i, '')
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replaceAll(/^-+|-+$/g, '')
+  // nvidia-smi writes what it cannot tell in brackets: [N/A], [Unknown Error], [GPU is lost].
+  return model === '' || product.startsWith('[') ? undefined : `nvidia.com/gpu-${model.slice(0, 59)}`
+}

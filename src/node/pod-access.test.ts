@@ -1,0 +1,169 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { PodAccess } from '../apiserver/pod-access.ts'
+import { systemClock } from '../foundation/clock.ts'
+import { isExecutable } from './isolation/detect-isolation.ts'
+import { isolationModes } from './isolation/permitted-modes.fixture.ts'
+import { NodePodAccess } from './pod-access.ts'
+import { PodLogs } from './pod-logs.ts'
+import { processesMarked, readProcess } from './process-identity.ts'
+import type { ProcessRuntime } from './process-runtime.ts'
+import { RuntimeStage, Sink, never, podIP } from './running-containers.fixture.ts'
+
+let stage: RuntimeStage
+afterEach(() => stage.close())
+
+/** Typed as the API server wants it: the compiler holds the two together. */
+function accessTo(runtime: ProcessRuntime): Required<PodAccess> {
+  const logs = new PodLogs({ dataDir: stage.dataDir, hub: stage.hub, clock: systemClock })
+  return new NodePodAccess({ logs, runtime, clock: systemClock })
+}
+
+const forever = 'echo up; while :; do sleep 1; done'
+
+for (const { mode, permitted, name } of isolationModes) {
+  describe.skipIf(!permitted)(`NodePodAccess ${name}`, () => {
+    beforeEach(() => {
+      stage = new RuntimeStage(mode)
+    })
+
+    async function running(
+      script: string,
+      container: Record<string, unknown> = {},
+      spec: Record<string, unknown> = {},
+    ) {
+      const runtime = stage.runtime()
+      const launch = stage.launch(script, container, spec)
+      const started = await runtime.start(launch, never)
+      const access = accessTo(runtime)
+      const exec = async (words: string[], input?: string) => {
+        const [stdout, stderr] = [new Sink(), new Sink()]
+        const stdin = input === undefined ? undefined : PassThrough.from([Buffer.from(input)])
+        const result = await access.exec(launch.pod, { container: 'main', words }, { stdin, stdout, stderr }, never)
+        return { ...result, stdout: stdout.text, stderr: stderr.text }
+      }
+      return { runtime, launch, started, access, exec }
+    }
+
+    it("runs a program with the container's variables, folder and mounts", async () => {
+      const container = {
+        env: [{ name: 'COLOR', value: 'blue' }],
+        workingDir: '/sluice-test/data',
+        volumeMounts: [{ name: 'v', mountPath: '/sluice-test/data' }],
+      }
+      const { exec } = await running(forever, container, { volumes: [{ name: 'v', emptyDir: {} }] })
+      expect(await exec(['sh', '-c', 'echo "$COLOR"; echo err >&2; exit 3'])).toEqual({
+        exitCode: 3,
+        stdout: 'blue\n',
+        stderr: 'err\n',
+      })
+      await exec(['sh', '-c', 'echo written >here'])
+      expect(await exec(['cat', '/sluice-test/data/here'])).toMatchObject({ exitCode: 0, stdout: 'written\n' })
+    })
+
+    it('hands over what is typed, to its end', async () => {
+      const { exec } = await running(forever)
+      expect(await exec(['tr', 'a-z', 'A-Z'], 'hello\n')).toMatchObject({ exitCode: 0, stdout: 'HELLO\n' })
+      const large = 'x'.repeat(300_000)
+      expect((await exec(['cat'], large)).stdout).toHaveLength(large.length)
+    })
+
+    it('kills the program when the client leaves, and when the container ends', async () => {
+      const { access, launch, runtime } = await running(forever)
+      const client = new AbortController()
+      const stdout = new Sink()
+      const words = ['sh', '-c', 'echo on; sleep 999']
+      const left = access.exec(launch.pod, { container: 'main', words }, { stdout }, client.signal)
+      await expect.poll(() => stdout.text, { timeout: 5000 }).toBe('on\n')
+      client.abort()
+      expect(await left).toMatchObject({ exitCode: 137 })
+      const ended = access.exec(launch.pod, { container: 'main', words: ['sleep', '1000'] }, {}, never)
+      await expect.poll(() => sleepers(launch.pod.metadata.uid), { timeout: 5000 }).toBeGreaterThan(0)
+      await runtime.stop(launch.pod.metadata.uid ?? '', 0)
+      expect(await ended).toMatchObject({ exitCode: 137 })
+      expect(processesMarked(`SLUICE_POD_UID=${launch.pod.metadata.uid}`)).toEqual([])
+    })
+
+    it('refuses what does not run or does not exist', async () => {
+      const { access, launch, exec, runtime } = await running(forever)
+      const other = access.exec(launch.pod, { container: 'other', words: ['true'] }, {}, never)
+      await expect(other).rejects.toThrow('container other is not valid')
+      await runtime.stop(launch.pod.metadata.uid ?? '', 0)
+      await expect(exec(['true'])).rejects.toThrow('does not run')
+    })
+
+    it.skipIf(!isExecutable('/usr/bin/script'))('gives a terminal of the right size', async () => {
+      const { access, launch } = await running(forever)
+      const stdout = new Sink()
+      const sizes = (async function* () {
+        yield { columns: 101, rows: 33 }
+      })()
+      const words = ['sh', '-c', 'tty; until [ "$(stty size)" = "33 101" ]; do sleep 0.02; done; stty size; exit 5']
+      const streams = { stdin: new PassThrough(), stdout, terminal: sizes }
+      expect(await access.exec(launch.pod, { container: 'main', words }, streams, never)).toEqual({ exitCode: 5 })
+      expect(stdout.text).toMatch(/^\/dev\/pts\/\d+\r\n33 101\r\n/)
+    })
+
+    it('attaches to what a container says from now on, and to what it reads', async () => {
+      const script = 'echo before; read line; echo "got $line"; exit 4'
+      const { access, launch } = await running(script, { stdin: true })
+      await expect.poll(() => stage.said(launch.pod), { timeout: 5000 }).toBe('before')
+      const stdout = new Sink()
+      const stdin = new PassThrough()
+      const attached = access.attach(launch.pod, 'main', { stdin, stdout }, never)
+      stdin.write('hello\n')
+      expect(await attached).toEqual({ exitCode: 4 })
+      expect(stdout.text).toBe('got hello\n')
+    })
+
+    it('lets a container that reads once see the end of what the client typed', async () => {
+      const { access, launch, started } = await running('cat; echo over', { stdin: true, stdinOnce: true })
+      const stdout = new Sink()
+      const stdin = PassThrough.from([Buffer.from('typed\n')])
+      await access.attach(launch.pod, 'main', { stdin, stdout }, never)
+      expect(await started.exited).toMatchObject({ exitCode: 0 })
+      expect(stage.said(launch.pod)).toBe('typed\nover')
+    })
+
+    it('leaves the container alone when an attached client leaves', async () => {
+      const { access, launch, started } = await running(forever)
+      const client = new AbortController()
+      const attached = access.attach(launch.pod, 'main', { stdout: new Sink() }, client.signal)
+      client.abort()
+      expect(await attached).toEqual({ exitCode: 0 })
+      expect(readProcess(started.pid)?.state).toMatch(/[SRD]/)
+      await expect(access.attach(launch.pod, 'main', { stdin: new PassThrough() }, never)).rejects.toThrow('stdin')
+    })
+
+    it('connects to a port of the Pod', async () => {
+      const { access, launch } = await running(forever)
+      const server = createServer((socket) => socket.end('from the Pod')).listen(0, podIP)
+      await once(server, 'listening')
+      const address = server.address()
+      const port = typeof address === 'object' && address ? address.port : 0
+      expect(await text(await access.connect(launch.pod, port, never))).toBe('from the Pod')
+      server.close()
+      await once(server, 'close')
+      await expect(access.connect(launch.pod, port, never)).rejects.toThrow('cannot be reached')
+    })
+  })
+}
+
+/** Processes of the Pod that sleep for long. */
+function sleepers(uid: string | undefined): number {
+  return processesMarked(`SLUICE_POD_UID=${uid}`).filter(
+    ({ pid }) => commandOf(pid) === ['sleep', '1000', ''].join('\0'),
+  ).length
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,91 @@
+import { accessSync, constants, mkdirSync, readdirSync, statfsSync } from 'node:fs'
+import { rm, rmdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
+import type { PodIdentity } from './pod-runtime.ts'
+
+const tmpfsType = 0x01021994
+const sharedMemory = '/dev/shm'
+
+/** Where Pods keep what on this machine's disk. */
+export class PodFolders {
+  readonly node: string
+  readonly logs: string
+  readonly claims: string
+  readonly #scratch: string
+  readonly #inMemory: string | undefined
+
+  constructor(dataDir: string, nodeId: (folder: string) => string) {
+    this.node = join(dataDir, 'node')
+    this.logs = podLogsFolder(dataDir)
+    this.claims = join(dataDir, 'volumes')
+    this.#scratch = join(this.node, 'scratch')
+    for (const folder of [this.node, this.logs, this.claims, this.#scratch]) mkdirSync(folder, { recursive: true })
+    const id = nodeId(this.node)
+    this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id.slice(0, 8)}`) : undefined
+  }
+
+  claim(name: string): string {
+    return join(this.claims, name)
+  }
+
+  home(uid: string): string {
+    return made(join(this.#scratch, uid, 'home'))
+  }
+
+  volume(uid: string, volume: string, inMemory = false): string {
+    if (inMemory && this.#inMemory !== undefined) return join(this.#inMemory, uid, volume)
+    return join(this.#scratch, uid, 'volumes', volume)
+  }
+
+  /** What the node itself keeps for one container. */
+  container(uid: string, container: string): string {
+    return made(join(this.#scratch, uid, 'containers', container))
+  }
+
+  async remove(pod: PodIdentity): Promise<void> {
+    await rm(join(this.logs, podLogFolderName(pod)), { recursive: true, force: true })
+    await this.#removeScratch(pod.uid)
+  }
+
+  /** Removes what belongs to Pods that are not known. */
+  async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
+    for (const name of namesIn(this.logs)) {
+      if (!isKnown(uidOfLogFolder(name))) await rm(join(this.logs, name), { recursive: true, force: true })
+    }
+    const inMemory = this.#inMemory === undefined ? [] : namesIn(this.#inMemory)
+    for (const uid of new Set([...namesIn(this.#scratch), ...inMemory])) {
+      if (!isKnown(uid)) await this.#removeScratch(uid)
+    }
+  }
+
+  async #removeScratch(uid: string): Promise<void> {
+    await rm(join(this.#scratch, uid), { recursive: true, force: true })
+    if (this.#inMemory === undefined) return
+    await rm(join(this.#inMemory, uid), { recursive: true, force: true })
+    // With the last one goes the folder that all of them share.
+    await rmdir(this.#inMemory).catch(() => {})
+  }
+}
+
+function isMemory(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK)
+    return statfsSync(path).type === tmpfsType
+  } catch {
+    return false
+  }
+}
+
+function made(folder: string): string {
+  mkdirSync(folder, { recursive: true })
+  return folder
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}

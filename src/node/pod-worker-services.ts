@@ -1,0 +1,33 @@
+import type { Clock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import type { Pod } from '../resources/pod.ts'
+import type { CardLedger } from './card-ledger.ts'
+import type { PodAddresses } from './pod-addresses.ts'
+import type { PodRuntime } from './pod-runtime.ts'
+import type { PodStatus } from './pod-status.ts'
+import type { Tokens } from './pod-volumes.ts'
+import type { ReferencedNames, ReferencedObjects } from './referenced-objects.ts'
+
+/** What a worker needs of the node around it. */
+export interface PodWorkerServices {
+  readonly runtime: PodRuntime
+  readonly clock: Clock
+  readonly log: Logger
+  readonly addresses: PodAddresses
+  readonly cards: CardLedger
+  readonly hostIP: string
+  /** Said in events where cards are handed out that are only declared. */
+  readonly simulatedCards: boolean
+  readonly hostPathAllowed: boolean
+  readonly tokens: Tokens | undefined
+  /** What a container without limits may use. */
+  readonly allocatable: { readonly cpus: number; readonly memoryBytes: number }
+  /** The objects of these names in the Pod's namespace, as they are now. */
+  references(pod: Pod, names: ReferencedNames, signal: AbortSignal): Promise<ReferencedObjects>
+  event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void
+  writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<void>
+  /** The Pod's processes are gone, so may it be. */
+  remove(pod: Pod, signal: AbortSignal): Promise<void>
+  /** Something happened: step again soon. */
+  wake(): void
+}
