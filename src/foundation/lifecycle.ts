@@ -36,8 +36,10 @@ export class Lifecycle {
     for (const component of this.#components) {
       if (this.#stopping.signal.aborted) return
       this.#started.push(component)
+      const begunAt = this.#options.clock.now()
       try {
         await this.#bounded(component, 'start', this.#options.startDeadlineMs, (signal) => component.start?.(signal))
+        this.#options.log.debug({ component: component.name, ms: this.#options.clock.now() - begunAt }, 'started')
       } catch (error) {
         await this.stop()
         throw error
