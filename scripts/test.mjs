@@ -60,7 +60,7 @@ function suite(project) {
 function installTestPrograms() {
   const missing = []
   if (!['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].some((path) => existsSync(path)))
-    missing.push('chromium')
+    missing.push('chromium', 'fonts-liberation')
   const assets = process.env.KUBEBUILDER_ASSETS
   if (!(assets && existsSync(join(assets, 'kubectl'))) && !onPath('kubectl')) missing.push('kubernetes-client')
   if (!onPath('curl')) missing.push('curl')
