@@ -56,13 +56,11 @@ function suite(project) {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** A browser and kubectl for the end-to-end tests, from Debian's packages where we may install them; without them those tests are skipped by name. */
+/** A browser for the end-to-end tests, from Debian's packages where we may install it; without it those tests are skipped by name. */
 function installTestPrograms() {
   const missing = []
   if (!['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].some((path) => existsSync(path)))
     missing.push('chromium', 'fonts-liberation')
-  const assets = process.env.KUBEBUILDER_ASSETS
-  if (!(assets && existsSync(join(assets, 'kubectl'))) && !onPath('kubectl')) missing.push('kubernetes-client')
   if (!onPath('curl')) missing.push('curl')
   if (missing.length === 0 || process.getuid?.() !== 0 || !onPath('apt-get')) return
   console.log(`Installing ${missing.join(', ')} for the tests…`)

@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiServer } from '../../src/apiserver/api-server.ts'
@@ -16,14 +15,8 @@ import { Metrics } from '../../src/foundation/metrics.ts'
 import { coreKinds, customKinds } from '../../src/resources/all-kinds.ts'
 import { namespaceKind } from '../../src/resources/namespace.ts'
 import { type SqliteStore, openSqliteStore } from '../../src/store/sqlite-store.ts'
+import { kubectlPath } from '../support/programs.ts'
 
-/** `$KUBEBUILDER_ASSETS/kubectl`, else the one on the PATH. */
-function findKubectl(): string | undefined {
-  const folders = [process.env['KUBEBUILDER_ASSETS'], ...(process.env['PATH'] ?? '').split(delimiter)]
-  return folders.map((folder) => join(folder ?? '', 'kubectl')).find((path) => path !== 'kubectl' && existsSync(path))
-}
-
-const kubectlPath = findKubectl()
 const clusterId = 'vks-test-1'
 
 let directory: string
@@ -129,74 +122,81 @@ const pod = (name: string, spec: Record<string, unknown> = {}) => ({
 })
 
 // What a real server does too is in tests/kubernetes/; here is what only the embedded one has.
-describe.skipIf(!kubectlPath)(`kubectl (${kubectlPath ?? 'neither in $KUBEBUILDER_ASSETS nor on the PATH'})`, () => {
-  it('finds the cluster, its version and its resources', async () => {
-    expect(await done('cluster-info')).toContain(address)
-    expect(await done('version')).toContain('Server Version: v1.34.0+sluice')
-    const resources = await done('api-resources')
-    expect(resources).toMatch(/^models +mdl +sluice\.dev\/v1 +true +Model$/m)
-    expect(resources).toMatch(/^pods +po +v1 +true +Pod$/m)
-    expect(await done('get --raw /readyz')).toBe('ok')
-  })
+describe.skipIf(!kubectlPath)(
+  `kubectl (${kubectlPath ?? '1.27 or newer is neither in $KUBEBUILDER_ASSETS nor on the PATH'})`,
+  () => {
+    it('finds the cluster, its version and its resources', async () => {
+      expect(await done('cluster-info')).toContain(address)
+      expect(await done('version')).toContain('Server Version: v1.34.0+sluice')
+      const resources = await done('api-resources')
+      expect(resources).toMatch(/^models +mdl +sluice\.dev\/v1 +true +Model$/m)
+      expect(resources).toMatch(/^pods +po +v1 +true +Pod$/m)
+      expect(await done('get --raw /readyz')).toBe('ok')
+    })
 
-  it('is turned away with another token', async () => {
-    const { code, output } = await kubectl('get pods', undefined, 'stranger')
-    expect([code, output]).toEqual([1, expect.stringContaining('You must be logged in to the server')])
-  })
+    it('is turned away with another token', async () => {
+      const { code, output } = await kubectl('get pods', undefined, 'stranger')
+      expect([code, output]).toEqual([1, expect.stringContaining('You must be logged in to the server')])
+    })
 
-  it('applies a Model, changes it, scales it, describes it and deletes it', async () => {
-    expect(await done('apply -f -', model('smollm2'))).toBe('model.sluice.dev/smollm2 created\n')
-    expect(await done('apply -f -', model('smollm2'))).toBe('model.sluice.dev/smollm2 unchanged\n')
-    expect(await done('apply -f -', model('smollm2', { maxReplicas: 3 }))).toBe('model.sluice.dev/smollm2 configured\n')
-    expect(await done('scale model smollm2 -n sluice --replicas=2')).toBe('model.sluice.dev/smollm2 scaled\n')
-    // What the autoscaler wrote survives an apply that does not mention it.
-    await done('apply -f -', model('smollm2', { maxReplicas: 4 }))
-    const jsonPath = 'jsonpath={.spec.replicas}/{.spec.maxReplicas}/{.metadata.generation}'
-    expect(await done(`get model smollm2 -n sluice -o ${jsonPath}`)).toBe('2/4/4')
-    const table = await done('get models -A')
-    expect(table).toMatch(/^NAMESPACE +NAME +PHASE +READY +REPLICAS +ENGINE +PROFILE +AGE$/m)
-    expect(table).toMatch(/^sluice +smollm2 +LlamaCpp +default:1 +\d+s$/m)
-    expect(await done('get mdl -n sluice -o wide')).toContain('pvc://userdata/models/smollm2')
-    expect(await done('describe model smollm2 -n sluice')).toMatch(/Target Requests: +100/)
-    expect(await done('delete model smollm2 -n sluice')).toContain('model.sluice.dev "smollm2" deleted')
-    expect(await refused('get model smollm2 -n sluice')).toContain('models.sluice.dev "smollm2" not found')
-  })
+    it('applies a Model, changes it, scales it, describes it and deletes it', async () => {
+      expect(await done('apply -f -', model('smollm2'))).toBe('model.sluice.dev/smollm2 created\n')
+      expect(await done('apply -f -', model('smollm2'))).toBe('model.sluice.dev/smollm2 unchanged\n')
+      expect(await done('apply -f -', model('smollm2', { maxReplicas: 3 }))).toBe(
+        'model.sluice.dev/smollm2 configured\n',
+      )
+      expect(await done('scale model smollm2 -n sluice --replicas=2')).toBe('model.sluice.dev/smollm2 scaled\n')
+      // What the autoscaler wrote survives an apply that does not mention it.
+      await done('apply -f -', model('smollm2', { maxReplicas: 4 }))
+      const jsonPath = 'jsonpath={.spec.replicas}/{.spec.maxReplicas}/{.metadata.generation}'
+      expect(await done(`get model smollm2 -n sluice -o ${jsonPath}`)).toBe('2/4/4')
+      const table = await done('get models -A')
+      expect(table).toMatch(/^NAMESPACE +NAME +PHASE +READY +REPLICAS +ENGINE +PROFILE +AGE$/m)
+      expect(table).toMatch(/^sluice +smollm2 +LlamaCpp +default:1 +\d+s$/m)
+      expect(await done('get mdl -n sluice -o wide')).toContain('pvc://userdata/models/smollm2')
+      expect(await done('describe model smollm2 -n sluice')).toMatch(/Target Requests: +100/)
+      expect(await done('delete model smollm2 -n sluice')).toContain('model.sluice.dev "smollm2" deleted')
+      expect(await refused('get model smollm2 -n sluice')).toContain('models.sluice.dev "smollm2" not found')
+    })
 
-  it('walks a Pod through apply, patch, label, replace, logs and delete', async () => {
-    expect(await done('apply -f -', pod('web'))).toBe('pod/web created\n')
-    expect(await done('apply -f -', pod('web'))).toBe('pod/web unchanged\n')
-    expect(await done('get pods')).toMatch(/^web +0\/1 +Pending +0 +\d+s$/m)
-    expect(await done('label pod web tier=front')).toBe('pod/web labeled\n')
-    expect(await done('annotate pod web note=kept')).toBe('pod/web annotated\n')
-    const image = '{"spec":{"containers":[{"name":"main","image":"registry.test/app:2"}]}}'
-    expect(await done(`patch pod web -p ${image}`)).toBe('pod/web patched\n')
-    const path = 'jsonpath={.spec.containers[0].image},{.spec.containers[0].env[0].value},{.metadata.labels.tier}'
-    expect(await done(`get pod web -o ${path}`)).toBe('registry.test/app:2,1,front')
-    expect(await refused('patch pod web -p {"spec":{"restartPolicy":"Never"}}')).toContain(
-      'spec: Forbidden: pod updates may not change fields other than',
-    )
-    expect(await done('replace -f -', JSON.parse(await done('get pod web -o json')))).toBe('pod/web replaced\n')
-    expect(await done('describe pod web')).toMatch(/Image: +registry\.test\/app:2/)
-    expect(await done('logs web')).toBe('one line\n')
-    expect(await done('logs -f web')).toBe('one line\nand another\n')
-    expect(await refused('exec web -- ls')).toContain('pods/exec is not offered by this cluster')
-    expect(await done('delete pod web')).toContain('pod "web" deleted')
-    expect(await done('get pods')).toContain('No resources found in default namespace.')
-  })
+    it('walks a Pod through apply, patch, label, replace, logs and delete', async () => {
+      expect(await done('apply -f -', pod('web'))).toBe('pod/web created\n')
+      expect(await done('apply -f -', pod('web'))).toBe('pod/web unchanged\n')
+      expect(await done('get pods')).toMatch(/^web +0\/1 +Pending +0 +\d+s$/m)
+      expect(await done('label pod web tier=front')).toBe('pod/web labeled\n')
+      expect(await done('annotate pod web note=kept')).toBe('pod/web annotated\n')
+      const image = '{"spec":{"containers":[{"name":"main","image":"registry.test/app:2"}]}}'
+      expect(await done(`patch pod web -p ${image}`)).toBe('pod/web patched\n')
+      const path = 'jsonpath={.spec.containers[0].image},{.spec.containers[0].env[0].value},{.metadata.labels.tier}'
+      expect(await done(`get pod web -o ${path}`)).toBe('registry.test/app:2,1,front')
+      expect(await refused('patch pod web -p {"spec":{"restartPolicy":"Never"}}')).toContain(
+        'spec: Forbidden: pod updates may not change fields other than',
+      )
+      expect(await done('replace -f -', JSON.parse(await done('get pod web -o json')))).toBe('pod/web replaced\n')
+      expect(await done('describe pod web')).toMatch(/Image: +registry\.test\/app:2/)
+      expect(await done('logs web')).toBe('one line\n')
+      expect(await done('logs -f web')).toBe('one line\nand another\n')
+      expect(await refused('exec web -- ls')).toContain('pods/exec is not offered by this cluster')
+      expect(await done('delete pod web')).toContain('pod "web" deleted')
+      expect(await done('get pods')).toContain('No resources found in default namespace.')
+    })
 
-  it('applies on the server’s side, explains what there is, and creates workloads', async () => {
-    expect(await done('apply --server-side -f -', model('ssa'))).toBe('model.sluice.dev/ssa serverside-applied\n')
-    expect(await done('explain pod.spec.containers --recursive')).toMatch(/env\t<\[\]EnvVar>/)
-    expect(await done('explain models.spec')).toMatch(/url\t<string> -required-/)
-    // These are sent in protobuf.
-    expect(await done('create deployment web --image=registry.test/web:1 --replicas=0')).toContain('created')
-    expect(await done('get deployment web -o jsonpath={.spec.replicas}/{.spec.strategy.type}')).toBe('0/RollingUpdate')
-    expect(await done('scale deployment web --replicas=2')).toBe('deployment.apps/web scaled\n')
-    expect(await done('set image deployment/web web=registry.test/web:2')).toContain('image updated')
-    expect(await done('get deploy -o wide')).toMatch(/^web +0\/2 +0 +0 +\d+s +web +registry\.test\/web:2 +app=web$/m)
-    expect(await done('create job once --image=registry.test/web:1 -- true')).toContain('created')
-    expect(await done('create quota q --hard=cpu=2000m')).toContain('created')
-    expect(await done('get quota q -o jsonpath={.spec.hard.cpu}')).toBe('2')
-    expect(await done('expose deployment web --port=80')).toContain('exposed')
-  })
-})
+    it('applies on the server’s side, explains what there is, and creates workloads', async () => {
+      expect(await done('apply --server-side -f -', model('ssa'))).toBe('model.sluice.dev/ssa serverside-applied\n')
+      expect(await done('explain pod.spec.containers --recursive')).toMatch(/env\t<\[\]EnvVar>/)
+      expect(await done('explain models.spec')).toMatch(/url\t<string> -required-/)
+      // These are sent in protobuf.
+      expect(await done('create deployment web --image=registry.test/web:1 --replicas=0')).toContain('created')
+      expect(await done('get deployment web -o jsonpath={.spec.replicas}/{.spec.strategy.type}')).toBe(
+        '0/RollingUpdate',
+      )
+      expect(await done('scale deployment web --replicas=2')).toBe('deployment.apps/web scaled\n')
+      expect(await done('set image deployment/web web=registry.test/web:2')).toContain('image updated')
+      expect(await done('get deploy -o wide')).toMatch(/^web +0\/2 +0 +0 +\d+s +web +registry\.test\/web:2 +app=web$/m)
+      expect(await done('create job once --image=registry.test/web:1 -- true')).toContain('created')
+      expect(await done('create quota q --hard=cpu=2000m')).toContain('created')
+      expect(await done('get quota q -o jsonpath={.spec.hard.cpu}')).toBe('2')
+      expect(await done('expose deployment web --port=80')).toContain('exposed')
+    })
+  },
+)

@@ -58,6 +58,8 @@ let namespaces = 0
 
 /** A server as client programs see it: raw HTTP, the typed client, kubectl. */
 export class ContractServer {
+  /** Ends the test that runs as skipped. */
+  skipTest: (why: string) => void = () => {}
   readonly address: ServerAddress
   readonly #url: URL
   readonly #children: ChildProcess[] = []
@@ -219,12 +221,12 @@ export class ContractServer {
     input?: unknown,
     environment: Record<string, string> = {},
   ): Promise<Finished> {
-    return this.run(kubectlPath ?? 'kubectl', this.#kubectlWords(command), input, environment)
+    return this.run(this.#kubectl(), this.#kubectlWords(command), input, environment)
   }
 
   /** The lines of a kubectl that goes on, such as `get -w`; it ends with the file's tests at the latest. */
   followKubectl(command: string | readonly string[]): { next(): Promise<string>; stop(): void } {
-    const child = spawn(kubectlPath ?? 'kubectl', this.#kubectlWords(command), {
+    const child = spawn(this.#kubectl(), this.#kubectlWords(command), {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: this.#environment(),
     })
@@ -251,6 +253,11 @@ export class ContractServer {
       child.stdin?.on('error', () => {})
       child.stdin?.end(input === undefined ? '' : typeof input === 'string' ? input : JSON.stringify(input))
     })
+  }
+
+  #kubectl(): string {
+    if (kubectlPath === undefined) this.skipTest('needs kubectl 1.27 or newer in $KUBEBUILDER_ASSETS or on the PATH')
+    return kubectlPath ?? 'kubectl'
   }
 
   #kubectlWords(command: string | readonly string[]): string[] {

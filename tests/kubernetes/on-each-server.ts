@@ -24,7 +24,11 @@ export function onEachServer(declare: (server: ContractServer) => void): void {
     const server = new ContractServer(address)
     describe.skipIf(missing !== undefined)(`the ${address.name} server${missing ? ` (${missing})` : ''}`, () => {
       beforeAll(() => server.connect())
-      beforeEach(() => server.openNamespace())
+      beforeEach((test) => {
+        // A test that turns to a kubectl that is not there is skipped, saying so.
+        server.skipTest = (why) => test.skip(why)
+        return server.openNamespace()
+      })
       afterAll(() => server.disconnect())
       declare(server)
     })

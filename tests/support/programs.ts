@@ -1,15 +1,27 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** The real kubectl: from KUBEBUILDER_ASSETS, else from PATH. */
-export const kubectlPath = firstExisting(
-  process.env['KUBEBUILDER_ASSETS'] && join(process.env['KUBEBUILDER_ASSETS'], 'kubectl'),
-  ...onPath('kubectl'),
+/** Older ones read only the protobuf form of the API documents, which the embedded server does not write. */
+const oldestKubectl = 27
+
+/** The real kubectl: from KUBEBUILDER_ASSETS, else from PATH; undefined when there is none that is new enough. */
+export const kubectlPath = newEnough(
+  firstExisting(
+    process.env['KUBEBUILDER_ASSETS'] && join(process.env['KUBEBUILDER_ASSETS'], 'kubectl'),
+    ...onPath('kubectl'),
+  ),
 )
+
+function newEnough(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined
+  const { stdout } = spawnSync(path, ['version', '--client', '--output=json'], { encoding: 'utf8', timeout: 20_000 })
+  const minor = Number(/"minor": "(\d+)/.exec(stdout)?.[1] ?? 0)
+  return minor >= oldestKubectl ? path : undefined
+}
 
 export const chromiumPath = firstExisting('/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome')
 
