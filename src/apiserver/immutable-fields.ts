@@ -1,6 +1,7 @@
 import { type FieldError, forbidden, invalid } from '../resources/field-error.ts'
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import { volumeFieldsBesideSource } from '../resources/validation/storage-rules.ts'
 import { type JsonObject, isJsonObject, sameJson, valueAtPath } from './json-value.ts'
 import { checkPodUpdate } from './pod-update-rules.ts'
 
@@ -44,24 +45,12 @@ const statefulSetWhy =
   "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
 const claimWhy =
   'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
-/** What of a PersistentVolume is not where its data lies. */
-const volumeFields = [
-  'accessModes',
-  'capacity',
-  'claimRef',
-  'mountOptions',
-  'nodeAffinity',
-  'persistentVolumeReclaimPolicy',
-  'storageClassName',
-  'volumeAttributesClassName',
-  'volumeMode',
-]
 
 const rules: Readonly<Record<string, readonly UpdateRule[]>> = {
   '/ConfigMap': [checkSealed],
   '/PersistentVolume': [
     fixedSpecExcept(
-      volumeFields,
+      volumeFieldsBesideSource,
       'spec.persistentvolumesource is immutable after creation',
       'spec.persistentvolumesource',
     ),

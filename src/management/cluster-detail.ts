@@ -1,5 +1,5 @@
 import type { Cluster, ClusterStatus } from '../resources/cluster.ts'
-import { type Node, isNodeReady } from '../resources/node.ts'
+import { type Node, isNodeReady, simulatedCardsLabel } from '../resources/node.ts'
 import type { Pod } from '../resources/pod.ts'
 import { cardDisplayName, isCardName } from './card-name.ts'
 import { type MilliAmounts, allocatableOf, usedBy } from './resource-use.ts'
@@ -29,7 +29,6 @@ export interface CardUse extends ResourceUse {
   readonly ratio: string
 }
 
-const simulatedCardsLabel = 'sluice.dev/simulated-cards'
 const milliCore = 1000
 const milliGibibyte = 1000 * 2 ** 30
 

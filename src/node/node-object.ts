@@ -1,6 +1,6 @@
 import { formatKibibytes } from '../resources/quantity.ts'
 import { type Condition, timestamp } from '../resources/kubernetes-object.ts'
-import type { Node } from '../resources/node.ts'
+import { type Node, simulatedCardsLabel } from '../resources/node.ts'
 import type { Card } from './gpu-inventory.ts'
 import { type MachineReadings, pressures, reservedMemoryBytes } from './machine/machine-readings.ts'
 import type { RuntimeFacts } from './pod-runtime.ts'
@@ -25,7 +25,6 @@ export interface NodeReadings {
   readonly usableCards: readonly Card[]
 }
 
-export const simulatedCardsLabel = 'sluice.dev/simulated-cards'
 /** `namespaces` or `paths`: how containers are kept apart. */
 export const isolationLabel = 'sluice.dev/pod-isolation'
 

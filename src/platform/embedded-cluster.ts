@@ -24,7 +24,7 @@ import type { DataDirectory } from './data-directory.ts'
 import { DemoModelFetch } from './demo-model-fetch.ts'
 import { type CenterFacts, createHomeResources } from './home-resources.ts'
 import { type Credentials, type Identity, openServiceAccountKey } from './identity.ts'
-import { enginePrograms } from './image-entries.ts'
+import { type EnginePrograms, enginePrograms } from './image-entries.ts'
 import { Informers } from './informers.ts'
 import { volumesDirectory } from './model-storage.ts'
 import { version } from './version.ts'
@@ -57,6 +57,7 @@ export class EmbeddedCluster {
   readonly #controlPlane: ControlPlane
   readonly #informers: Informers
   readonly #logHub = new LogHub()
+  readonly #programs: EnginePrograms
   #isNew = false
 
   constructor(options: EmbeddedClusterOptions) {
@@ -79,6 +80,7 @@ export class EmbeddedCluster {
     this.#informers = new Informers({ client: this.client, clock, log })
     this.caches = clusterCaches(this.#informers)
     this.defaultCardKind = options.cards[0]?.kind
+    this.#programs = enginePrograms(center.registry)
   }
 
   get address(): string {
@@ -123,8 +125,8 @@ export class EmbeddedCluster {
   }
 
   #runtime(): ProcessRuntime {
-    const { directory, center, clock, log } = this.#options
-    const images = new ImageStore(enginePrograms(center.registry).images)
+    const { directory, clock, log } = this.#options
+    const images = new ImageStore(this.#programs.images)
     return new ProcessRuntime({ dataDir: directory.root, images, clock, log, logHub: this.#logHub })
   }
 
@@ -136,7 +138,7 @@ export class EmbeddedCluster {
   #modelController(files: ClaimFiles, busy: (model: string, podName: string) => number): Component {
     const { center, clock, log } = this.#options
     const { models, pods } = this.caches
-    const { vllmUnavailable } = enginePrograms(center.registry)
+    const { vllmUnavailable } = this.#programs
     const controller = new ModelController({
       client: this.client,
       models,

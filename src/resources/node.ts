@@ -30,6 +30,9 @@ export const nodeSchema = z.looseObject({
     .optional(),
 })
 
+/** On a Node whose cards are declared, not there. */
+export const simulatedCardsLabel = 'sluice.dev/simulated-cards'
+
 export type Node = z.infer<typeof nodeSchema>
 
 export function isNodeReady(node: Node): boolean {

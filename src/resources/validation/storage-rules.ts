@@ -8,7 +8,7 @@ const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWrit
 const volumeModes = ['Block', 'Filesystem']
 const reclaimPolicies = ['Delete', 'Recycle', 'Retain']
 /** What a PersistentVolume says beside where its data is. */
-const notSources = new Set([
+export const volumeFieldsBesideSource: readonly string[] = [
   'accessModes',
   'capacity',
   'claimRef',
@@ -18,7 +18,7 @@ const notSources = new Set([
   'storageClassName',
   'volumeAttributesClassName',
   'volumeMode',
-])
+]
 
 export function checkClaim(claim: Json): FieldError[] {
   const spec = objectIn(claim, 'spec') ?? {}
@@ -48,7 +48,9 @@ export function checkVolume(volume: Json): FieldError[] {
   if (policy !== '' && !reclaimPolicies.includes(policy)) {
     errors.push(unsupported('spec.persistentVolumeReclaimPolicy', policy, reclaimPolicies))
   }
-  const sources = Object.keys(spec).filter((field) => !notSources.has(field) && isObject(spec[field]))
+  const sources = Object.keys(spec).filter(
+    (field) => !volumeFieldsBesideSource.includes(field) && isObject(spec[field]),
+  )
   if (sources.length === 0) errors.push(required('spec', 'must specify a volume type'))
   const className = textIn(spec, 'storageClassName')
   if (className !== '') errors.push(...checkDnsSubdomain('spec.storageClassName', className))
