@@ -10,7 +10,7 @@ import { mebibytes } from './process-use.ts'
 
 const { values } = parseArgs({ options: { requests: { type: 'string', default: '2000' } } })
 const requests = Number(values.requests)
-const lists = 20
+const lists = 100
 
 interface Operation {
   readonly name: string
@@ -140,11 +140,17 @@ async function prepare({ name, target }: Contestant): Promise<void> {
 
 /** Both have long been running where they are used: what they compile and grow at first is not what is asked here. */
 async function warmUp({ target }: Contestant): Promise<void> {
-  await perSecond(target, 4, 400, async (client, index) => {
-    const path = `${configMaps.path}/warm-${index}`
-    await client.expect('POST', configMaps.path, configMaps.make(`warm-${index}`))
-    await client.expect('GET', path)
-    await client.expect('PATCH', path, configMaps.patch(index), 'application/merge-patch+json')
-    await client.expect('DELETE', path)
-  })
+  for (const kind of [configMaps, widgets]) {
+    await perSecond(target, 4, 1000, async (client, index) => {
+      const name = `warm-${index}`
+      const path = `${kind.path}/${name}`
+      const applied = { ...kind.make(name), ...kind.patch(index) }
+      await client.expect('POST', kind.path, kind.make(name))
+      await client.expect('GET', path)
+      await client.expect('PATCH', path, kind.patch(index), 'application/merge-patch+json')
+      await client.expect('PATCH', `${path}?fieldManager=bench&force=true`, applied, 'application/apply-patch+yaml')
+      if (index % 10 === 0) await client.expect('GET', `${kind.path}?limit=500`)
+      await client.expect('DELETE', path)
+    })
+  }
 }

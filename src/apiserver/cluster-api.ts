@@ -110,7 +110,8 @@ export class ClusterApi {
     const now = this.clock.now()
     if (request.continueToken) return this.#snapshots.nextPage(request.continueToken, limit, scope, now)
     const list = this.#store.list(kind, request.namespace)
-    const items = list.items.filter(matcherOf(request))
+    const selects = (request.labels?.length ?? 0) + (request.fields?.length ?? 0) > 0
+    const items = selects ? list.items.filter(matcherOf(request)) : list.items
     return this.#snapshots.firstPage(items, String(list.revision), limit, scope, now)
   }
 

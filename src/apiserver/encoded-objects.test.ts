@@ -10,9 +10,9 @@ function counted(name: string, size = 10) {
 it('writes an object once, alone, in lists and for all who watch', () => {
   const encoded = new EncodedObjects()
   const object = counted('a')
-  const alone = encoded.body(object).toString()
+  const alone = Buffer.concat(encoded.body(object)).toString()
   expect(JSON.parse(alone)).toMatchObject({ name: 'a' })
-  const list = encoded.body({ kind: 'List', metadata: {}, items: [object, object] }).toString()
+  const list = Buffer.concat(encoded.body({ kind: 'List', metadata: {}, items: [object, object] })).toString()
   expect(list).toBe(`{"kind":"List","metadata":{},"items":[${alone.trim()},${alone.trim()}]}\n`)
   expect(object.writes).toBe(1)
   const line = encoded.line('ADDED', object)
@@ -22,7 +22,9 @@ it('writes an object once, alone, in lists and for all who watch', () => {
 })
 
 it('shows a list without items', () => {
-  expect(new EncodedObjects().body({ kind: 'List', items: [] }).toString()).toBe('{"kind":"List","items":[]}\n')
+  expect(Buffer.concat(new EncodedObjects().body({ kind: 'List', items: [] })).toString()).toBe(
+    '{"kind":"List","items":[]}\n',
+  )
 })
 
 it('forgets what nobody asks for when it has no room', () => {

@@ -2,7 +2,8 @@ import { isJsonObject } from './json-value.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-const bytesForObjects = 16 * 1024 * 1024
+const bytesForObjects = 8 * 1024 * 1024
+const bytesForLists = 16 * 1024 * 1024
 const bytesForLines = 4 * 1024 * 1024
 const comma = Buffer.from(',')
 const listEnd = Buffer.from(']}\n')
@@ -13,11 +14,13 @@ const newline = Buffer.from('\n')
  * are good as long as it is.
  */
 export class EncodedObjects {
-  readonly #objects = new ForgetfulMap(bytesForObjects)
+  readonly #objects = new ForgetfulMap(bytesForObjects, bytesForObjects / 8)
+  /** By the array: a list that has not changed is the same one. */
+  readonly #lists = new ForgetfulMap(bytesForLists, bytesForLists / 2)
   readonly #lines: Readonly<Record<EventType, ForgetfulMap>> = {
-    ADDED: new ForgetfulMap(bytesForLines),
-    MODIFIED: new ForgetfulMap(bytesForLines),
-    DELETED: new ForgetfulMap(bytesForLines),
+    ADDED: new ForgetfulMap(bytesForLines, bytesForLines / 16),
+    MODIFIED: new ForgetfulMap(bytesForLines, bytesForLines / 16),
+    DELETED: new ForgetfulMap(bytesForLines, bytesForLines / 16),
   }
 
   /** Without a line break. */
@@ -33,16 +36,21 @@ export class EncodedObjects {
     return lines.set(shown, Buffer.from(`{"type":"${type}","object":${JSON.stringify(shown)}}\n`))
   }
 
-  /** An answer's body: an object as it is, a list out of its items. */
-  body(shown: unknown): Buffer {
-    if (!isJsonObject(shown)) return Buffer.from(`${JSON.stringify(shown)}\n`)
+  /** An answer's body, in parts: an object as it is, a list out of its items. */
+  body(shown: unknown): readonly Buffer[] {
+    if (!isJsonObject(shown)) return [Buffer.from(`${JSON.stringify(shown)}\n`)]
     const { items, ...rest } = shown
-    if (!Array.isArray(items)) return Buffer.concat([this.bytes(shown), newline])
-    const parts: Buffer[] = [Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"items":[`)]
-    items.forEach((item: unknown, index) => {
-      if (index > 0) parts.push(comma)
+    if (!Array.isArray(items)) return [Buffer.concat([this.bytes(shown), newline])]
+    const head = Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"items":[`)
+    return [head, this.#lists.get(items) ?? this.#lists.set(items, this.#items(items))]
+  }
+
+  #items(items: readonly unknown[]): Buffer {
+    const parts: Buffer[] = []
+    for (const item of items) {
+      if (parts.length > 0) parts.push(comma)
       parts.push(typeof item === 'object' && item !== null ? this.bytes(item) : Buffer.from(JSON.stringify(item)))
-    })
+    }
     parts.push(listEnd)
     return Buffer.concat(parts)
   }
@@ -54,12 +62,15 @@ export class EncodedObjects {
  */
 class ForgetfulMap {
   readonly #limit: number
+  readonly #largest: number
   #young = new WeakMap<object, Buffer>()
   #old = new WeakMap<object, Buffer>()
   #youngBytes = 0
 
-  constructor(bytes: number) {
+  /** What is larger than `largest` would only push the rest out. */
+  constructor(bytes: number, largest: number) {
     this.#limit = bytes / 2
+    this.#largest = largest
   }
 
   get(object: object): Buffer | undefined {
@@ -70,8 +81,7 @@ class ForgetfulMap {
   }
 
   set(object: object, bytes: Buffer): Buffer {
-    // What is as large as everything else together would only push the rest out.
-    if (bytes.length > this.#limit / 8) return bytes
+    if (bytes.length > this.#largest) return bytes
     if (this.#youngBytes + bytes.length > this.#limit) {
       this.#old = this.#young
       this.#young = new WeakMap()

@@ -1,11 +1,13 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { StatusError } from '../resources/status-error.ts'
 import { duplicateFields } from './duplicate-fields.ts'
 import type { EncodedObjects, EventType } from './encoded-objects.ts'
 import { isDeeperThan } from './json-value.ts'
 import { protobufType, readProtobuf } from './protobuf-body.ts'
 import { readManifest } from './server-side-apply/apply-body.ts'
+import type { ConnectionUpgrade } from './streams/connection-upgrade.ts'
 
 export interface ExchangeLimits {
   readonly bodyBytes: number
@@ -18,9 +20,12 @@ export interface ExchangeLimits {
 export class HttpExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  /** There when the client wants to use the connection for something else than HTTP. */
+  readonly upgrade: ConnectionUpgrade | undefined
+  /** Aborted when the server stops. */
+  readonly stopping: AbortSignal
   readonly #limits: ExchangeLimits
   readonly #encoded: EncodedObjects
-  readonly #stopping: AbortSignal
   readonly #onStream: () => void
   readonly #warnings: string[] = []
   #gone: AbortController | undefined
@@ -36,13 +41,15 @@ export class HttpExchange {
       readonly stopping: AbortSignal
       /** Called when the answer turns out to be one without an end. */
       readonly onStream: () => void
+      readonly upgrade?: ConnectionUpgrade | undefined
     },
   ) {
     this.request = request
     this.response = response
     this.#limits = options.limits
     this.#encoded = options.encoded
-    this.#stopping = options.stopping
+    this.stopping = options.stopping
+    this.upgrade = options.upgrade
     this.#onStream = options.onStream
   }
 
@@ -59,12 +66,12 @@ export class HttpExchange {
     if (this.#gone) return this.#gone
     const gone = new AbortController()
     this.#gone = gone
-    const stop = () => gone.abort(this.#stopping.reason)
-    if (this.#stopping.aborted) stop()
+    const stop = () => gone.abort(this.stopping.reason)
+    if (this.stopping.aborted) stop()
     else if (this.response.destroyed) gone.abort(new Error('the connection was closed'))
-    this.#stopping.addEventListener('abort', stop)
+    this.stopping.addEventListener('abort', stop)
     this.response.once('close', () => {
-      this.#stopping.removeEventListener('abort', stop)
+      this.stopping.removeEventListener('abort', stop)
       gone.abort(new Error('the connection was closed'))
     })
     return gone
@@ -149,7 +156,7 @@ export class HttpExchange {
 
   /** Objects of the store, alone or in a list: their bytes are shared among all who ask for them. */
   sendObject(code: number, shown: unknown): void {
-    this.#sendBytes(code, 'application/json', this.#encoded.body(shown))
+    this.#sendBytes(code, 'application/json', ...this.#encoded.body(shown))
   }
 
   /** A line of a watch, shared in the same way. */
@@ -180,15 +187,25 @@ export class HttpExchange {
     this.#sendBytes(code, contentType, Buffer.from(text))
   }
 
-  #sendBytes(code: number, contentType: string, body: Buffer): void {
-    this.#head(code, { 'Content-Type': contentType, 'Content-Length': body.length })
-    this.response.end(this.request.method === 'HEAD' ? undefined : body)
+  #sendBytes(code: number, contentType: string, ...parts: readonly Buffer[]): void {
+    const length = parts.reduce((sum, part) => sum + part.length, 0)
+    this.#head(code, { 'Content-Type': contentType, 'Content-Length': length })
+    const sent = this.request.method === 'HEAD' ? [] : parts
+    for (const part of sent.slice(0, -1)) this.response.write(part)
+    this.response.end(sent.at(-1))
   }
 
   beginStream(contentType: string): void {
     this.#onStream()
     this.#head(200, { 'Content-Type': contentType })
     this.response.flushHeaders()
+  }
+
+  /** Leaves HTTP behind. From here on the connection belongs to the caller. */
+  switchTo(headers: Readonly<Record<string, string>>): Duplex {
+    if (!this.upgrade) throw new StatusError('BadRequest', 'Upgrade request required')
+    this.#onStream()
+    return this.upgrade.accept(headers)
   }
 
   /** In one piece: headers that are set one by one cost Node several times as much. */

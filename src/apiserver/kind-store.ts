@@ -11,6 +11,8 @@ export interface KindList {
 /** A store as a kind sees it: some kinds are only another face of one that is stored, another version or another group. */
 export class KindStore {
   readonly #store: Store
+  /** The store hands out the same list until something in it changes; so does this. */
+  readonly #lists = new WeakMap<readonly StoredObject[], readonly KubernetesObject[]>()
 
   constructor(store: Store) {
     this.#store = store
@@ -27,7 +29,11 @@ export class KindStore {
 
   list(kind: Kind, namespace: string | undefined): KindList {
     const { items, revision } = this.#store.list(selectorFor(kind, namespace))
-    return { items: items.map(({ object }) => shown(kind, object)), revision }
+    // Of one list there are several views only where a kind is another face of a stored one.
+    if (kind.storage) return { items: items.map(({ object }) => shown(kind, object)), revision }
+    let objects = this.#lists.get(items)
+    if (!objects) this.#lists.set(items, (objects = items.map(({ object }) => object)))
+    return { items: objects, revision }
   }
 
   /** Throws `StoreConflict('exists')`. */

@@ -17,6 +17,7 @@ interface Snapshot {
 }
 
 const mostSnapshots = 64
+const mostPagesKept = 64
 const snapshotLifeMs = 5 * 60_000
 
 /**
@@ -26,6 +27,8 @@ const snapshotLifeMs = 5 * 60_000
  */
 export class ListSnapshots {
   readonly #held = new Map<string, Snapshot>()
+  /** Pages of a list that others have read too, by where they begin and end: the same array has the same bytes. */
+  readonly #pages = new WeakMap<readonly KubernetesObject[], Map<string, readonly KubernetesObject[]>>()
 
   /** `scope` says what was listed: a token is good only for the same question. */
   firstPage(
@@ -58,11 +61,22 @@ export class ListSnapshots {
 
   #page(id: string, { items, resourceVersion }: Snapshot, at: number, limit: number): ListPage {
     const end = limit > 0 ? Math.min(items.length, at + limit) : items.length
-    const page = { items: items.slice(at, end), resourceVersion }
+    const page = { items: this.#slice(items, at, end), resourceVersion }
     // The snapshot of a finished list is kept for its time: a client whose last page was lost asks for it again.
     if (end >= items.length) return page
     const continueToken = Buffer.from(JSON.stringify({ id, at: end })).toString('base64url')
     return { ...page, continueToken, remaining: items.length - end }
+  }
+
+  #slice(items: readonly KubernetesObject[], at: number, end: number): readonly KubernetesObject[] {
+    let pages = this.#pages.get(items)
+    if (!pages) this.#pages.set(items, (pages = new Map()))
+    const name = `${at}-${end}`
+    const known = pages.get(name)
+    if (known) return known
+    const page = items.slice(at, end)
+    if (pages.size < mostPagesKept) pages.set(name, page)
+    return page
   }
 
   #makeRoom(now: number): void {

@@ -1,8 +1,14 @@
+import { SharedFields } from './shared-fields.ts'
 import type { StoreKey, StoreSelector, StoredObject } from './store.ts'
+
+const mostLists = 64
 
 /** The current objects, kept in the order that lists show them. */
 export class ObjectTable {
   readonly #resources = new Map<string, StoredObject[]>()
+  readonly #shared = new SharedFields()
+  /** Lists since the last write to their resource, by resource and namespace: who lists again gets the same array. */
+  readonly #lists = new Map<string, Map<string | undefined, readonly StoredObject[]>>()
 
   get(key: StoreKey): StoredObject | undefined {
     const rows = this.#resources.get(key.resource)
@@ -12,7 +18,9 @@ export class ObjectTable {
   }
 
   put(stored: StoredObject): void {
+    this.#shared.share(stored.object)
     const { resource, namespace, name } = stored.key
+    this.#lists.delete(resource)
     let rows = this.#resources.get(resource)
     if (!rows) this.#resources.set(resource, (rows = []))
     const { index, found } = position(rows, namespace, name)
@@ -22,11 +30,23 @@ export class ObjectTable {
   remove(key: StoreKey): void {
     const rows = this.#resources.get(key.resource)
     if (!rows) return
+    this.#lists.delete(key.resource)
     const { index, found } = position(rows, key.namespace, key.name)
     if (found) rows.splice(index, 1)
   }
 
-  list({ resource, namespace }: StoreSelector): StoredObject[] {
+  list({ resource, namespace }: StoreSelector): readonly StoredObject[] {
+    let lists = this.#lists.get(resource)
+    const known = lists?.get(namespace)
+    if (known) return known
+    const list = this.#listed(resource, namespace)
+    if (!lists) this.#lists.set(resource, (lists = new Map()))
+    if (lists.size >= mostLists) lists.clear()
+    lists.set(namespace, list)
+    return list
+  }
+
+  #listed(resource: string, namespace: string | undefined): readonly StoredObject[] {
     const rows = this.#resources.get(resource) ?? []
     if (namespace === undefined) return rows.slice()
     const start = position(rows, namespace, '').index

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -80,6 +80,22 @@ describe('SqliteStore', () => {
     await store.close()
     expect((await writing).revision).toBe(1)
     await expect(store.create(keyOf('b'), objectOf('b'))).rejects.toMatchObject({ code: 'stopping' })
+  })
+
+  it('has everything that was acknowledged in what a power cut leaves, however long its log was made in advance', async () => {
+    const store = openSqliteStore({ path })
+    for (let batch = 0; batch < 20; batch += 1) {
+      const names = Array.from({ length: 40 }, (_, index) => `n${batch * 40 + index}`)
+      await Promise.all(names.map((name) => store.create(keyOf(name), objectOf(name, 'x'.repeat(900)))))
+    }
+    const cut = join(folder, 'cut.db')
+    for (const suffix of ['', '-wal']) copyFileSync(`${path}${suffix}`, `${cut}${suffix}`)
+    expect(statSync(`${cut}-wal`).size).toBeGreaterThan(16_000_000)
+    await store.close()
+    const after = openSqliteStore({ path: cut })
+    expect(after.list({ resource: keyOf('n').resource }).items).toHaveLength(800)
+    expect((await after.create(keyOf('next'), objectOf('next'))).revision).toBe(801)
+    await after.close()
   })
 
   it('keeps the file small when one object is written over and over', async () => {
