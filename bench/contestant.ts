@@ -38,10 +38,11 @@ export async function startContestants(): Promise<Contestant[]> {
 export async function startSluice(
   data = mkdtempSync(join(tmpdir(), 'sluice-bench-')),
   keep = false,
+  flags: readonly string[] = [],
 ): Promise<Contestant> {
   const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
   const startedAt = performance.now()
-  const child = spawn(program, ['up', '--data', data, '--no-demo-model', ...ports], {
+  const child = spawn(program, ['up', '--data', data, '--no-demo-model', ...ports, ...flags], {
     stdio: ['ignore', 'ignore', 'inherit'],
     // For a look inside: SLUICE_NODE_OPTIONS=--cpu-prof
     env: { ...process.env, NODE_OPTIONS: process.env['SLUICE_NODE_OPTIONS'] ?? '' },

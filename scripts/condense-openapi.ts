@@ -43,6 +43,7 @@ const roots = [
   'v1/ServiceAccount',
   'v1/Status',
   'apiextensions.k8s.io/v1/CustomResourceDefinition',
+  'apps/v1/ControllerRevision',
   'apps/v1/Deployment',
   'apps/v1/ReplicaSet',
   'apps/v1/StatefulSet',

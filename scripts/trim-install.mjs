@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { linkGpuPackages } from './gpu-packages.mjs'
 
 const modules = fileURLToPath(new URL('../node_modules', import.meta.url))
 
@@ -25,7 +26,10 @@ if (existsSync(modules)) {
   const prebuilt = join(modules, '@node-llama-cpp')
   const mine = `linux-${process.arch}`
   for (const name of existsSync(prebuilt) ? readdirSync(prebuilt) : []) {
-    // A GPU build of this machine's own architecture stays: it is the documented opt-in.
     if (!name.startsWith(mine)) rmSync(join(prebuilt, name), { recursive: true, force: true })
+  }
+  // The documented opt-in survives an install.
+  for (const build of linkGpuPackages()) {
+    console.log(`The GPU build ${build} is of another version: run \`npm run gpu-binaries\` again.`)
   }
 }

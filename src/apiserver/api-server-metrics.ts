@@ -16,7 +16,7 @@ export class ApiServerMetrics {
     const labels = ['verb', 'resource', 'code']
     this.#requests = metrics.counter('sluice_apiserver_requests_total', 'Requests answered by the API server.', labels)
     const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
-    const help = 'Time to answer a request; watches and logs are left out.'
+    const help = 'Time to answer a request; watches, logs and upgraded connections are left out.'
     this.#seconds = metrics.histogram('sluice_apiserver_request_seconds', help, buckets, ['verb'])
     this.#watches = metrics.gauge('sluice_apiserver_watches', 'Watches that are open over HTTP.')
     this.#slots = slots
@@ -25,7 +25,8 @@ export class ApiServerMetrics {
   finished({ verb, resource }: RequestLabel, code: number, ms: number): void {
     const known = knownVerbs.has(verb) ? verb : 'other'
     this.#requests.inc({ verb: known, resource, code })
-    if (known !== 'watch' && !resource.endsWith('/log')) this.#seconds.observe({ verb: known }, ms / 1000)
+    const endless = known === 'watch' || resource.endsWith('/log') || code === 101
+    if (!endless) this.#seconds.observe({ verb: known }, ms / 1000)
     this.#watches.set(this.#slots.total)
   }
 }

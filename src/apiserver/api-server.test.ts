@@ -307,8 +307,11 @@ describe('verbs', () => {
   })
 
   it('streams a log, and refuses one that cannot be read', async () => {
-    await call('POST', pods, { body: pod('p') })
-    await call('POST', pods, { body: pod('silent') })
+    const hosted = (name: string) => ({ ...pod(name), spec: { ...pod(name).spec, nodeName: 'here' } })
+    await call('POST', pods, { body: hosted('p') })
+    await call('POST', pods, { body: hosted('silent') })
+    await call('POST', pods, { body: pod('homeless') })
+    expect(await call('GET', `${pods}/homeless/log`)).toMatchObject({ code: 204, text: '' })
     const log = await call('GET', `${pods}/p/log?tailLines=5&timestamps=true`)
     expect(log).toMatchObject({ code: 200, text: 'first\nsecond\n' })
     expect(logRequests[0]).toMatchObject({ container: 'main', tailLines: 5, timestamps: true, follow: false })

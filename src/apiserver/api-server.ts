@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
+import type { Duplex } from 'node:stream'
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
@@ -15,9 +16,11 @@ import { ClusterFace, type Describe, type RequestLabel } from './cluster-face.ts
 import { EncodedObjects } from './encoded-objects.ts'
 import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
 import { HttpExchange } from './http-exchange.ts'
+import { InsideListener } from './inside-listener.ts'
 import type { PodAccess } from './pod-access.ts'
 import { type RequestUrl, parseRequestUrl } from './request-url.ts'
 import { serverVersion } from './server-version.ts'
+import { ConnectionUpgrade, wantedUpgrade } from './streams/connection-upgrade.ts'
 import { WatchSlots } from './watch-slots.ts'
 
 export interface TlsFiles {
@@ -37,6 +40,8 @@ export interface ApiServerLimits {
   readonly idleMs: number
   readonly drainMs: number
   readonly watchesPerUser: number
+  /** Of exec, attach and port-forward. */
+  readonly streamsPerUser: number
   readonly connections: number
   /** Requests that are being answered, without watches and logs: what comes beyond is asked to come again. */
   readonly requestsInFlight: number
@@ -52,6 +57,7 @@ const defaultLimits: ApiServerLimits = {
   idleMs: 90_000,
   drainMs: 60_000,
   watchesPerUser: 1_000,
+  streamsPerUser: 250,
   connections: 10_000,
   requestsInFlight: 1_000,
 }
@@ -89,9 +95,15 @@ export class ApiServer {
   readonly #limits: ApiServerLimits
   readonly #metrics: ApiServerMetrics
   readonly #watches: WatchSlots
+  readonly #streams: WatchSlots
   readonly #mounts = new Map<string, Mount>()
   readonly #encoded = new EncodedObjects()
   readonly #stopping = new AbortController()
+  /** Connections that left HTTP: the listener does not count them among its own. */
+  readonly #upgraded = new Set<Duplex>()
+  /** Cluster id by the address at which it is reached without its prefix. */
+  readonly #inside = new Map<string, string>()
+  readonly #insideListeners: InsideListener[] = []
   #inFlight = 0
   #server: Server | undefined
 
@@ -99,6 +111,7 @@ export class ApiServer {
     this.#options = options
     this.#limits = { ...defaultLimits, ...options.limits }
     this.#watches = new WatchSlots(this.#limits.watchesPerUser)
+    this.#streams = new WatchSlots(this.#limits.streamsPerUser, 'streams')
     this.#metrics = new ApiServerMetrics(options.metrics, this.#watches)
     // Every open stream listens to it.
     setMaxListeners(0, this.#stopping.signal)
@@ -114,6 +127,7 @@ export class ApiServer {
       authorizer,
       checks: own,
       watches: this.#watches,
+      streams: this.#streams,
       metrics,
     })
     this.#mounts.set(id, { face, checks })
@@ -139,9 +153,17 @@ export class ApiServer {
         handshakeTimeout: this.#limits.handshakeMs,
         // Who is too slow is looked for this often; Node's own 30 s would let a client stay much longer than the limits say.
         connectionsCheckingInterval: Math.min(5_000, this.#limits.headersMs, this.#limits.requestMs),
+        shouldUpgradeCallback: (request) => wantedUpgrade(request) !== undefined,
       },
       (request, response) => void this.#serve(request, response),
     )
+    server.on('upgrade', (request, socket, head) => {
+      const upgrade = ConnectionUpgrade.of(request, socket, head)
+      this.#upgraded.add(socket)
+      socket.once('close', () => this.#upgraded.delete(socket))
+      if (upgrade) void this.#serve(request, upgrade.response, upgrade)
+      else socket.destroy()
+    })
     server.maxConnections = this.#limits.connections
     this.#server = server
     return new Promise((resolve, reject) => {
@@ -155,22 +177,38 @@ export class ApiServer {
     })
   }
 
+  /**
+   * Serves one cluster, without its prefix, at an address of its own: programs in a cluster are told a host and a port, and
+   * know no prefix. Only once it listens at all.
+   */
+  async listenInside(id: string, address: string, port: number): Promise<void> {
+    const listener = new InsideListener((socket) => this.#server?.emit('connection', socket), this.#options.log)
+    await listener.listen(address, port)
+    this.#inside.set(address, id)
+    this.#insideListeners.push(listener)
+  }
+
   /** Takes no new connections, ends watches, and gives running requests this long. */
   async close(graceMs: number): Promise<void> {
     const server = this.#server
     if (!server) return
     this.#server = undefined
+    for (const listener of this.#insideListeners) listener.close()
     this.#stopping.abort(new SluiceError('stopping'))
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve())
     })
     server.closeIdleConnections()
-    const cancel = this.#options.clock.after(graceMs, () => server.closeAllConnections())
+    const cancel = this.#options.clock.after(graceMs, () => {
+      server.closeAllConnections()
+      for (const socket of this.#upgraded) socket.destroy()
+    })
     await closed
     cancel()
+    for (const listener of this.#insideListeners) listener.destroy()
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #serve(request: IncomingMessage, response: ServerResponse, upgrade?: ConnectionUpgrade): Promise<void> {
     const startedAt = this.#options.clock.now()
     const release = this.#takePlace()
     const exchange = new HttpExchange(request, response, {
@@ -178,11 +216,12 @@ export class ApiServer {
       encoded: this.#encoded,
       stopping: this.#stopping.signal,
       onStream: release,
+      upgrade,
     })
     let label: RequestLabel = { verb: (request.method ?? '').toLowerCase(), resource: '' }
     try {
       if (this.#inFlight > this.#limits.requestsInFlight) throw tooManyRequests()
-      const url = parseRequestUrl(request.url ?? '')
+      const url = this.#urlOf(request)
       await this.#route(exchange, url, (found) => {
         label = found
       })
@@ -194,6 +233,14 @@ export class ApiServer {
       const { verb, resource } = label
       this.#options.log.debug({ verb, resource, code: response.statusCode }, 'api request')
     }
+  }
+
+  #urlOf({ url = '', socket }: IncomingMessage): RequestUrl {
+    const parsed = parseRequestUrl(url)
+    const id = this.#inside.get(socket.localAddress ?? '')
+    // What the cluster's own documents refer to has the prefix.
+    if (id === undefined || parsed.segments[0] === 'vks') return parsed
+    return { ...parsed, segments: ['vks', id, ...parsed.segments] }
   }
 
   /** Counts a request until it is answered or turns into a stream. */

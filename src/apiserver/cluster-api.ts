@@ -4,9 +4,10 @@ import { customResourceDefinition } from '../resources/custom-resource-definitio
 import { customResourceDefinitionKind } from '../resources/custom-resource-definition-kind.ts'
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
-import { StatusError, alreadyExists, conflict, invalidObject, notFound } from '../resources/status-error.ts'
+import { StatusError, alreadyExists, conflict, notFound } from '../resources/status-error.ts'
 import { type Store, StoreConflict } from '../store/store.ts'
-import type { AdmissionRequest, AdmissionRule } from './admission.ts'
+import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from './admission.ts'
+import { AdmissionChain } from './admission-chain.ts'
 import type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
 import { refuseInTerminating } from './closed-namespace.ts'
 import { isDefinition } from './custom-resources/check-definition.ts'
@@ -22,6 +23,7 @@ import { matchesLabels } from './label-selector.ts'
 import { type ListPage, ListSnapshots } from './list-snapshots.ts'
 import type { Reading } from './object-decode.ts'
 import type { ObjectEvent } from './object-watch.ts'
+import { randomSuffix } from './name-suffix.ts'
 import { prepareCreate, prepareStatus, prepareUpdate } from './prepare-object.ts'
 import { refuseUnscaled, scaleOf, scalePathsOf, withReplicas } from './scale.ts'
 import { trackChanged, trackCreated, withAppliedManagers } from './server-side-apply/field-tracking.ts'
@@ -34,15 +36,15 @@ export interface ClusterApiOptions {
   readonly kinds: readonly Kind[]
   readonly clock: Clock
   readonly admission?: readonly AdmissionRule[] | undefined
+  readonly plugins?: readonly AdmissionPlugin[] | undefined
 }
 
 type Change =
-  | { readonly type: 'write'; readonly object: KubernetesObject }
+  | { readonly type: 'write'; readonly object: KubernetesObject; readonly release?: () => void }
   | { readonly type: 'remove' }
   | { readonly type: 'keep' }
 
 const mostAttempts = 8
-const nameCharacters = 'bcdfghjklmnpqrstvwxz2456789'
 const lastingNamespaces = new Set(['default', 'kube-system', 'kube-public'])
 
 /**
@@ -55,7 +57,7 @@ export class ClusterApi {
   readonly #store: KindStore
   readonly #definitions: CustomResources
   readonly #cleanup: DefinitionCleanup
-  readonly #admission: readonly AdmissionRule[]
+  readonly #admission: AdmissionChain
   readonly #namespaces: Kind | undefined
   readonly #snapshots = new ListSnapshots()
 
@@ -64,7 +66,7 @@ export class ClusterApi {
     this.kinds = new KindRegistry(kinds.filter(({ unknownFields }) => unknownFields === 'keep'))
     this.clock = clock
     this.#store = new KindStore(options.store)
-    this.#admission = options.admission ?? []
+    this.#admission = new AdmissionChain(options.admission ?? [], options.plugins ?? [])
     this.#namespaces = kinds.find(({ group, kind }) => group === '' && kind === 'Namespace')
     const builtIn = kinds.filter(({ unknownFields }) => unknownFields === 'prune')
     this.#definitions = new CustomResources({ registry: this.kinds, store: this.#store, clock, builtIn })
@@ -159,22 +161,26 @@ export class ClusterApi {
         nameSuffix: randomSuffix(),
       })
       const prepared = isDefinition(kind) ? this.#definitions.admit(decoded, undefined) : decoded
-      const object = options.applied
+      const tracked = options.applied
         ? withAppliedManagers(prepared, input)
         : trackCreated(kind, input, prepared, this.#writer(options))
-      this.#refuseClosedNamespace(kind, object)
-      this.#definitions.refuseNew(kind, object)
-      this.#admit({ operation: 'create', kind, object, user: options.user })
-      if (options.dryRun) {
-        if (this.#store.get(kind, refOf(object))) throw alreadyExists(kind, object.metadata.name)
-        return object
-      }
+      this.#refuseClosedNamespace(kind, tracked)
+      this.#definitions.refuseNew(kind, tracked)
+      const request = { operation: 'create', kind, user: options.user } as const
+      const object = this.#admission.complete({ ...request, object: tracked })
+      const release = this.#admission.admit({ ...request, object })
       try {
+        if (options.dryRun) {
+          if (this.#store.get(kind, refOf(object))) throw alreadyExists(kind, object.metadata.name)
+          return object
+        }
         return this.#written(kind, await this.#store.create(kind, object))
       } catch (error) {
         if (!(error instanceof StoreConflict)) throw error
         const named = isJsonObject(input) && isJsonObject(input['metadata']) && Boolean(input['metadata']['name'])
         if (named || attempt >= mostAttempts) throw alreadyExists(kind, object.metadata.name)
+      } finally {
+        release()
       }
     }
   }
@@ -231,7 +237,7 @@ export class ClusterApi {
     }
     return this.#change(kind, ref, options, (current) => {
       checkPreconditions(kind, current, request)
-      this.#admit({ operation: 'delete', kind, object: current, user: options.user })
+      this.#admission.admit({ operation: 'delete', kind, object: current, user: options.user })
       const now = this.clock.now()
       const isFirst = isDefinition(kind) && current.metadata.deletionTimestamp === undefined
       const step = decideDeletion(kind, isFirst ? withTermination(current, now) : current, request, now)
@@ -275,14 +281,14 @@ export class ClusterApi {
     const reading = { ...readingOf(options), isPatch }
     const decoded = this.#prepared(kind, current, input, reading, subresource)
     const next = isDefinition(kind) && !subresource ? this.#definitions.admit(decoded, current) : decoded
-    const object = options.applied
+    const tracked = options.applied
       ? withAppliedManagers(next, input)
       : trackChanged(kind, { current, sent: input, next, subresource }, this.#writer(options))
+    const request = { operation: 'update', kind, previous: current, user: options.user } as const
+    const object = subresource === 'status' ? tracked : this.#admission.complete({ ...request, object: tracked })
     if (sameJson(object, current)) return { type: 'keep' }
-    if (subresource !== 'status') {
-      this.#admit({ operation: 'update', kind, object, previous: current, user: options.user })
-    }
-    return { type: 'write', object }
+    if (subresource === 'status') return { type: 'write', object }
+    return { type: 'write', object, release: this.#admission.admit({ ...request, object }) }
   }
 
   #writer({ manager = 'unknown' }: WriteOptions) {
@@ -325,8 +331,8 @@ export class ClusterApi {
       if (change.type === 'keep') return { object: current, gone: false }
       const next = change.type === 'write' ? change.object : current
       const gone = change.type === 'remove' || isReadyToRemove(kind, next)
-      if (options.dryRun) return { object: next, gone }
       try {
+        if (options.dryRun) return { object: next, gone }
         if (!gone) return { object: this.#written(kind, await this.#store.update(kind, next, revision)), gone }
         const last = await this.#store.delete(kind, ref, revision)
         this.#removed(kind, last)
@@ -335,6 +341,8 @@ export class ClusterApi {
         if (!(error instanceof StoreConflict)) throw error
         if (error.reason === 'missing') throw notFound(kind, ref.name)
         if (attempt >= mostAttempts) throw conflict(kind, ref.name)
+      } finally {
+        if (change.type === 'write') change.release?.()
       }
     }
   }
@@ -354,6 +362,7 @@ export class ClusterApi {
   }
 
   #written(kind: Kind, object: KubernetesObject): KubernetesObject {
+    this.#admission.changed(kind, object, false)
     if (!isDefinition(kind)) return object
     this.#definitions.written(object)
     if (object.metadata.deletionTimestamp !== undefined) this.#cleanup.advanceInBackground(object.metadata.name)
@@ -361,13 +370,9 @@ export class ClusterApi {
   }
 
   #removed(kind: Kind, object: KubernetesObject): void {
+    this.#admission.changed(kind, object, true)
     if (isDefinition(kind)) this.#definitions.removed(object)
     else if (this.#definitions.isTerminating(kind)) this.#cleanup.advanceInBackground(resourceNameOf(kind))
-  }
-
-  #admit(request: AdmissionRequest): void {
-    const errors = this.#admission.flatMap((rule) => rule(request))
-    if (errors.length > 0) throw invalidObject(request.kind, request.object.metadata.name, errors)
   }
 
   #refuseClosedNamespace(kind: Kind, object: KubernetesObject): void {
@@ -389,10 +394,4 @@ function matcherOf({ labels = [], fields = [] }: Selection): (object: Kubernetes
 
 function readingOf({ fieldValidation = 'Ignore', warn = () => {}, duplicates }: WriteOptions): Reading {
   return { fieldValidation, warn, duplicates }
-}
-
-function randomSuffix(): string {
-  let suffix = ''
-  while (suffix.length < 5) suffix += nameCharacters.charAt(Math.floor(Math.random() * nameCharacters.length))
-  return suffix
 }

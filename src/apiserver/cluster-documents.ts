@@ -2,11 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import type { ServiceAccountTokens } from './access/service-account-tokens.ts'
 import type { ClusterApi } from './cluster-api.ts'
 import { aggregatedDiscovery, coreVersions, groupList, oneGroup, resourceList } from './discovery.ts'
-import { openApiDocument, openApiIndex, openApiV2 } from './openapi.ts'
-import { refuseUnlessJson, wantsAggregatedDiscovery } from './representation.ts'
+import { openApiDocument, openApiIndex } from './openapi.ts'
+import { type EncodedDocument, openApiV2Answer } from './openapi-v2-answer.ts'
+import { wantsAggregatedDiscovery } from './representation.ts'
 import { serverVersion } from './server-version.ts'
 
-export interface ClusterDocument {
+export type ClusterDocument = JsonDocument | EncodedDocument
+
+export interface JsonDocument {
   readonly value: unknown
   /** JSON where nothing is said. */
   readonly type?: string
@@ -55,11 +58,7 @@ export class ClusterDocuments {
         if (second === undefined) return found(oneGroup(kinds, first))
         return found(rest.length === 0 ? resourceList(kinds, first, second) : undefined)
       case 'openapi':
-        if (first === 'v2' && second === undefined) {
-          // Clients that ask for protobuf alone must not be given anything else.
-          refuseUnlessJson(request.headers.accept)
-          return { value: openApiV2(kinds) }
-        }
+        if (first === 'v2' && second === undefined) return openApiV2Answer(kinds, request.headers.accept)
         if (first !== 'v3') return undefined
         if (second === undefined) return { value: openApiIndex(kinds, this.#base) }
         return found(openApiDocument(kinds, [second, ...rest].join('/')))

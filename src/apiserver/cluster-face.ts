@@ -19,6 +19,7 @@ import type { PodAccess } from './pod-access.ts'
 import { readWriteOptions } from './request-options.ts'
 import { type ResourceRequest, ResourceRequests, verbOf } from './resource-requests.ts'
 import { type RequestUrl, type ResourceTarget, parseResourcePath } from './request-url.ts'
+import { PodStreams } from './streams/pod-streams.ts'
 import { SubresourceActions } from './subresource-actions.ts'
 import type { WatchSlots } from './watch-slots.ts'
 
@@ -45,6 +46,7 @@ export interface ClusterFaceOptions {
   readonly tokens?: ServiceAccountTokens | undefined
   readonly checks: readonly HealthCheck[]
   readonly watches: WatchSlots
+  readonly streams: WatchSlots
   readonly metrics: Metrics
 }
 
@@ -61,12 +63,12 @@ export class ClusterFace {
   readonly #documents: ClusterDocuments
 
   constructor(options: ClusterFaceOptions) {
-    const { api, podAccess, tokens, watches, base } = options
+    const { api, podAccess, tokens, watches, streams, base } = options
     this.#api = api
     this.#options = options
     this.#authorizer = options.authorizer
     this.#resources = new ResourceRequests(api, podAccess, watches)
-    this.#actions = new SubresourceActions(api, podAccess, tokens)
+    this.#actions = new SubresourceActions(api, tokens, new PodStreams(api, podAccess, streams))
     this.#documents = new ClusterDocuments(api, base, tokens)
   }
 
@@ -158,7 +160,8 @@ export class ClusterFace {
     }
     const document = this.#documents.find(exchange.request, segments)
     if (!document) throw nothingThere()
-    exchange.sendJson(200, document.value, document.type)
+    if ('bytes' in document) exchange.sendTagged(document)
+    else exchange.sendJson(200, document.value, document.type)
   }
 }
 

@@ -10,6 +10,7 @@ describe('discovery', () => {
   it('lists resources by name, each with its subresources', () => {
     const { resources } = resourceList(kinds, 'apps', 'v1') as { resources: Array<{ name: string; verbs: string[] }> }
     expect(resources.map(({ name }) => name)).toEqual([
+      'controllerrevisions',
       'deployments',
       'deployments/scale',
       'deployments/status',
@@ -20,8 +21,8 @@ describe('discovery', () => {
       'statefulsets/scale',
       'statefulsets/status',
     ])
-    expect(resources[0]).toMatchObject({ shortNames: ['deploy'], categories: ['all'], verbs: everything })
-    expect(resources[1]).toMatchObject({ kind: 'Scale', group: 'autoscaling', verbs: ['get', 'patch', 'update'] })
+    expect(resources[1]).toMatchObject({ shortNames: ['deploy'], categories: ['all'], verbs: everything })
+    expect(resources[2]).toMatchObject({ kind: 'Scale', group: 'autoscaling', verbs: ['get', 'patch', 'update'] })
   })
 
   it('says of questions that they can only be created', () => {

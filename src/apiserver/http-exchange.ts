@@ -169,8 +169,23 @@ export class HttpExchange {
     this.#send(code, contentType, text)
   }
 
+  /** What the client may have already: then it is told so, and not sent it again. */
+  sendTagged({ type, bytes, etag }: { readonly type: string; readonly bytes: Buffer; readonly etag: string }): void {
+    this.response.setHeaders(
+      new Map([
+        ['ETag', etag],
+        ['Vary', 'Accept'],
+      ]),
+    )
+    const held = (this.request.headers['if-none-match'] ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
+    if (!held.includes(etag) && !held.includes('*')) return this.#sendBytes(200, type, bytes)
+    this.#head(304, {})
+    this.response.end()
+  }
+
   /** After the first byte there is no way to say more than by breaking off. */
   sendError(error: StatusError): void {
+    if (this.upgrade?.accepted) return this.upgrade.destroy()
     if (this.response.headersSent) {
       this.response.destroy()
       return
@@ -193,6 +208,11 @@ export class HttpExchange {
     const sent = this.request.method === 'HEAD' ? [] : parts
     for (const part of sent.slice(0, -1)) this.response.write(part)
     this.response.end(sent.at(-1))
+  }
+
+  sendNothing(): void {
+    this.#head(204, {})
+    this.response.end()
   }
 
   beginStream(contentType: string): void {

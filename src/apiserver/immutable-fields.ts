@@ -60,6 +60,7 @@ const rules: Readonly<Record<string, readonly UpdateRule[]>> = {
   '/Pod': [checkPodUpdate],
   '/ResourceQuota': [fixed('spec.scopes')],
   '/Secret': [fixed('type'), checkSealed],
+  'apps/ControllerRevision': [fixed('data')],
   'apps/Deployment': [fixed('spec.selector')],
   'apps/ReplicaSet': [fixed('spec.selector')],
   'apps/StatefulSet': [fixedSpecExcept(statefulSetFields, statefulSetWhy)],

@@ -5,19 +5,20 @@ import type { StructuralSchema } from '../resources/structural-schema.ts'
 import { completeDefinition } from './custom-resources/definition-defaults.ts'
 import { type JsonObject, isJsonObject } from './json-value.ts'
 import type { Envelope } from './object-decode.ts'
+import { addressService } from './services/service-addressing.ts'
 import { withTypeDefaults } from './type-defaults.ts'
 
 /** The namespace's content goes before it does: the finalizer is taken by whoever has emptied it. */
 export const namespaceFinalizer = 'kubernetes'
 
 /** What a core kind gets on its way in: the defaults of its types, values in their usual form, and what follows from other fields. */
-export function completeObject(kind: Kind, object: Envelope): Envelope {
+export function completeObject(kind: Kind, object: Envelope, previous?: JsonObject): Envelope {
   if (kind.unknownFields !== 'keep') return object
   const folded = kind.group === '' && kind.kind === 'Secret' ? foldStringData(object) : object
   const completed = completeValue(kind.fields(), folded)
   const { apiVersion, metadata } = object
   const whole: Envelope = { ...(isJsonObject(completed) ? completed : {}), apiVersion, kind: object.kind, metadata }
-  return completions[`${kind.group}/${kind.kind}`]?.(whole) ?? whole
+  return completions[`${kind.group}/${kind.kind}`]?.(whole, previous) ?? whole
 }
 
 /** The same for an object that is new: what is decided once. */
@@ -53,10 +54,11 @@ export function initialStatus(kind: Kind, sent: unknown, object?: JsonObject): u
   }
 }
 
-const completions: Readonly<Record<string, (object: Envelope) => Envelope>> = {
+const completions: Readonly<Record<string, (object: Envelope, previous: JsonObject | undefined) => Envelope>> = {
   'apiextensions.k8s.io/CustomResourceDefinition': completeDefinition,
   '/Namespace': labelNamespace,
   '/Pod': completePod,
+  '/Service': addressService,
   'apps/StatefulSet': completeClaimTemplates,
   'batch/Job': labelLikeTemplate,
 }

@@ -6,9 +6,16 @@ export type Dialect = 'v2' | 'v3'
 export type JsonSchema = Record<string, unknown>
 
 const listMetaType = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta'
+const objectMetaType = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 const prefixes: Readonly<Record<Dialect, string>> = { v2: '#/definitions/', v3: '#/components/schemas/' }
 /** What stands beside a reference, because it belongs to the field and not to the type. */
 const fieldMarkers = ['x-kubernetes-patch-strategy', 'x-kubernetes-patch-merge-key', 'default', 'description'] as const
+/** What every object has, and so one within another. */
+const resourceFields: Readonly<Record<string, StructuralSchema>> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: { type: 'object', 'x-sluice-type-name': objectMetaType },
+}
 /** What OpenAPI v2 cannot say. */
 const onlyV3 = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'default'])
 
@@ -21,12 +28,14 @@ export class SchemaCollection {
     this.#dialect = dialect
   }
 
-  /** The name under which a kind stands; it and its list are added. */
-  addKind(kind: Kind): string {
+  /** The name under which a kind stands; it is added, and so is its list, if it has any. */
+  addKind(kind: Kind, isListed: boolean): string {
     const name = schemaName(kind)
     const own = this.#write(kind.fields())
-    own['x-kubernetes-group-version-kind'] = [groupVersionKind(kind)]
-    this.schemas[name] = own
+    // Of a whole object, version 2 only says that it is one.
+    if (this.#dialect === 'v2') delete own['x-kubernetes-preserve-unknown-fields']
+    this.schemas[name] = { ...own, type: 'object', 'x-kubernetes-group-version-kind': [groupVersionKind(kind)] }
+    if (!isListed) return name
     this.schemas[`${name}List`] = {
       type: 'object',
       required: ['items'],
@@ -73,23 +82,31 @@ export class SchemaCollection {
     const isV2 = this.#dialect === 'v2'
     const result: JsonSchema = {}
     for (const [keyword, value] of Object.entries(schema)) {
-      if (keyword === 'x-sluice-type-name' || keyword === 'properties' || keyword === 'items') continue
-      if (keyword === 'additionalProperties' || (isV2 && onlyV3.has(keyword))) continue
+      if (keyword.startsWith('x-sluice-') || (isV2 && onlyV3.has(keyword))) continue
+      if (keyword === 'properties' || keyword === 'items' || keyword === 'additionalProperties') continue
       result[keyword] = value
     }
-    const { properties, items, additionalProperties } = schema
-    if (isV2 && schema.nullable) {
+    if (!isV2 && schema['x-kubernetes-int-or-string']) result['anyOf'] ??= [{ type: 'integer' }, { type: 'string' }]
+    const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true
+    // Kubernetes' own types do not say so: that they take anything is known.
+    if (schema['x-sluice-type-name'] !== undefined) delete result['x-kubernetes-preserve-unknown-fields']
+    else if (isV2 && (isOpen || schema.nullable)) {
+      // Version 2 cannot say either, and its readers would refuse what they do not find: so it says nothing.
       const { type: _type, nullable: _nullable, ...rest } = result
       return rest
     }
-    if (properties) {
+    const isResource = schema['x-kubernetes-embedded-resource'] === true
+    if (isResource) result['required'] = [...new Set(['kind', 'apiVersion', ...(schema.required ?? [])])]
+    const properties = isResource ? { ...schema.properties, ...resourceFields } : schema.properties
+    if (properties && Object.keys(properties).length > 0) {
       result['properties'] = Object.fromEntries(
         Object.entries(properties).map(([field, inner]) => [field, this.#field(inner)]),
       )
     }
+    const { items, additionalProperties } = schema
     if (items) result['items'] = this.#field(items)
     if (typeof additionalProperties === 'object') result['additionalProperties'] = this.#field(additionalProperties)
-    else if (additionalProperties !== undefined && !isV2) result['additionalProperties'] = additionalProperties
+    else if (additionalProperties !== undefined) result['additionalProperties'] = additionalProperties
     return result
   }
 
@@ -105,7 +122,7 @@ export function schemaRef(dialect: Dialect, name: string): JsonSchema {
 }
 
 export function groupVersionKind(kind: Kind): Record<string, string> {
-  return { group: kind.group, version: kind.version, kind: kind.kind }
+  return { group: kind.group, kind: kind.kind, version: kind.version }
 }
 
 /** `api/v1`, `apis/apps/v1` */

@@ -17,7 +17,6 @@ const statusType = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status'
 
 /** What was worked out goes with the kinds it is about: a kind that changes is another object. */
 const hashes = new WeakMap<Kind, { readonly served: readonly Kind[]; readonly hash: string }>()
-const wholeDocuments = new WeakMap<readonly Kind[], JsonSchema>()
 
 /** `/openapi/v3`: where the document of each group-version is. The hash lets clients keep what they have. */
 export function openApiIndex(kinds: readonly Kind[], base: string): JsonSchema {
@@ -43,14 +42,24 @@ export function openApiDocument(kinds: readonly Kind[], path: string): JsonSchem
 }
 
 /** `/openapi/v2`: everything in one document. */
-export function openApiV2(kinds: readonly Kind[]): JsonSchema {
-  const known = wholeDocuments.get(kinds)
-  if (known) return known
+export function openApiV2Document(kinds: readonly Kind[]): JsonSchema {
   const collection = new SchemaCollection('v2')
   const paths = kinds.flatMap((kind) => pathsOf(kind, 'v2', collection))
-  const document = { swagger: '2.0', info, paths: Object.fromEntries(paths), definitions: sorted(collection.schemas) }
-  wholeDocuments.set(kinds, document)
-  return document
+  return {
+    swagger: '2.0',
+    info,
+    paths: Object.fromEntries(paths),
+    definitions: sorted(collection.schemas),
+    securityDefinitions: {
+      BearerToken: {
+        description: 'Bearer Token authentication',
+        type: 'apiKey',
+        name: 'authorization',
+        in: 'header',
+      },
+    },
+    security: [{ BearerToken: [] }],
+  }
 }
 
 function hashOf(kinds: readonly Kind[], path: string): string {
@@ -85,9 +94,9 @@ const onObjects: readonly Operation[] = [
 ]
 
 function pathsOf(kind: Kind, dialect: Dialect, collection: SchemaCollection): Array<[string, unknown]> {
-  const name = collection.addKind(kind)
-  for (const type of [patchType, deleteOptionsType, statusType]) collection.refTo(type)
   const allowed: readonly string[] = verbsOf(kind)
+  const name = collection.addKind(kind, allowed.includes('list'))
+  for (const type of [patchType, deleteOptionsType, statusType]) collection.refTo(type)
   const describe = (operations: readonly Operation[]) =>
     Object.fromEntries(
       operations
@@ -96,14 +105,20 @@ function pathsOf(kind: Kind, dialect: Dialect, collection: SchemaCollection): Ar
     )
   const base = `/${groupPath(kind)}/${kind.namespaced ? 'namespaces/{namespace}/' : ''}${kind.plural}`
   const place = kind.namespaced ? ['namespace'] : []
-  const paths: Array<[string, Record<string, unknown>]> = [
-    [base, { ...describe(onCollections), parameters: place.map((parameter) => pathParameter(parameter, dialect)) }],
-    [
-      `${base}/{name}`,
-      { ...describe(onObjects), parameters: [...place, 'name'].map((parameter) => pathParameter(parameter, dialect)) },
-    ],
+  const paths: Array<[string, readonly Operation[], readonly string[]]> = [
+    [base, onCollections, place],
+    [`${base}/{name}`, onObjects, [...place, 'name']],
   ]
-  return paths.filter(([, item]) => Object.keys(item).length > 1)
+  return paths.flatMap(([path, operations, names]) => {
+    const item = describe(operations)
+    if (Object.keys(item).length === 0) return []
+    return [[path, { ...item, ...parametersOf(names.map((parameter) => pathParameter(parameter, dialect))) }]]
+  })
+}
+
+/** None are not said to be none. */
+function parametersOf(parameters: readonly JsonSchema[]): { parameters?: readonly JsonSchema[] } {
+  return parameters.length > 0 ? { parameters } : {}
 }
 
 function describeOperation(kind: Kind, name: string, { method, action }: Operation, dialect: Dialect): JsonSchema {
@@ -126,14 +141,14 @@ function describeOperation(kind: Kind, name: string, { method, action }: Operati
       ...common,
       consumes: isWrite ? mediaTypes : ['*/*'],
       produces: ['application/json'],
-      parameters: [...(isWrite ? [bodyParameter] : []), ...query],
+      ...parametersOf([...(isWrite ? [bodyParameter] : []), ...query]),
       responses: { 200: { description: 'OK', schema: answer } },
     }
   }
   const content = Object.fromEntries(mediaTypes.map((type) => [type, { schema: body }]))
   return {
     ...common,
-    parameters: query,
+    ...parametersOf(query),
     ...(isWrite && { requestBody: { required: true, content } }),
     responses: { 200: { description: 'OK', content: { 'application/json': { schema: answer } } } },
   }

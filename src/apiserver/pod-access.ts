@@ -6,6 +6,8 @@ export interface LogOptions {
   readonly follow: boolean
   readonly tailLines?: number | undefined
   readonly sinceSeconds?: number | undefined
+  /** RFC 3339. */
+  readonly sinceTime?: string | undefined
   readonly limitBytes?: number | undefined
   readonly timestamps: boolean
   readonly previous: boolean

@@ -88,7 +88,7 @@ export function prepareUpdate(
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
   const status = kind.hasStatus ? { status: current['status'] } : {}
   const spec = isNamespace(kind) ? { spec: current['spec'] } : {}
-  const object = typedObject(completeObject(kind, { ...envelope, ...status, ...spec, metadata }))
+  const object = typedObject(completeObject(kind, { ...envelope, ...status, ...spec, metadata }, current))
   const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
   const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
   refuseInvalid(kind, next, [

@@ -24,10 +24,14 @@ export function chooseRepresentation(accept: string | undefined): Representation
   throw new StatusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available}`)
 }
 
-/** Refuses a client that would not understand JSON. */
-export function refuseUnlessJson(accept: string | undefined): void {
-  if (rangesOf(accept).some(({ type }) => isJson(type))) return
-  throw new StatusError('NotAcceptable', 'only the following media types are accepted: application/json')
+/** Which of the types on offer the client likes best; where it takes any, the first. 406 names them. */
+export function chooseMediaType(accept: string | undefined, offered: readonly string[]): string {
+  const liked = rangesOf(accept).toSorted((one, other) => weightOf(other) - weightOf(one))
+  for (const { type } of liked) {
+    const found = offered.find((candidate) => type === candidate || isWildcardFor(type, candidate))
+    if (found !== undefined) return found
+  }
+  throw new StatusError('NotAcceptable', `only the following media types are accepted: ${offered.join(', ')}`)
 }
 
 /** Whether the client takes discovery in one piece. */
@@ -39,6 +43,16 @@ export function wantsAggregatedDiscovery(accept: string | undefined): boolean {
     if (as === 'APIGroupDiscoveryList' && range.parameters.get('v') === 'v2') return true
   }
   return false
+}
+
+function isWildcardFor(range: string, type: string): boolean {
+  return range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))
+}
+
+/** `q`, from 0 to 1. */
+function weightOf({ parameters }: MediaRange): number {
+  const weight = Number(parameters.get('q') ?? 1)
+  return weight >= 0 && weight <= 1 ? weight : 1
 }
 
 function isJson(type: string): boolean {

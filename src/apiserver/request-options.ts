@@ -122,6 +122,12 @@ function versionMatchFault(match: string, query: URLSearchParams, watching: bool
     : 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'
 }
 
+/** As Kubernetes reads the options of logs and streams: anything but a clear no is a yes. */
+export function isSet(query: URLSearchParams, name: string): boolean {
+  const value = query.get(name)
+  return value !== null && value.toLowerCase() !== 'false' && value !== '0'
+}
+
 export function readFlag(query: URLSearchParams, name: string): boolean {
   const value = query.get(name)
   return value === 'true' || value === '1' || value === ''

@@ -130,7 +130,9 @@ export class ResourceRequests {
     }
     if (name === 'log') {
       if (verb !== 'get') throw methodNotAllowed()
-      return sendPodLog(exchange, query, this.#api.get(kind, refOf(target)), this.#podAccess, exchange.signal)
+      const findPod = () => this.#api.get(kind, refOf(target))
+      const asked = { exchange, query, name: target.name ?? '', findPod }
+      return sendPodLog(asked, this.#podAccess, exchange.signal)
     }
     const subresource = subresourceNamed(name)
     if (verb === 'get' && subresource !== 'finalize') {

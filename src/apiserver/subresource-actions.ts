@@ -6,10 +6,10 @@ import { StatusError } from '../resources/status-error.ts'
 import { type BoundKind, type ServiceAccountTokens, boundKinds } from './access/service-account-tokens.ts'
 import { answerTokenRequest } from './access/token-request.ts'
 import type { ClusterApi } from './cluster-api.ts'
-import type { PodAccess } from './pod-access.ts'
 import { bindPod, done, evictPod } from './pod-placement.ts'
 import { readWriteOptions } from './request-options.ts'
 import type { ResourceRequest } from './resource-requests.ts'
+import type { PodStreams } from './streams/pod-streams.ts'
 
 type Action = (request: ResourceRequest) => Promise<void>
 
@@ -21,13 +21,13 @@ const notOffered = new Set(['pods/ephemeralcontainers', 'pods/resize', 'pods/pro
 /** Subresources that are not a side of an object but something done with it. */
 export class SubresourceActions {
   readonly #api: ClusterApi
-  readonly #podAccess: PodAccess
   readonly #tokens: ServiceAccountTokens | undefined
+  readonly #streams: PodStreams
 
-  constructor(api: ClusterApi, podAccess: PodAccess, tokens: ServiceAccountTokens | undefined) {
+  constructor(api: ClusterApi, tokens: ServiceAccountTokens | undefined, streams: PodStreams) {
     this.#api = api
-    this.#podAccess = podAccess
     this.#tokens = tokens
+    this.#streams = streams
   }
 
   /** `undefined`: it is not one of them. */
@@ -43,11 +43,11 @@ export class SubresourceActions {
       case 'serviceaccounts/token':
         return (request) => this.#token(request)
       case 'pods/exec':
-        return () => this.#reach(name, 'exec')
+        return (request) => this.#streams.exec(request)
       case 'pods/attach':
-        return () => this.#reach(name, 'attach')
+        return (request) => this.#streams.attach(request)
       case 'pods/portforward':
-        return () => this.#reach(name, 'connect')
+        return (request) => this.#streams.portForward(request)
       default:
         return notOffered.has(name) ? () => refuse(name) : undefined
     }
@@ -80,12 +80,6 @@ export class SubresourceActions {
     const find = (kind: BoundKind, bound: string) =>
       this.#api.get(kindsToBind[kind], { name: bound, namespace: boundKinds[kind].namespaced ? namespace : undefined })
     exchange.sendJson(201, answerTokenRequest(body, account, { tokens, find, now: this.#api.clock.now() }))
-  }
-
-  /** The door is there; until a node offers what is behind it, nothing is upgraded. */
-  async #reach(name: string, offer: 'exec' | 'attach' | 'connect'): Promise<void> {
-    if (!this.#podAccess[offer]) return refuse(name)
-    throw new StatusError('NotImplemented', `${name} cannot be reached over this connection yet`)
   }
 }
 

@@ -145,17 +145,7 @@ function pullPolicyOf(image: unknown): string {
 
 function serviceSpec(value: JsonObject): JsonObject {
   const { sessionAffinityConfig, ...spec } = missing({ type: 'ClusterIP', sessionAffinity: 'None' })(value)
-  // Which address a Service gets is for whoever routes to it: none is given out here, but one that is asked for is kept.
-  const { clusterIP } = spec
-  const inside =
-    spec['type'] === 'ExternalName'
-      ? {}
-      : {
-          internalTrafficPolicy: 'Cluster',
-          ipFamilies: ['IPv4'],
-          ipFamilyPolicy: 'SingleStack',
-          ...(clusterIP ? { clusterIPs: [clusterIP] } : {}),
-        }
+  const inside = spec['type'] === 'ExternalName' ? {} : { internalTrafficPolicy: 'Cluster' }
   if (spec['sessionAffinity'] !== 'ClientIP') return missing(inside)(spec)
   const given = isJsonObject(sessionAffinityConfig) ? sessionAffinityConfig : {}
   const clientIP = { timeoutSeconds: 10_800, ...(isJsonObject(given['clientIP']) ? given['clientIP'] : {}) }

@@ -1,12 +1,14 @@
 import { StatusError } from '../resources/status-error.ts'
 
-/** How many watches each user has open. A client in a loop must not use up the server for the others. */
+/** How many watches, or other streams, each user has open. A client in a loop must not use up the server for the others. */
 export class WatchSlots {
   readonly #limitPerUser: number
+  readonly #what: string
   readonly #open = new Map<string, number>()
 
-  constructor(limitPerUser: number) {
+  constructor(limitPerUser: number, what = 'watches') {
     this.#limitPerUser = limitPerUser
+    this.#what = what
   }
 
   get total(): number {
@@ -19,7 +21,7 @@ export class WatchSlots {
   take(user: string): () => void {
     const count = this.#open.get(user) ?? 0
     if (count >= this.#limitPerUser) {
-      const message = `${user} already has ${count} watches open; end some of them first`
+      const message = `${user} already has ${count} ${this.#what} open; end some of them first`
       throw new StatusError('TooManyRequests', message, { retryAfterSeconds: 5 })
     }
     this.#open.set(user, count + 1)

@@ -1,72 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { ObjectCache, ObjectChange } from '../cluster/informer.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { KubernetesObject, ObjectRef } from '../resources/kubernetes-object.ts'
 import { idleWindowAnnotation } from '../resources/model-labels.ts'
-import { type Model, modelSchema } from '../resources/model.ts'
 import { AutoscaleLoop } from './autoscale-loop.ts'
-import type { Demand, DemandReading } from './demand.ts'
-
-class ModelCache implements ObjectCache<Model> {
-  readonly synced: boolean = true
-  readonly #models = new Map<string, Model>()
-  readonly #listeners = new Set<(change: ObjectChange<Model>) => void>()
-
-  get(ref: ObjectRef): Model | undefined {
-    return this.#models.get(ref.name)
-  }
-  list(): readonly Model[] {
-    return [...this.#models.values()]
-  }
-  onChange(listener: (change: ObjectChange<Model>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-  put(model: Model): void {
-    this.#models.set(model.metadata.name, model)
-    for (const listener of this.#listeners) listener({ type: 'updated', object: model })
-  }
-  remove(model: Model): void {
-    this.#models.delete(model.metadata.name)
-    for (const listener of this.#listeners) listener({ type: 'deleted', object: model })
-  }
-  get listeners(): number {
-    return this.#listeners.size
-  }
-}
-
-class FakeDemand implements Demand {
-  readings: Record<string, DemandReading | undefined> = {}
-  readonly callbacks = new Set<(model: string) => void>()
-
-  lastActive: Record<string, number> = {}
-
-  sample(model: string): DemandReading | undefined {
-    return this.readings[model]
-  }
-  lastActiveAt(model: string): number | undefined {
-    return this.lastActive[model]
-  }
-  onFirstWaiter(callback: (model: string) => void): () => void {
-    this.callbacks.add(callback)
-    return () => this.callbacks.delete(callback)
-  }
-  firstWaiter(model: string): void {
-    this.readings[model] = { active: 0, waiting: 1 }
-    for (const callback of this.callbacks) callback(model)
-  }
-}
-
-function modelNamed(name: string, spec: Record<string, unknown> = {}, annotations: Record<string, string> = {}): Model {
-  return modelSchema.parse({
-    apiVersion: 'sluice.dev/v1',
-    kind: 'Model',
-    metadata: { name, namespace: 'sluice', uid: `uid-${name}`, annotations },
-    spec: { url: 'pvc://userdata/models/m', engine: 'LlamaCpp', scaleDownDelaySeconds: 30, ...spec },
-  })
-}
+import { FakeDemand, ModelCache, modelNamed } from './autoscale-stage.fixture.ts'
 
 describe('AutoscaleLoop', () => {
   const clock = new FakeClock()
@@ -90,6 +29,7 @@ describe('AutoscaleLoop', () => {
     metrics = new Metrics()
     loop = new AutoscaleLoop({
       models,
+      namespace: 'sluice',
       client: {
         async scale(_kind, ref, replicas) {
           scaled.push([ref.name, replicas])
@@ -247,6 +187,7 @@ describe('AutoscaleLoop', () => {
     onScale = () => new Promise(() => {})
     loop = new AutoscaleLoop({
       models,
+      namespace: 'sluice',
       client: {
         scale: (_kind, _ref, _replicas, signal) =>
           new Promise((_resolve, reject) => {
@@ -278,5 +219,15 @@ describe('AutoscaleLoop', () => {
     models.remove(model)
     await clock.advance(2_000)
     expect(await metrics.text()).not.toContain('model="m"')
+  })
+
+  it('keeps the limits of Models elsewhere, but does not take their names for those it knows the demand of', async () => {
+    const elsewhere = modelNamed('m', { replicas: 0 })
+    elsewhere.metadata.namespace = 'other'
+    models.put(elsewhere)
+    loop.start()
+    demand.firstWaiter('m')
+    await clock.advance(2_000)
+    expect(scaled).toEqual([])
   })
 })

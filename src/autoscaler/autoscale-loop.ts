@@ -4,13 +4,15 @@ import type { EventRecorder } from '../cluster/event-recorder.ts'
 import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { type Model, modelKind } from '../resources/model.ts'
 import { AutoscalerMetrics } from './autoscaler-metrics.ts'
+import { type Cards, replicasThatFit } from './cards.ts'
 import { type ScaleDecision, decide } from './decide.ts'
 import { DemandHistory } from './demand-history.ts'
-import type { Demand } from './demand.ts'
+import type { Demand, DemandReading } from './demand.ts'
 import { historyMs, scaleSettings } from './scale-settings.ts'
+import { type CardHolder, takeCards } from './take-cards.ts'
 
 const sampleEveryMs = 1_000
 /** How long the cache may take to show what was written, before the cluster's word counts again. */
@@ -19,6 +21,8 @@ const writeDeadlineMs = 10_000
 
 export interface AutoscaleLoopOptions {
   readonly models: ObjectCache<Model>
+  /** Whose Models the demand is about. Of others only the limits are kept: nobody knows who asks for them. */
+  readonly namespace: string
   readonly client: Pick<ClusterClient, 'scale'>
   readonly demand: Demand
   readonly events: Pick<EventRecorder, 'record'>
@@ -27,8 +31,10 @@ export interface AutoscaleLoopOptions {
   readonly metrics: Metrics
   /** For Models without an annotation of their own. */
   readonly idleWindowMs: number
-  /** How many replicas of a Model its kind of card has room for, when that is known. */
-  readonly replicasThatFit?: (model: Model) => number | undefined
+  /** Without it, there is room for everything. */
+  readonly cards?: Cards | undefined
+  /** Whether a Model that somebody waits for may take the cards of one that is idle. */
+  readonly takeIdleCards?: boolean
 }
 
 interface Watched {
@@ -81,7 +87,8 @@ export class AutoscaleLoop {
 
   #onFirstWaiter(name: string): void {
     if (this.#stopping.signal.aborted) return
-    for (const model of this.#options.models.list()) if (model.metadata.name === name) this.#consider(model)
+    const model = this.#options.models.get({ namespace: this.#options.namespace, name })
+    if (model) this.#consider(model)
   }
 
   /** A Model that was just applied should not wait for the next tick to get its minimum. */
@@ -93,30 +100,90 @@ export class AutoscaleLoop {
 
   #consider(model: Model): void {
     if (model.metadata.deletionTimestamp !== undefined) return
-    const { clock, demand, idleWindowMs, replicasThatFit } = this.#options
+    const { clock, idleWindowMs } = this.#options
     const now = clock.now()
     const watched = this.#watchedOf(model)
-    const settings = scaleSettings(model, { idleWindowMs, replicasThatFit: replicasThatFit?.(model) })
-
-    const reading = demand.sample(model.metadata.name)
-    if (reading === undefined) watched.history.forget()
-    else watched.history.record(now, reading, historyMs(settings), demand.lastActiveAt(model.metadata.name))
-    this.#metrics.observe(model.metadata.name, reading)
+    const settings = scaleSettings(model, { idleWindowMs })
+    const reading = this.#sample(model, watched, historyMs(settings), now)
 
     if (watched.scaling) {
       watched.again = true
       return
     }
     const current = this.#currentReplicas(model, watched, now)
-    const decision = decide({ now, samples: watched.history.samples, settings, current })
+    const input = { now, samples: watched.history.samples, settings, current }
+    const wish = decide(input)
+    // How much room there is, is only asked when more is wanted: it takes a look at every Pod.
+    const isMore = wish !== 'hold' && wish.replicas > current
+    const decision = isMore ? decide({ ...input, settings: { ...settings, replicasThatFit: this.#fit(model) } }) : wish
     this.#metrics.replicas(model.metadata.name, decision === 'hold' ? current : decision.replicas)
-    if (decision === 'hold' || decision.replicas === current) return
+    if (decision !== 'hold' && decision.replicas !== current) this.#change(model, watched, current, decision)
+    if (reading !== undefined && reading.waiting > 0) this.#takeCards(model, now)
+  }
+
+  #sample(model: Model, watched: Watched, keepMs: number, now: number): DemandReading | undefined {
+    const { demand, namespace } = this.#options
+    const { name } = model.metadata
+    const reading = model.metadata.namespace === namespace ? demand.sample(name) : undefined
+    if (reading === undefined) watched.history.forget()
+    else watched.history.record(now, reading, keepMs, demand.lastActiveAt(name))
+    this.#metrics.observe(name, reading)
+    return reading
+  }
+
+  #fit(model: Model): number | undefined {
+    const need = this.#options.cards?.perReplica(model)
+    return need && this.#options.cards && replicasThatFit(keyOf(refOf(model)), need, this.#options.cards.holdings(need.kind))
+  }
+
+  /** For a Model that somebody waits for and that has no card: those of whoever was idle the longest. */
+  #takeCards(model: Model, now: number): void {
+    const { cards, takeIdleCards = true, models, events } = this.#options
+    const need = takeIdleCards ? cards?.perReplica(model) : undefined
+    if (!need || !cards) return
+    const holdings = cards.holdings(need.kind)
+    const holders = new Map<string, Model>()
+    for (const key of holdings.heldBy.keys()) {
+      const holder = models.get(parseKey(key))
+      if (holder && holder.metadata.deletionTimestamp === undefined) holders.set(key, holder)
+    }
+    const described = [...holders].map(([key, holder]) => this.#describeHolder(key, holder, now))
+    for (const { key, replicas, idleMs } of takeCards({ key: keyOf(refOf(model)), need, holdings, holders: described })) {
+      const holder = holders.get(key)
+      if (!holder) continue
+      const { name } = model.metadata
+      const message = `somebody waits for ${name}, which needs its cards; no request for ${Math.floor(idleMs / 1000)} s`
+      const watched = this.#watchedOf(holder)
+      this.#change(holder, watched, this.#currentReplicas(holder, watched, now), { replicas, reason: 'CardTaken', message })
+      events.record(model, 'Normal', 'TakesCard', `It gets cards of ${holder.metadata.name}, which is idle`)
+    }
+  }
+
+  #describeHolder(key: string, model: Model, now: number): CardHolder {
+    const { demand, namespace, cards } = this.#options
+    const { metadata, spec } = model
+    const watched = this.#watchedOf(model)
+    const reading = metadata.namespace === namespace ? demand.sample(metadata.name) : undefined
+    const isIdle = reading !== undefined && reading.active + reading.waiting === 0 && !watched.scaling
+    const since = demand.lastActiveAt(metadata.name) ?? watched.history.samples[0]?.at
+    return {
+      key,
+      replicas: this.#currentReplicas(model, watched, now),
+      minReplicas: spec.minReplicas,
+      cardsPerReplica: cards?.perReplica(model)?.count ?? 1,
+      idleMs: isIdle && since !== undefined ? now - since : undefined,
+    }
+  }
+
+  #change(model: Model, watched: Watched, current: number, decision: ScaleDecision): void {
     const write = this.#scale(model, watched, current, decision).finally(() => this.#writes.delete(write))
     this.#writes.add(write)
   }
 
   #currentReplicas(model: Model, watched: Watched, now: number): number {
-    if (watched.written && now - watched.written.at < trustWrittenMs) return watched.written.replicas
+    const { written } = watched
+    // Either way: a clock that was set back must not make what was written count for ever.
+    if (written && Math.abs(now - written.at) < trustWrittenMs) return written.replicas
     return model.spec.replicas ?? model.spec.minReplicas
   }
 
@@ -164,4 +231,9 @@ export class AutoscaleLoop {
 
 function newlyWatched(): Watched {
   return { history: new DemandHistory(), written: undefined, scaling: false, again: false }
+}
+
+function parseKey(key: string): ObjectRef {
+  const slash = key.indexOf('/')
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }

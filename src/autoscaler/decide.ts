@@ -22,7 +22,7 @@ export interface DecideInput {
   readonly current: number
 }
 
-export type ScaleReason = 'RaisedToMinimum' | 'LoweredToMaximum' | 'Woken' | 'ScaledUp' | 'ScaledDown' | 'ScaledToZero'
+export type ScaleReason = 'RaisedToMinimum' | 'LoweredToMaximum' | 'Woken' | 'ScaledUp' | 'ScaledDown' | 'ScaledToZero' | 'CardTaken'
 
 export interface ScaleDecision {
   readonly replicas: number

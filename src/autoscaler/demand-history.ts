@@ -30,7 +30,9 @@ export class DemandHistory {
     const newest = this.#samples.at(-1)
     // A gap, or a clock that was set: either way the time between is not known.
     if (newest !== undefined && (at < newest.at || at - newest.at > staleAfterMs)) this.forget()
-    const passedBetween = lastActiveAt !== undefined && newest !== undefined && lastActiveAt > newest.at
+    // One in the future is from before the clock was set back.
+    const passedBetween =
+      lastActiveAt !== undefined && newest !== undefined && lastActiveAt > newest.at && lastActiveAt <= at
     const active = passedBetween && reading.active + reading.waiting === 0 ? 1 : reading.active
     this.#samples.push({ at, active, waiting: reading.waiting })
     this.#mergeNewest()

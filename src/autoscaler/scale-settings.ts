@@ -4,7 +4,6 @@ import { type ScaleSettings, downWindowMs } from './decide.ts'
 
 export interface ScaleDefaults {
   readonly idleWindowMs: number
-  readonly replicasThatFit?: number | undefined
 }
 
 /** A Model's own wishes, and the gateway's where it has none. */
@@ -16,7 +15,6 @@ export function scaleSettings(model: Model, defaults: ScaleDefaults): ScaleSetti
     targetRequests,
     scaleDownDelayMs: scaleDownDelaySeconds * 1000,
     idleWindowMs: annotatedIdleWindowMs(model) ?? defaults.idleWindowMs,
-    replicasThatFit: defaults.replicasThatFit,
   }
 }
 

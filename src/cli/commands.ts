@@ -1,10 +1,21 @@
 import type { Command } from './command.ts'
+import { keyCreateCommand } from './key-create.ts'
+import { keyListCommand } from './key-list.ts'
+import { keyRevokeCommand } from './key-revoke.ts'
 import { modelPullCommand } from './model-pull.ts'
 import { serveCommand } from './serve.ts'
 import { upCommand } from './up.ts'
 import { versionCommand } from './version.ts'
 
-export const commands: readonly Command[] = [upCommand, serveCommand, modelPullCommand, versionCommand]
+export const commands: readonly Command[] = [
+  upCommand,
+  serveCommand,
+  modelPullCommand,
+  keyCreateCommand,
+  keyListCommand,
+  keyRevokeCommand,
+  versionCommand,
+]
 
 /** The command whose name the words begin with, and what follows it. */
 export function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } | undefined {

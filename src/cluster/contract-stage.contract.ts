@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
 import { type Model, modelKind } from '../resources/model.ts'
 import { namespaceKind } from '../resources/namespace.ts'
+import { serviceAccountKind } from '../resources/service-account.ts'
 import { StatusError } from '../resources/status-error.ts'
 import type { ClusterClient, WatchEvent } from './cluster-client.ts'
 
@@ -30,6 +31,8 @@ export class ContractStage {
       this.#finished = new AbortController()
       this.#namespaces += 1
       await this.client.create(namespaceKind, { metadata: { name: this.namespace } })
+      // An API server without controllers asks for it, and nobody makes it.
+      await this.client.create(serviceAccountKind, { metadata: { name: 'default', namespace: this.namespace } })
     })
     afterEach(() => this.finish())
   }

@@ -11,7 +11,12 @@ export interface EventRecorderOptions {
   readonly component: string
   readonly clock: Clock
   readonly log: Logger
+  /** How long what is told may wait to be written, so that telling does not slow down what it tells of. */
+  readonly settleMs?: number
 }
+
+/** For whoever is on the way from a request to its process: a wake is over by then. */
+export const eventSettleMs = 200
 
 interface Occurrence {
   readonly about: KubernetesObject
@@ -45,6 +50,7 @@ export class EventRecorder {
   readonly #queue: Occurrence[] = []
   readonly #recorded = new Map<string, Recorded>()
   #writing: Promise<void> | undefined
+  #endSettling: () => void = () => {}
 
   constructor(options: EventRecorderOptions) {
     this.#options = options
@@ -62,10 +68,12 @@ export class EventRecorder {
 
   /** Resolves when everything recorded so far is written or dropped. */
   async idle(): Promise<void> {
+    this.#endSettling()
     await this.#writing
   }
 
   async #writeAll(): Promise<void> {
+    await this.#settle()
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       try {
         await this.#write(next)
@@ -74,6 +82,18 @@ export class EventRecorder {
       }
     }
     this.#writing = undefined
+  }
+
+  #settle(): Promise<void> | undefined {
+    const { clock, settleMs = 0 } = this.#options
+    if (settleMs === 0) return undefined
+    return new Promise((resolve) => {
+      const cancel = clock.after(settleMs, resolve)
+      this.#endSettling = () => {
+        cancel()
+        resolve()
+      }
+    })
   }
 
   async #write(occurrence: Occurrence): Promise<void> {

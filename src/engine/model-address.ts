@@ -24,7 +24,7 @@ export interface AddressOptions {
   readonly models?: KnownModels | undefined
   /** The checksum that the user expects. */
   readonly sha256?: string | undefined
-  /** Where `hf:` addresses lead; a mirror can stand in. */
+  /** Where `hf:` addresses and known models lead; a mirror can stand in. */
   readonly huggingFace?: string | undefined
 }
 
@@ -38,7 +38,8 @@ export function readModelAddress(text: string, options: AddressOptions = {}): Mo
   const known = Object.hasOwn(models, text) ? models[text] : undefined
   if (known) {
     const { companions, ...file } = known
-    return { name: text, files: [{ ...file, sha256: options.sha256 ?? file.sha256 }], companions }
+    const sources = file.sources.map((source) => throughMirror(source, options.huggingFace))
+    return { name: text, files: [{ ...file, sources, sha256: options.sha256 ?? file.sha256 }], companions }
   }
   if (text.startsWith('hf:')) return fromHuggingFace(text, options)
   if (/^https?:/.test(text)) return fromUrl(text, options)
@@ -59,6 +60,11 @@ function fromHuggingFace(text: string, options: AddressOptions): ModelAddress {
   const toUrl = (file: string) =>
     `${base}/${org}/${repository}/resolve/${revision}/${file.split('/').map(encodeURIComponent).join('/')}`
   return addressOf(path, toUrl, 'Hugging Face', options)
+}
+
+function throughMirror(source: ModelSource, mirror: string | undefined): ModelSource {
+  if (mirror === undefined || source.type !== 'https' || !source.url.startsWith(`${huggingFaceAddress}/`)) return source
+  return { ...source, url: mirror.replace(/\/$/, '') + source.url.slice(huggingFaceAddress.length) }
 }
 
 function fromUrl(text: string, options: AddressOptions): ModelAddress {

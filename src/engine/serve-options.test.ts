@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { mayUseGpu } from './card-environment.ts'
 import { cardsGiven, checkServeOptions, defaultThreads, flagsWithoutEffect } from './serve-options.ts'
 
 const options = { modelPath: '/models/m', host: '127.0.0.1', port: 0 }
@@ -12,7 +13,7 @@ describe('serve options', () => {
     ['0,1', 2],
     ['GPU-a, GPU-b,GPU-c', 3],
   ])('counts the cards of CUDA_VISIBLE_DEVICES=%s as %i', (value, cards) => {
-    expect(cardsGiven(value)).toBe(cards)
+    expect(cardsGiven({ CUDA_VISIBLE_DEVICES: value })).toBe(cards)
   })
 
   it('refuses a tensor-parallel size other than the cards given, with both numbers', () => {
@@ -44,10 +45,19 @@ describe('serve options', () => {
     expect([1, 2, 8].map((cores) => defaultThreads(cores))).toEqual([1, 1, 7])
   })
 
+  it.each([
+    [{}, true],
+    [{ CUDA_VISIBLE_DEVICES: '0,1' }, true],
+    [{ CUDA_VISIBLE_DEVICES: '' }, false],
+    [{ CUDA_VISIBLE_DEVICES: '-1' }, false],
+    [{ CUDA_VISIBLE_DEVICES: '0', SLUICE_SIMULATED_CARDS: 'true' }, false],
+  ])('with %o, a card may be used: %s', (environment, expected) => {
+    expect(mayUseGpu(environment)).toBe(expected)
+  })
+
   it('names the flags that change nothing on a CPU', () => {
-    expect(flagsWithoutEffect({ ...options, gpuMemoryUtilization: 0.9, trustRemoteCode: true })).toEqual([
-      '--gpu-memory-utilization',
-      '--trust-remote-code',
-    ])
+    const given = { ...options, gpuMemoryUtilization: 0.9, trustRemoteCode: true }
+    expect(flagsWithoutEffect(given, false)).toEqual(['--gpu-memory-utilization', '--trust-remote-code'])
+    expect(flagsWithoutEffect(given, true)).toEqual(['--trust-remote-code'])
   })
 })

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { SluiceError } from '../foundation/errors.ts'
+import { type CardEnvironment, cardsNamed } from './card-environment.ts'
 
 /** The flags of `sluice serve`, named as vLLM names them. */
 export interface ServeOptions {
@@ -29,17 +30,12 @@ export function defaultThreads(cores = availableParallelism()): number {
 }
 
 /** How many cards this process was handed. Without any the CPU counts as one. */
-export function cardsGiven(visibleDevices: string | undefined): number {
-  if (visibleDevices === undefined) return 1
-  const cards = visibleDevices.split(',').filter((card) => card.trim() !== '' && card.trim() !== '-1')
-  return Math.max(1, cards.length)
+export function cardsGiven(environment: CardEnvironment): number {
+  return Math.max(1, cardsNamed(environment)?.length ?? 1)
 }
 
 /** Throws for a flag the engine cannot honour. */
-export function checkServeOptions(
-  options: ServeOptions,
-  environment: { CUDA_VISIBLE_DEVICES?: string | undefined },
-): void {
+export function checkServeOptions(options: ServeOptions, environment: CardEnvironment): void {
   requireInteger('--port', options.port, 0, 65_535)
   requireInteger('--tensor-parallel-size', options.tensorParallelSize, 1, Number.MAX_SAFE_INTEGER)
   requireInteger('--num-scheduler-steps', options.numSchedulerSteps, 1, Number.MAX_SAFE_INTEGER)
@@ -50,7 +46,7 @@ export function checkServeOptions(
   if (utilization !== undefined && !(utilization > 0 && utilization <= 1)) {
     throw new SluiceError('invalid_flag', { flag: '--gpu-memory-utilization', reason: 'must be above 0 and at most 1' })
   }
-  const cards = cardsGiven(environment.CUDA_VISIBLE_DEVICES)
+  const cards = cardsGiven(environment)
   if (options.tensorParallelSize !== undefined && options.tensorParallelSize !== cards) {
     throw new SluiceError('engine_start_failed', {
       reason: `--tensor-parallel-size is ${options.tensorParallelSize}, but the engine was given ${cards} ${cards === 1 ? 'card' : 'cards'}; the two must be equal.`,
@@ -58,10 +54,10 @@ export function checkServeOptions(
   }
 }
 
-/** Flags that steer a GPU and therefore change nothing here; the log says so once, so that nobody tunes them in vain. */
-export function flagsWithoutEffect(options: ServeOptions): string[] {
+/** Flags that change nothing here; the log says so once, so that nobody tunes them in vain. */
+export function flagsWithoutEffect(options: ServeOptions, onGpu: boolean): string[] {
   return [
-    ...(options.gpuMemoryUtilization === undefined ? [] : ['--gpu-memory-utilization']),
+    ...(options.gpuMemoryUtilization === undefined || onGpu ? [] : ['--gpu-memory-utilization']),
     ...(options.numSchedulerSteps === undefined ? [] : ['--num-scheduler-steps']),
     ...(options.trustRemoteCode ? ['--trust-remote-code'] : []),
   ]

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import { type CardEnvironment, mayUseGpu } from './card-environment.ts'
 import { EngineMetrics } from './engine-metrics.ts'
 import { EngineState } from './engine-state.ts'
 import { createHttpFace } from './http-face.ts'
@@ -26,7 +27,7 @@ export interface EngineSurroundings {
   readonly clock?: Clock
   /** Aborting it gives up a model that is still loading; requests are ended by `stop` alone. */
   readonly signal?: AbortSignal
-  readonly environment?: { CUDA_VISIBLE_DEVICES?: string | undefined }
+  readonly environment?: CardEnvironment
 }
 
 export interface RunningEngine {
@@ -39,12 +40,11 @@ export interface RunningEngine {
 
 /** What `sluice serve` runs. The port answers at once; the model is loaded behind it. */
 export async function startEngine(options: ServeOptions, surroundings: EngineSurroundings): Promise<RunningEngine> {
-  checkServeOptions(options, surroundings.environment ?? process.env)
+  const environment = surroundings.environment ?? process.env
+  checkServeOptions(options, environment)
   const file = await findModelFile(options.modelPath)
   const companions = await readModelCompanions(file)
   const { log, clock = systemClock } = surroundings
-  const ignored = flagsWithoutEffect(options)
-  if (ignored.length > 0) log.info({ flags: ignored }, 'flags accepted, without effect on the CPU')
 
   const name = options.servedModelName ?? options.modelPath
   const state = new EngineState(name)
@@ -73,7 +73,13 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
     sequences: options.maxNumSeqs,
     waitingLimit,
     log,
+    gpu: mayUseGpu(environment),
+    gpuMemoryUtilization: options.gpuMemoryUtilization,
     onProgress: reportProgress(state, log),
+    onBackend: (gpu) => {
+      const flags = flagsWithoutEffect(options, gpu)
+      if (flags.length > 0) log.info({ flags }, 'flags accepted, without effect here')
+    },
     signal: loadSignal,
   })
   const ready = loading.then(

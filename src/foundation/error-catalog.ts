@@ -31,8 +31,20 @@ export const errorCatalog = {
     status: 404,
     message: 'The model {model} does not exist. The list of models shows those that do.',
   },
+  invalid_api_key: {
+    status: 401,
+    message:
+      'This gateway asks for an API key, and {reason}. Send "Authorization: Bearer sk-…"; `sluice key create` makes one.',
+  },
+  api_key_expired: { status: 401, message: 'This API key has expired. `sluice key create` makes a new one.' },
+  model_not_allowed: { status: 403, message: 'This API key does not allow {what}.' },
+  gateway_starting: {
+    status: 503,
+    message: 'The gateway has not seen the {what} of the cluster yet; try again in {retryAfterSeconds} s.',
+  },
   model_unavailable: { status: 503, message: 'The model {model} cannot start: {reason}' },
   wake_deadline: { status: 503, message: 'The model {model} did not wake within {seconds} s: {reason}' },
+  model_busy: { status: 503, message: 'Every Pod of the model {model} was busy for {seconds} s; try again later.' },
   waiting_room_full: {
     status: 429,
     message: '{waiting} requests already wait for {model}; try again in {retryAfterSeconds} s.',
@@ -104,6 +116,12 @@ export const errorCatalog = {
     message:
       'The gateway needs a cluster with at least one GPU card. Declare some with --gpus KIND=COUNT, or leave the gateway out with --no-gateway.',
   },
+  cluster_unreachable: {
+    status: 503,
+    message: 'The cluster of {kubeconfig} cannot be reached: {reason}. Start it with `sluice up`, or name another.',
+  },
+  cluster_refused: { status: 400, message: 'The cluster refused: {reason}' },
+  api_key_not_found: { status: 404, message: 'There is no API key {name}. `sluice key list` shows those there are.' },
   model_source_unknown: { status: 400, message: 'The model {name} is not known here. Known: {known}.' },
   model_pull_failed: { status: 502, message: 'The model {name} could not be fetched: {reason}' },
   checksum_mismatch: { status: 502, message: '{file} has the checksum {actual}, not {expected}. It was not kept.' },

@@ -38,6 +38,21 @@ describe('BodyBudget', () => {
     expect(budget.heldBytes).toBe(10)
   })
 
+  it('counts of a body that streams only what is held of it', async () => {
+    const budget = new BodyBudget({ limitBytes: 100, totalBytes: 150 })
+    const pieces = (...sizes: number[]) =>
+      ({
+        readBodyUntil: async (_limit: number, enough: (piece: Buffer) => boolean) => {
+          for (const size of sizes) if (enough(Buffer.alloc(size))) return
+        },
+      }) as unknown as Exchange
+    let seen = 0
+    await budget.share().readUntil(pieces(40, 50, 60), () => ++seen === 2)
+    expect([seen, budget.heldBytes]).toEqual([2, 90])
+    const overloaded = budget.share().readUntil(pieces(30, 40), () => false)
+    await expect(overloaded).rejects.toMatchObject({ code: 'gateway_overloaded' })
+  })
+
   it('counts nothing for a request without a body', async () => {
     const budget = new BodyBudget({ limitBytes: 100, totalBytes: 150 })
     const none = upload([])

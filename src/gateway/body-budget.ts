@@ -55,6 +55,14 @@ export class BodyShare {
     return body
   }
 
+  /** Counts what is shown as held: it stays until the request is finished, or is on its way to the model's server. */
+  async readUntil(exchange: Exchange, enough: (piece: Buffer) => boolean): Promise<void> {
+    await exchange.readBodyUntil(this.#limitBytes, (piece) => {
+      this.#take(this.#bytes + piece.length)
+      return enough(piece)
+    })
+  }
+
   release(): void {
     this.#take(0)
   }

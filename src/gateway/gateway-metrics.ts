@@ -1,4 +1,5 @@
 import { Metrics } from '../foundation/metrics.ts'
+import type { TokenUsage } from './usage-tail.ts'
 
 /** What the gateway counts. Routes and statuses are few; models are those that exist. */
 export class GatewayMetrics {
@@ -9,6 +10,7 @@ export class GatewayMetrics {
   readonly responseBytes
   readonly retries
   readonly brokenOff
+  readonly tokens
 
   constructor(metrics: Metrics = new Metrics()) {
     this.requests = metrics.counter(
@@ -42,5 +44,15 @@ export class GatewayMetrics {
       'Answers that broke off after their first byte.',
       ['model'],
     )
+    this.tokens = metrics.counter(
+      'sluice_gateway_tokens_total',
+      'Tokens that engines reported with their answers; streams tell them when asked with stream_options.include_usage.',
+      ['model', 'kind'],
+    )
+  }
+
+  countTokens(model: string, { promptTokens, completionTokens }: TokenUsage): void {
+    this.tokens.inc({ model, kind: 'prompt' }, promptTokens)
+    this.tokens.inc({ model, kind: 'completion' }, completionTokens)
   }
 }

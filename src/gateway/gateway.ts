@@ -11,14 +11,18 @@ import { BodyBudget, type BodyShare } from './body-budget.ts'
 import { ChatPage } from './chat-page.ts'
 import { isClientGone } from './client-gone.ts'
 import { isPreflight, preflightAnswer } from './cors.ts'
+import { forwardedClient } from './forwarded-client.ts'
 import { GatewayMetrics } from './gateway-metrics.ts'
 import { defaultGatewaySettings, type GatewaySettings } from './gateway-settings.ts'
-import { Inference } from './inference.ts'
+import { type Grant, GrantedModels, openGrant } from './granted-models.ts'
+import { Inference, type InferenceRequest } from './inference.ts'
+import { KeyCheck, type KeySource } from './key-check.ts'
 import { openAiModel, openAiModelList } from './model-listing.ts'
-import { readAsked, readPassThroughModel } from './model-name.ts'
+import { type Asked, readAsked, readPassThroughModel } from './model-name.ts'
 import { codedError, errorAnswer } from './openai-errors.ts'
 import { RequestRecord } from './request-record.ts'
 import { matchRoute, type Route } from './routes.ts'
+import { noProxies, type TrustedProxies } from './trusted-proxies.ts'
 
 export interface GatewayOptions {
   readonly catalog: ModelCatalog
@@ -28,9 +32,15 @@ export interface GatewayOptions {
   readonly metrics?: Metrics
   /** Built files of the chat page; without it there is none. */
   readonly chatPageDirectory?: string
+  /** With it a key is asked for; without it everybody may use every model. */
+  readonly keys?: KeySource | undefined
+  /** Who may say which client a request comes from; without it nobody. */
+  readonly trustedProxies?: TrustedProxies | undefined
   readonly settings?: Partial<GatewaySettings>
   readonly relayLimits?: Partial<RelayLimits>
 }
+
+type ModelRoute = Extract<Route, { kind: 'inference' | 'pass-through' }>
 
 /** The OpenAI face of the cluster's Models. */
 export class Gateway {
@@ -41,6 +51,8 @@ export class Gateway {
   readonly #metrics: GatewayMetrics
   readonly #inference: Inference
   readonly #bodies: BodyBudget
+  readonly #keys: KeyCheck | undefined
+  readonly #trusted: TrustedProxies
   readonly #server: RelayServer
   #chatPage: ChatPage | undefined
   #stopping = false
@@ -55,6 +67,8 @@ export class Gateway {
     this.#metrics = new GatewayMetrics(this.#registry)
     const { maxBodyBytes, maxHeldBytes } = this.#settings
     this.#bodies = new BodyBudget({ limitBytes: maxBodyBytes, totalBytes: maxHeldBytes })
+    this.#keys = options.keys && new KeyCheck(options.keys)
+    this.#trusted = options.trustedProxies ?? noProxies
     const { catalog, pool } = options
     this.#inference = new Inference({
       catalog,
@@ -81,6 +95,7 @@ export class Gateway {
   async close(options: { readonly graceMs?: number } = {}): Promise<void> {
     this.#stopping = true
     await this.#server.close({ graceMs: options.graceMs ?? this.#settings.stopGraceMs })
+    this.#keys?.close()
   }
 
   /** The API is worth more than its page: without the page's files it is served all the same. */
@@ -94,7 +109,7 @@ export class Gateway {
   }
 
   async #handle(exchange: Exchange): Promise<void> {
-    const record = new RequestRecord(exchange, this.#clock.now())
+    const record = new RequestRecord(exchange, forwardedClient(exchange, this.#trusted), this.#clock.now())
     const share = this.#bodies.share()
     this.#metrics.inFlight.inc()
     try {
@@ -129,34 +144,25 @@ export class Gateway {
   }
 
   async #serveRoute(exchange: Exchange, route: Route, record: RequestRecord, share: BodyShare): Promise<void> {
-    const { catalog } = this.#options
     record.route = route.kind === 'inference' || route.kind === 'pass-through' ? route.name : route.kind
+    if (route.kind === 'health') return this.#respond(exchange, record, textAnswer(200, 'ok'))
+    if (route.kind === 'readiness') return this.#respond(exchange, record, this.#readiness())
+    const models = this.#modelsFor(exchange, record)
     switch (route.kind) {
       case 'models':
-        return this.#respond(exchange, record, jsonAnswer(openAiModelList(catalog.list())))
-      case 'model': {
-        const model = catalog.get(route.id)
-        if (!model) throw new SluiceError('model_not_found', { model: route.id.slice(0, 100) })
-        return this.#respond(exchange, record, jsonAnswer(openAiModel(model)))
-      }
+        return this.#respond(exchange, record, jsonAnswer(openAiModelList(models.list())))
+      case 'model':
+        return this.#respond(exchange, record, jsonAnswer(openAiModel(models.find(route.id))))
       case 'inference': {
-        const asked = await readAsked(exchange, route, catalog, share)
-        record.model = asked.model
-        return this.#inference.serve(exchange, { ...asked, target: targetOf(route.upstreamPath, exchange) }, record)
+        const asked = await readAsked(exchange, route, models, share)
+        return this.#inference.serve(exchange, this.#requestOf(exchange, route, asked, record), record)
       }
       case 'pass-through': {
-        const model = await readPassThroughModel(exchange, catalog, share)
-        record.model = model
-        const target = targetOf(route.upstreamPath, exchange)
-        return this.#inference.serve(exchange, { model, streamed: false, target }, record)
+        const asked = { model: await readPassThroughModel(exchange, models, share), streamed: false }
+        return this.#inference.serve(exchange, this.#requestOf(exchange, route, asked, record), record)
       }
-      case 'health':
-        return this.#respond(exchange, record, textAnswer(200, 'ok'))
-      case 'readiness':
-        if (this.#stopping) return this.#respond(exchange, record, textAnswer(503, 'stopping'))
-        if (!catalog.synced) return this.#respond(exchange, record, textAnswer(503, 'the Models are not known yet'))
-        return this.#respond(exchange, record, textAnswer(200, 'ok'))
       case 'metrics': {
+        models.requireAll('the metrics of all models')
         const body = await this.#registry.text()
         return this.#respond(exchange, record, {
           status: 200,
@@ -165,6 +171,37 @@ export class Gateway {
         })
       }
     }
+  }
+
+  /** The models that the request's key allows. */
+  #modelsFor({ head }: Exchange, record: RequestRecord): GrantedModels {
+    const grant: Grant = this.#keys?.admit(head.headers, this.#clock.now()) ?? openGrant
+    record.key = grant.key
+    return new GrantedModels(this.#options.catalog, grant)
+  }
+
+  #requestOf(exchange: Exchange, route: ModelRoute, asked: Asked, record: RequestRecord): InferenceRequest {
+    record.model = asked.model
+    const { query } = exchange.head
+    return {
+      ...asked,
+      target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
+      headers: {
+        ...record.client.headers,
+        // A key of ours is between the client and the gateway. Without keys it may be one that the engine asks for.
+        ...(this.#keys && { authorization: undefined }),
+        'x-sluice-model': undefined,
+        'x-request-id': record.requestId,
+      },
+      reportsUsage: route.kind === 'inference',
+    }
+  }
+
+  #readiness(): Answer {
+    if (this.#stopping) return textAnswer(503, 'stopping')
+    if (!this.#options.catalog.synced) return textAnswer(503, 'the Models are not known yet')
+    if (this.#keys?.synced === false) return textAnswer(503, 'the API keys are not known yet')
+    return textAnswer(200, 'ok')
   }
 
   async #respond(exchange: Exchange, record: RequestRecord, answer: Answer): Promise<void> {
@@ -188,7 +225,9 @@ export class Gateway {
       this.#options.log.error({ requestId: record.requestId, err: error }, 'a request failed inside the gateway')
     }
     if (exchange.responseStarted) throw known
-    await exchange.respond(errorAnswer(known, record.headers))
+    const answer = errorAnswer(known, record.headers)
+    record.bytes = answer.body === undefined ? 0 : Buffer.byteLength(answer.body)
+    await exchange.respond(answer)
   }
 }
 
@@ -198,8 +237,4 @@ function jsonAnswer(value: unknown): Answer {
 
 function textAnswer(status: number, text: string): Answer {
   return { status, headers: [['content-type', 'text/plain']], body: `${text}\n` }
-}
-
-function targetOf(upstreamPath: string, { head }: Exchange): string {
-  return head.query === '' ? upstreamPath : `${upstreamPath}?${head.query}`
 }

@@ -1,6 +1,12 @@
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
-import { type Exchange, ForwardError, type ForwardOptions, type ForwardResult } from '../relay/exchange.ts'
+import {
+  type Exchange,
+  ForwardError,
+  type ForwardOptions,
+  type ForwardResult,
+  type ResponseHead,
+} from '../relay/exchange.ts'
 import type { EndpointPool, Seat } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
 import { isClientGone } from './client-gone.ts'
@@ -8,14 +14,18 @@ import { doneEvent, EventStreamBody, isEventStream } from './event-stream-body.t
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 import { codedError, errorEvent, openAiError } from './openai-errors.ts'
+import type { Asked } from './model-name.ts'
 import type { RequestRecord } from './request-record.ts'
+import { UsageTail } from './usage-tail.ts'
 import { wakeComment, WakeFeedback } from './wake-feedback.ts'
 
-export interface InferenceRequest {
-  readonly model: string
-  readonly streamed: boolean
+export interface InferenceRequest extends Asked {
   /** Path and query at the model's server. */
   readonly target: string
+  /** Headers to set on the way there or, with `undefined`, to remove. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** Whether answers say what they took. */
+  readonly reportsUsage: boolean
 }
 
 export interface InferenceOptions {
@@ -87,7 +97,7 @@ export class Inference {
     const { clock, pool } = this.#options
     const askedAt = clock.now()
     try {
-      const reserving = pool.reserve(request.model, { exclude }, exchange.signal)
+      const reserving = pool.reserve(request.model, { exclude, prefix: request.prefix }, exchange.signal)
       return await (feedback ? feedback.during(reserving) : reserving)
     } finally {
       record.waitMs += clock.now() - askedAt
@@ -102,15 +112,21 @@ export class Inference {
     seat: Seat,
   ): Promise<ForwardResult> {
     const body = feedback?.stream && new EventStreamBody(feedback.stream, request.model)
+    let tail: UsageTail | undefined
     const options: ForwardOptions = {
       target: request.target,
-      // Keys are between the client and the gateway; the model's server never sees them.
-      requestHeaders: { authorization: undefined, 'x-sluice-model': undefined, 'x-request-id': record.requestId },
+      requestHeaders: request.headers,
       responseHeaders: Object.fromEntries(record.headers),
       onResponseHead: (head) => {
         record.status = head.status
         record.firstByteMs = record.elapsedMs(this.#options.clock.now())
+        seat.answered()
+        if (request.reportsUsage && mayTellUsage(head)) tail = new UsageTail()
         body?.begin(head)
+      },
+      onResponsePiece: (piece) => {
+        record.bytes += piece.length
+        tail?.push(piece)
       },
       onBrokenOff: (head, error) => {
         body?.abandon()
@@ -121,6 +137,7 @@ export class Inference {
     const result = await exchange.forward(seat.address, options)
     record.bytes = result.responseBytes
     record.complete = result.complete
+    record.usage = tail?.read()
     return result
   }
 
@@ -143,6 +160,10 @@ export class Inference {
     await stream?.write(errorEvent(openAiError(error)) + doneEvent)
     await stream?.end()
   }
+}
+
+function mayTellUsage({ status, headers }: ResponseHead): boolean {
+  return status === 200 && headers.get('content-encoding') === undefined
 }
 
 /** Begins with an empty line: the answer may have broken off in the middle of one. */

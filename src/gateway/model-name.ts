@@ -1,23 +1,27 @@
 import { SluiceError } from '../foundation/errors.ts'
 import type { Exchange, RequestHead } from '../relay/exchange.ts'
-import type { CatalogModel, ModelCatalog } from '../traffic/model-catalog.ts'
+import { promptBlocks } from '../traffic/prompt-blocks.ts'
 import type { BodyShare } from './body-budget.ts'
-import { formBoundary, readFormFields } from './form-fields.ts'
+import { FormScanner, formBoundary } from './form-scanner.ts'
+import type { GrantedModels } from './granted-models.ts'
 import type { InferenceRoute } from './routes.ts'
 
 /** What routing needs to know of a request. */
 export interface Asked {
   readonly model: string
   readonly streamed: boolean
+  /** What the prompt begins with, worked out when it matters. */
+  readonly prefix?: (() => readonly number[]) | undefined
 }
 
-const longestChoices = 20
-
-/** Reads the body once, within the bound; it is kept for forwarding as it came. */
+/**
+ * JSON is read whole, within the bound: `model` and `stream` may stand anywhere in it, and what is whole can be sent to
+ * another endpoint. A form is read up to its model and streams from there: what follows is an audio file.
+ */
 export async function readAsked(
   exchange: Exchange,
   route: InferenceRoute,
-  catalog: ModelCatalog,
+  models: GrantedModels,
   share: BodyShare,
 ): Promise<Asked> {
   refuseEncoded(exchange.head)
@@ -27,39 +31,43 @@ export async function readAsked(
     const expected = route.body === 'form' ? 'multipart/form-data' : 'application/json'
     throw new SluiceError('unsupported_media_type', { expected, received: contentType || 'nothing said' })
   }
-  const body = await share.read(exchange)
-  const { model, stream } = boundary === undefined ? parseJson(body) : formFields(body, boundary)
-  if (typeof model !== 'string' || model === '') throw modelRequired(catalog, 'the field "model"')
-  return { model: knownModel(catalog, model), streamed: stream === true }
+  return boundary === undefined ? readJson(exchange, models, share) : readForm(exchange, boundary, models, share)
 }
 
 /** Header, query, JSON body, the only Model, in this order. The body is read only when it is needed. */
 export async function readPassThroughModel(
   exchange: Exchange,
-  catalog: ModelCatalog,
+  models: GrantedModels,
   share: BodyShare,
 ): Promise<string> {
   const { head } = exchange
   const named = head.headers.get('x-sluice-model') ?? new URLSearchParams(head.query).get('model')
-  if (named !== null && named !== '') return knownModel(catalog, named)
+  if (named !== null && named !== '') return models.find(named).name
   if (isJson(head) && head.headers.get('content-encoding') === undefined) {
     const model = modelOfLooseJson(await share.read(exchange))
-    if (model !== undefined) return knownModel(catalog, model)
+    if (model !== undefined) return models.find(model).name
   }
-  const [only, ...others] = catalog.list()
+  const [only, ...others] = models.list()
   if (only && others.length === 0) return only.name
-  throw modelRequired(catalog, 'the header "x-sluice-model", the query "model" or the JSON field "model"')
+  throw models.required('the header "x-sluice-model", the query "model" or the JSON field "model"')
 }
 
-function knownModel(catalog: ModelCatalog, model: string): string {
-  if (!catalog.get(model)) throw new SluiceError('model_not_found', { model: shortened(model) })
-  return model
+async function readJson(exchange: Exchange, models: GrantedModels, share: BodyShare): Promise<Asked> {
+  const body = await share.read(exchange)
+  const { model, stream } = parseJson(body)
+  return { model: chosen(model, models), streamed: stream === true, prefix: () => promptBlocks(body) }
 }
 
-function modelRequired(catalog: ModelCatalog, how: string): SluiceError {
-  const names = catalog.list().map(({ name }: CatalogModel) => name)
-  const shown = names.slice(0, longestChoices).join(', ') + (names.length > longestChoices ? ', …' : '')
-  return new SluiceError('model_required', { how, models: shown || 'none yet' })
+async function readForm(exchange: Exchange, boundary: string, models: GrantedModels, share: BodyShare): Promise<Asked> {
+  const form = new FormScanner(boundary)
+  await share.readUntil(exchange, (piece) => form.push(piece))
+  form.finish()
+  return { model: chosen(form.model, models), streamed: form.streamed }
+}
+
+function chosen(model: unknown, models: GrantedModels): string {
+  if (typeof model !== 'string' || model === '') throw models.required('the field "model"')
+  return models.find(model).name
 }
 
 function parseJson(body: Buffer): { model?: unknown; stream?: unknown } {
@@ -83,11 +91,6 @@ function whyInvalid(body: Buffer, message: string): string {
   return `it has an unexpected character${place}`
 }
 
-function formFields(body: Buffer, boundary: string): { model?: unknown; stream?: unknown } {
-  const fields = readFormFields(body, boundary, ['model', 'stream'])
-  return { model: fields.get('model'), stream: fields.get('stream')?.toLowerCase() === 'true' }
-}
-
 function modelOfLooseJson(body: Buffer): string | undefined {
   try {
     const { model } = parseJson(body)
@@ -106,10 +109,6 @@ function refuseEncoded(head: RequestHead): void {
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return
   throw new SluiceError('unsupported_media_type', {
     expected: 'it is, without content-encoding',
-    received: shortened(encoding),
+    received: encoding.slice(0, 100),
   })
-}
-
-function shortened(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text
 }

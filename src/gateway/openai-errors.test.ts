@@ -9,6 +9,10 @@ describe('errorAnswer', () => {
   it.each([
     ['model_not_found', 404, 'invalid_request_error', 'model'],
     ['model_required', 400, 'invalid_request_error', 'model'],
+    ['invalid_api_key', 401, 'invalid_request_error', null],
+    ['api_key_expired', 401, 'invalid_request_error', null],
+    ['key_disabled', 403, 'invalid_request_error', null],
+    ['model_not_allowed', 403, 'invalid_request_error', 'model'],
     ['invalid_json', 400, 'invalid_request_error', null],
     ['body_too_large', 413, 'invalid_request_error', null],
     ['waiting_room_full', 429, 'rate_limit_error', null],
@@ -28,6 +32,10 @@ describe('errorAnswer', () => {
       ['x-request-id', 'r'],
       ['content-type', 'application/json'],
     ])
+  })
+
+  it('says how to show who one is', () => {
+    expect(render('invalid_api_key').headers).toContainEqual(['www-authenticate', 'Bearer'])
   })
 
   it('names the methods that are taken', () => {

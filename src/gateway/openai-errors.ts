@@ -14,7 +14,11 @@ export interface OpenAiError {
 const defaultRetryAfterSeconds = 5
 
 /** Errors that are about one field of the request. */
-const paramOf: Partial<Record<ErrorCode, string>> = { model_not_found: 'model', model_required: 'model' }
+const paramOf: Partial<Record<ErrorCode, string>> = {
+  model_not_found: 'model',
+  model_not_allowed: 'model',
+  model_required: 'model',
+}
 
 /** Trying again at once would only wait for the same answer; OpenAI's client libraries heed `x-should-retry`. */
 const notWorthRetrying: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['model_unavailable', 'wake_deadline'])
@@ -32,7 +36,7 @@ export function openAiError(error: SluiceError): OpenAiError {
 export function errorAnswer(error: SluiceError, headers: HeaderPairs): Answer {
   return {
     status: error.status,
-    headers: [...headers, ['content-type', 'application/json'], ...retryHeaders(error), ...allowHeader(error)],
+    headers: [...headers, ['content-type', 'application/json'], ...retryHeaders(error), ...ownHeader(error)],
     body: JSON.stringify(openAiError(error)),
   }
 }
@@ -42,9 +46,8 @@ export function errorEvent(error: OpenAiError): string {
   return `data: ${JSON.stringify(error)}\n\n`
 }
 
+/** As OpenAI has it: a refused key is an invalid request too. */
 export function errorType(status: number): string {
-  if (status === 401) return 'authentication_error'
-  if (status === 403) return 'permission_error'
   if (status === 429) return 'rate_limit_error'
   return status < 500 ? 'invalid_request_error' : 'server_error'
 }
@@ -57,6 +60,7 @@ function retryHeaders(error: SluiceError): HeaderPairs {
   return headers
 }
 
-function allowHeader(error: SluiceError): HeaderPairs {
-  return error.code === 'method_not_allowed' ? [['allow', String(error.details['allowed'])]] : []
+function ownHeader(error: SluiceError): HeaderPairs {
+  if (error.code === 'method_not_allowed') return [['allow', String(error.details['allowed'])]]
+  return error.status === 401 ? [['www-authenticate', 'Bearer']] : []
 }

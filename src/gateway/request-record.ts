@@ -1,8 +1,10 @@
-import type { Logger } from '../foundation/log.ts'
+import { type Logger, logFlatLine } from '../foundation/log.ts'
 import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
 import { corsHeaders } from './cors.ts'
+import type { ForwardedClient } from './forwarded-client.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import { requestIdFrom } from './request-id.ts'
+import type { TokenUsage } from './usage-tail.ts'
 
 /** What becomes known of one request while it is served; told once, when it is finished. */
 export class RequestRecord {
@@ -10,6 +12,10 @@ export class RequestRecord {
   /** On every answer, whoever gives it. */
   readonly headers: HeaderPairs
   readonly #startedAt: number
+  /** Who asks, behind the proxies that are trusted. */
+  readonly client: ForwardedClient
+  /** Name of the ApiKey. */
+  key: string | undefined
   route = 'none'
   model: string | undefined
   endpoint: string | undefined
@@ -19,11 +25,13 @@ export class RequestRecord {
   firstByteMs: number | undefined
   bytes = 0
   complete = true
+  usage: TokenUsage | undefined
   errorCode: string | undefined
 
-  constructor(exchange: Exchange, now: number) {
+  constructor(exchange: Exchange, client: ForwardedClient, now: number) {
     this.requestId = requestIdFrom(exchange.head.headers.get('x-request-id'))
     this.headers = [['x-request-id', this.requestId], ...corsHeaders]
+    this.client = client
     this.#startedAt = now
   }
 
@@ -41,16 +49,31 @@ export class RequestRecord {
       metrics.responseBytes.inc({ model }, bytes)
     }
     if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
-    const { requestId, attempts, errorCode, complete } = this
+    const { requestId, client, key, attempts, usage, errorCode, complete } = this
+    if (model !== undefined && usage) metrics.countTokens(model, usage)
     const { method } = exchange.head
-    const line = { requestId, method, route, model, endpoint, status, waitMs, firstByteMs, durationMs, bytes }
-    const problems = {
+    const line = {
+      requestId,
+      client: client.address,
+      method,
+      route,
+      model,
+      endpoint,
+      status,
+      waitMs,
+      firstByteMs,
+      durationMs,
+      bytes,
+    }
+    const more = {
+      ...(key && { key }),
+      ...usage,
       ...(errorCode && { errorCode }),
       ...(attempts > 1 && { attempts }),
       ...(!complete && { complete }),
     }
     // What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails.
     const level = status >= 500 || !complete ? 'warn' : model === undefined && status < 400 ? 'debug' : 'info'
-    log[level]({ ...line, ...problems }, 'request')
+    logFlatLine(log, level, { ...line, ...more }, 'request')
   }
 }

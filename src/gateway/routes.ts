@@ -74,16 +74,16 @@ export function matchRoute(method: string, path: string): RouteMatch {
 function modelRow(path: string): Row | undefined {
   for (const prefix of openAiPrefixes) {
     if (!path.startsWith(`${prefix}/models/`)) continue
-    const id = decodeSegment(path.slice(prefix.length + '/models/'.length))
+    const id = decoded(path.slice(prefix.length + '/models/'.length))
     if (id) return { methods: reading, route: { kind: 'model', id } }
   }
   return undefined
 }
 
-function decodeSegment(segment: string): string | undefined {
-  if (segment === '' || segment.includes('/')) return undefined
+/** Ids of models elsewhere have slashes in them, escaped by some clients and not by others. */
+function decoded(id: string): string | undefined {
   try {
-    return decodeURIComponent(segment)
+    return decodeURIComponent(id)
   } catch {
     return undefined
   }

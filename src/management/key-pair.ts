@@ -15,7 +15,13 @@ export function generateKeyPair(): KeyPair {
 
 /** What is stored of a key pair: the secret only as a hash. */
 export function apiKeySpec({ accessKey, secretKey }: KeyPair, enterprise: string): ApiKey['spec'] {
-  return { enterprise, accessKey, secretSha256: secretDigest(secretKey).toString('hex'), disabled: false }
+  return {
+    enterprise,
+    accessKey,
+    secretSha256: secretDigest(secretKey).toString('hex'),
+    disabled: false,
+    use: 'Management',
+  }
 }
 
 export function secretDigest(secretKey: string): Buffer {

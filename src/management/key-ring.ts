@@ -7,13 +7,15 @@ import { type KeyPair, secretDigest } from './key-pair.ts'
 /** Who may ask: the ApiKeys, by access key. */
 export class KeyRing {
   readonly #keys: ObjectCache<ApiKey>
+  readonly #now: () => number
   readonly #unsubscribe: () => void
   /** Compared with when there is no such key, so that an unknown key costs the same work as a wrong secret. */
   readonly #nobody = randomBytes(32)
   #byAccessKey: ReadonlyMap<string, readonly ApiKey[]> | undefined
 
-  constructor(keys: ObjectCache<ApiKey>) {
+  constructor(keys: ObjectCache<ApiKey>, now: () => number) {
     this.#keys = keys
+    this.#now = now
     this.#unsubscribe = keys.onChange(() => (this.#byAccessKey = undefined))
   }
 
@@ -26,7 +28,7 @@ export class KeyRing {
       if (timingSafeEqual(digest, Buffer.from(key.spec.secretSha256, 'hex'))) match = key
     }
     if (candidates.length === 0) timingSafeEqual(digest, this.#nobody)
-    if (match === undefined) throw new SluiceError('credential_refused')
+    if (match === undefined || this.#isExpired(match)) throw new SluiceError('credential_refused')
     if (match.spec.disabled) throw new SluiceError('key_disabled')
     return match.spec.enterprise
   }
@@ -36,6 +38,13 @@ export class KeyRing {
   }
 
   #index(): ReadonlyMap<string, readonly ApiKey[]> {
-    return (this.#byAccessKey ??= Map.groupBy(this.#keys.list(), (key) => key.spec.accessKey))
+    // Keys for inference are given to programs: they open nothing here.
+    const keys = () => this.#keys.list().filter(({ spec }) => spec.use !== 'Inference')
+    return (this.#byAccessKey ??= Map.groupBy(keys(), (key) => key.spec.accessKey))
+  }
+
+  #isExpired({ spec: { expiresAt } }: ApiKey): boolean {
+    // A time that cannot be read lets nobody in.
+    return expiresAt !== undefined && !(this.#now() < Date.parse(expiresAt))
   }
 }

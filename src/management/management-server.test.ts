@@ -17,16 +17,18 @@ import { ManagementServer, type ManagementServerOptions } from './management-ser
 const acme = generateKeyPair()
 const rival = generateKeyPair()
 const disabled = generateKeyPair()
+const forInference = generateKeyPair()
+const expired = generateKeyPair()
 
 const credential = ({ accessKey, secretKey }: { accessKey: string; secretKey: string }) =>
   `plain Credential=${accessKey},Signature=${secretKey}`
 
-function keyOf(pair: typeof acme, enterprise: string, off = false): ApiKey {
+function keyOf(pair: typeof acme, enterprise: string, off = false, more: Partial<ApiKey['spec']> = {}): ApiKey {
   return apiKeySchema.parse({
     apiVersion: 'sluice.dev/v1',
     kind: 'ApiKey',
     metadata: { name: pair.accessKey.toLowerCase() },
-    spec: { ...apiKeySpec(pair, enterprise), disabled: off },
+    spec: { ...apiKeySpec(pair, enterprise), disabled: off, ...more },
   })
 }
 
@@ -98,7 +100,13 @@ describe('ManagementServer', () => {
   let logLines: string[]
 
   beforeEach(async () => {
-    keys = cacheOf(keyOf(acme, 'acme'), keyOf(rival, 'rival'), keyOf(disabled, 'acme', true))
+    keys = cacheOf(
+      keyOf(acme, 'acme'),
+      keyOf(rival, 'rival'),
+      keyOf(disabled, 'acme', true),
+      keyOf(forInference, 'acme', false, { use: 'Inference' }),
+      keyOf(expired, 'acme', false, { expiresAt: '2020-01-01T00:00:00Z' }),
+    )
     centers = cacheOf(centerWith({}))
     find = (id) => (id === 'vks-1' ? { cluster, nodes, pods: cacheOf<Pod>() } : undefined)
     logLines = []
@@ -240,6 +248,8 @@ describe('ManagementServer', () => {
       ['another key’s secret', credential({ ...acme, secretKey: rival.secretKey })],
       ['the hash instead of the secret', credential({ ...acme, secretKey: apiKeySpec(acme, 'acme').secretSha256 })],
       ['a disabled key with a wrong secret', credential({ ...disabled, secretKey: wrong.secretKey })],
+      ['a key for inference', credential(forInference)],
+      ['a key that has expired', credential(expired)],
       ['fields the other way round', `plain Signature=${acme.secretKey},Credential=${acme.accessKey}`],
       ['something more behind it', `${credential(acme)},More=1`],
       ['two spaces', credential(acme).replace(' ', '  ')],

@@ -57,7 +57,7 @@ export class ManagementServer {
 
   constructor(options: ManagementServerOptions) {
     this.#options = options
-    this.#keys = new KeyRing(options.keys)
+    this.#keys = new KeyRing(options.keys, () => options.clock.now())
     this.#resources = { keys: this.#keys, centers: options.centers, clusters: options.clusters }
     this.#requests = options.metrics.counter(
       'sluice_management_requests_total',

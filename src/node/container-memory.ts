@@ -27,6 +27,13 @@ export function freshMemory(spec: Container, init: boolean): ContainerMemory {
   return { spec, init, state, restarts: 0, backoff: noBackoff, startAt: 0, started: false, ready: false }
 }
 
+/** What keeps containers from their first start, said where their status is read. */
+export function waitingFor(problem: string, memories: readonly ContainerMemory[]): ContainerMemory[] {
+  return memories.map((memory) =>
+    memory.state.type === 'waiting' ? { ...memory, state: { ...memory.state, message: problem } } : memory,
+  )
+}
+
 /** What is known from the Pod's status about a container whose process did not come along. */
 export function recalledMemory(
   spec: Container,

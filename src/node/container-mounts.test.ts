@@ -54,6 +54,18 @@ for (const { mode, permitted, name } of isolationModes) {
       expect(existsSync('/sluice-test')).toBe(false)
     })
 
+    it('appear in a folder of the machine beside what is there, and nowhere else', async () => {
+      makeClaim('data', { 'a.txt': 'alpha' })
+      const volumeMounts = [
+        { name: 'data', mountPath: '/usr/sluice-test/deep/data' },
+        { name: 'data', mountPath: '/usr/bin/sluice-test' },
+      ]
+      const script = 'cat /usr/sluice-test/deep/data/a.txt /usr/bin/sluice-test/a.txt; ls -d /usr/bin/env /usr/lib'
+      const launch = stage.launch(script, { volumeMounts }, { volumes: [claim('data')] })
+      expect(await stage.run(launch)).toBe('alphaalpha/usr/bin/env\n/usr/lib')
+      expect([existsSync('/usr/sluice-test'), existsSync('/usr/bin/sluice-test')]).toEqual([false, false])
+    })
+
     it('work in a folder of a volume', async () => {
       makeClaim('data', { 'deep/a.txt': 'here' })
       const container = { workingDir: '/sluice-test/deep', volumeMounts: [{ name: 'data', mountPath: '/sluice-test' }] }

@@ -11,18 +11,19 @@ import { type ContainerExit, ContainerRefused } from './pod-runtime.ts'
 import {
   type ProcessIdentity,
   isAlive,
-  processesMarked,
   readProcess,
   sendSignal,
   signalGroup,
   signalProcess,
 } from './process-identity.ts'
+import type { ProcessSearch } from './process-search.ts'
 
 export interface ContainerProcessOptions {
   readonly clock: Clock
   readonly log: Logger
   /** The entries in its environment (`NAME=value`) that all its descendants carry. */
   readonly marks: readonly string[]
+  readonly search: ProcessSearch
 }
 
 /** Exactly what is handed to the operating system. */
@@ -136,7 +137,7 @@ export class ContainerProcess {
   async #endLeftovers(): Promise<void> {
     const deadline = this.#options.clock.now() + leftoverDeadlineMs
     for (;;) {
-      const leftovers = processesMarked(...this.#options.marks)
+      const leftovers = await this.#options.search.find(this.#options.marks)
       if (leftovers.length === 0) return
       for (const leftover of leftovers) signalProcess(leftover, 'SIGKILL')
       if (this.#options.clock.now() > deadline) {

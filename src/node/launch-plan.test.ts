@@ -106,6 +106,16 @@ describe('planLaunch', () => {
     expect(env).toMatchObject({ PATH: '/bin', MODE: 'a', MARK: 'm', POD_IP: '127.64.200.1', CUDA_VISIBLE_DEVICES: '' })
   })
 
+  it('tells a container that its cards are only simulated', () => {
+    const launch = { ...launchOf('r/engine', '', {}), cards: [0, 2] }
+    const given = { ...surroundings, image: images.lookup('r/engine') }
+    expect(planLaunch({ ...launch, cardsSimulated: true }, given).env).toMatchObject({
+      CUDA_VISIBLE_DEVICES: '0,2',
+      SLUICE_SIMULATED_CARDS: 'true',
+    })
+    expect(planLaunch(launch, given).env).not.toHaveProperty('SLUICE_SIMULATED_CARDS')
+  })
+
   it('lets command replace that of the image', () => {
     const { program, args } = plan('r/engine', { command: ['sh', '-c'], args: ['true'] })
     expect([program, ...args]).toEqual(['sh', '-c', 'true'])

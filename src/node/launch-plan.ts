@@ -36,7 +36,8 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   const { image, podFolder, hostIP, machineEnv, marks, isolated } = surroundings
   if (image.found === 'nothing') throw new ContainerRefused('ErrImagePull', image.message)
 
-  const given = { ...machineEnv, HOME: podFolder, HOSTNAME: pod.metadata.name, POD_IP: podIP, ...image.env }
+  const own = { HOME: podFolder, HOSTNAME: pod.metadata.name, POD_IP: podIP }
+  const given = { ...machineEnv, ...own, ...image.env, ...launch.serviceVariables }
   const facts = { podIP, hostIP, allocatable: launch.allocatable }
   const variables = containerVariables(pod, container, facts, new Map(Object.entries(given)), launch.references)
   const mounts = surroundings.mounts(variables)
@@ -60,6 +61,7 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   env.set('CUDA_VISIBLE_DEVICES', cards.join(','))
   // The indices are those of the driver's list, which goes by place on the bus; CUDA's own order would be by speed.
   env.set('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
+  if (launch.cardsSimulated && cards.length > 0) env.set('SLUICE_SIMULATED_CARDS', 'true')
   for (const [name, value] of Object.entries(marks)) env.set(name, value)
   const workingDir = isolated ? container.workingDir || podFolder : workingDirOf(launch, mounts, podFolder)
   return { program, args, env: Object.fromEntries(env), workingDir, mounts }

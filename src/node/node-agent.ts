@@ -1,6 +1,6 @@
 import { arch, availableParallelism, platform, release } from 'node:os'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
-import { EventRecorder } from '../cluster/event-recorder.ts'
+import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import { Informer } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -43,6 +43,8 @@ export interface NodeAgentOptions {
   readonly stopGraceMs?: number
   /** Makes service account tokens; without it, Pods that want one wait, and say so. */
   readonly tokens?: Tokens
+  /** By which a Pod finds Services. */
+  readonly serviceVariables?: (pod: Pod) => Readonly<Record<string, string>>
   /** Whether Pods may mount the machine's own folders; the runtime must allow it, too. */
   readonly allowHostPath?: boolean
   /** How much the machine has left; read from the machine itself unless given. */
@@ -88,7 +90,7 @@ export class NodeAgent implements Component {
       concurrency: 16,
       reconcile: (key, signal) => this.#reconcile(key, signal),
     })
-    this.#events = new EventRecorder({ client, component: 'kubelet', clock, log })
+    this.#events = new EventRecorder({ client, component: 'kubelet', clock, log, settleMs: eventSettleMs })
     this.#addresses = new PodAddresses(addressSeed(`${process.pid}/${name}`))
     this.#cards = new CardLedger(cards)
   }
@@ -244,7 +246,7 @@ export class NodeAgent implements Component {
   }
 
   #servicesFor(key: string): PodWorkerServices {
-    const { runtime, clock, log, cards, client, tokens, allowHostPath = false } = this.#options
+    const { runtime, clock, log, cards, client, tokens, serviceVariables, allowHostPath = false } = this.#options
     const { cpus, memoryBytes } = this.#allocatable
     return {
       runtime,
@@ -256,6 +258,7 @@ export class NodeAgent implements Component {
       simulatedCards: cards.some(({ simulated }) => simulated),
       hostPathAllowed: allowHostPath,
       tokens,
+      serviceVariables,
       allocatable: { cpus, memoryBytes },
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),

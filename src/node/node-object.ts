@@ -37,6 +37,7 @@ export function nodeLabels(facts: MachineFacts): Record<string, string> {
     'kubernetes.io/arch': arch,
     'kubernetes.io/os': facts.platform,
     'node-role.kubernetes.io/control-plane': '',
+    'node-role.kubernetes.io/worker': '',
     [isolationLabel]: facts.runtime.namespaces ? 'namespaces' : 'paths',
     ...(facts.cards.some(({ simulated }) => simulated) && { [simulatedCardsLabel]: 'true' }),
   }

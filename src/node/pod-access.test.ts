@@ -93,7 +93,7 @@ for (const { mode, permitted, name } of isolationModes) {
       const other = access.exec(launch.pod, { container: 'other', words: ['true'] }, {}, never)
       await expect(other).rejects.toThrow('container other is not valid')
       await runtime.stop(launch.pod.metadata.uid ?? '', 0)
-      await expect(exec(['true'])).rejects.toThrow('does not run')
+      await expect(exec(['true'])).rejects.toThrow('container not found ("main")')
     })
 
     it.skipIf(!isExecutable('/usr/bin/script'))('gives a terminal of the right size', async () => {
@@ -107,6 +107,22 @@ for (const { mode, permitted, name } of isolationModes) {
       expect(await access.exec(launch.pod, { container: 'main', words }, streams, never)).toEqual({ exitCode: 5 })
       expect(stdout.text).toMatch(/^\/dev\/pts\/\d+\r\n33 101\r\n/)
     })
+
+    it.skipIf(!isExecutable('/usr/bin/script'))(
+      'kills what runs in a terminal, even what does not hang up',
+      async () => {
+        const { access, launch } = await running(forever)
+        const client = new AbortController()
+        const stdout = new Sink()
+        const words = ['sh', '-c', 'trap "" HUP; echo on; while :; do sleep 1000; done']
+        const terminal = (async function* () {})()
+        const left = access.exec(launch.pod, { container: 'main', words }, { stdout, terminal }, client.signal)
+        await expect.poll(() => sleepers(launch.pod.metadata.uid), { timeout: 5000 }).toBe(1)
+        client.abort()
+        await left
+        await expect.poll(() => sleepers(launch.pod.metadata.uid), { timeout: 5000 }).toBe(0)
+      },
+    )
 
     it('attaches to what a container says from now on, and to what it reads', async () => {
       const script = 'echo before; read line; echo "got $line"; exit 4'
@@ -145,10 +161,14 @@ for (const { mode, permitted, name } of isolationModes) {
       await once(server, 'listening')
       const address = server.address()
       const port = typeof address === 'object' && address ? address.port : 0
-      expect(await text(await access.connect(launch.pod, port, never))).toBe('from the Pod')
+      const connection = await access.connect(launch.pod, port, never)
+      expect(await text(connection)).toBe('from the Pod')
+      // The Pod has said its last, the client has not: that is for whoever has the connection to say.
+      expect(connection.writable).toBe(true)
+      connection.end()
       server.close()
       await once(server, 'close')
-      await expect(access.connect(launch.pod, port, never)).rejects.toThrow('cannot be reached')
+      await expect(access.connect(launch.pod, port, never)).rejects.toThrow('connect: connection refused')
     })
   })
 }

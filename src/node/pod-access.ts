@@ -37,7 +37,8 @@ export class NodePodAccess {
     signal: AbortSignal,
   ): Promise<ExecResult> {
     if (command.words.length === 0) throw new StatusError('BadRequest', 'you must specify at least 1 command')
-    void this.#requireRunning(pod, command.container)
+    // In the words of the kubelet, which people search for.
+    void this.#requireRunning(pod, command.container, `container not found (${JSON.stringify(command.container)})`)
     try {
       return await this.#options.runtime.exec(uidOf(pod), command.container, command.words, streams, signal)
     } catch (error) {
@@ -49,7 +50,8 @@ export class NodePodAccess {
   /** Shows what the container writes from now on, line by line, and hands it what the client types. */
   async attach(pod: Pod, container: string, streams: ExecStreams, signal: AbortSignal): Promise<ExecResult> {
     const { runtime, logs } = this.#options
-    const exited = this.#requireRunning(pod, container)
+    const { name, namespace = '' } = pod.metadata
+    const exited = this.#requireRunning(pod, container, `container ${container} not found in pod ${name}_${namespace}`)
     if (streams.terminal) throw new StatusError('BadRequest', `container ${container} has no terminal to attach to`)
     const left = new AbortController()
     const either = AbortSignal.any([signal, left.signal])
@@ -91,17 +93,17 @@ export class NodePodAccess {
     }
     const deadline = new AbortController()
     const cancel = clock.after(connectDeadlineMs, () => deadline.abort(new Error('nobody answered in time')))
-    const socket = connect({ host, port })
+    const socket = connect({ host, port, allowHalfOpen: true })
     try {
       await once(socket, 'connect', { signal: AbortSignal.any([signal, deadline.signal]) })
       return socket
     } catch (error) {
       socket.on('error', () => {})
       socket.destroy()
-      const reason = deadline.signal.aborted ? 'nobody answered in time' : errorMessage(error)
+      const reason = deadline.signal.aborted ? 'i/o timeout' : reasonOf(error)
       throw new StatusError(
         'ServiceUnavailable',
-        `port ${port} of pod ${pod.metadata.name} cannot be reached: ${reason}`,
+        `failed to connect to ${host}:${port}: dial tcp4 ${host}:${port}: connect: ${reason}`,
       )
     } finally {
       cancel()
@@ -117,7 +119,7 @@ export class NodePodAccess {
     }
   }
 
-  #requireRunning(pod: Pod, container: string) {
+  #requireRunning(pod: Pod, container: string, otherwise: string) {
     if (!allContainers(pod).some(({ name }) => name === container)) {
       throw new StatusError(
         'BadRequest',
@@ -126,8 +128,13 @@ export class NodePodAccess {
     }
     const exited = this.#options.runtime.exitOf(uidOf(pod), container)
     if (exited) return exited
-    throw new StatusError('BadRequest', `container ${container} in pod ${pod.metadata.name} does not run`)
+    throw new StatusError('NotFound', otherwise)
   }
+}
+
+function reasonOf(error: unknown): string {
+  const refused = error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED'
+  return refused ? 'connection refused' : errorMessage(error)
 }
 
 function uidOf(pod: Pod): string {

@@ -36,6 +36,8 @@ export class PodLogs {
     const container = chosenContainer(pod, options.container)
     const path = this.#pathOf(pod, container, options.previous)
     const since = this.#since(options)
+    // That there is such a log is known before there is anything in it to see.
+    if (options.follow) yield Buffer.alloc(0)
     yield* this.#show(await LogReader.open(path, options.tailLines), path, since, options, signal)
   }
 
@@ -101,14 +103,26 @@ export class PodLogs {
     const { namespace = '', name, uid = '' } = pod.metadata
     const folder = containerLogFolder(podLogsFolder(this.#options.dataDir), { namespace, name, uid }, container)
     const attempts = loggedAttempts(folder)
-    const attempt = previous ? attempts[1] : attempts[0]
+    const status = statusOf(pod, container)
+    // A container that waits to be started again has only ever ended: its newest log is that of the previous one.
+    const waits = status?.state?.waiting !== undefined && status.lastState?.terminated !== undefined
+    const attempt = attempts[previous && !waits ? 1 : 0]
     if (attempt !== undefined) return logPath(folder, attempt)
     if (previous) throw badRequest(`previous terminated container "${container}" in pod "${name}" not found`)
-    const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
-    const status = statuses.find((candidate) => candidate.name === container)
     const reason = status?.state?.waiting?.reason ?? pod.status?.reason ?? 'ContainerCreating'
-    throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${reason}`)
+    throw badRequest(`container "${container}" in pod "${name}" is waiting to start: ${pullProblems[reason] ?? reason}`)
   }
+}
+
+/** What the kubelet says of these instead of their names. */
+const pullProblems: Readonly<Record<string, string>> = {
+  ErrImagePull: "image can't be pulled",
+  ImagePullBackOff: 'trying and failing to pull image',
+}
+
+function statusOf(pod: Pod, container: string) {
+  const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
+  return statuses.find(({ name }) => name === container)
 }
 
 function chosenContainer(pod: Pod, wanted: string | undefined): string {

@@ -69,8 +69,12 @@ export interface ContainerLaunch {
   readonly podIP: string
   /** Indices of the cards this container may use. */
   readonly cards: readonly number[]
+  /** Declared, not there: whoever would compute on them is told. */
+  readonly cardsSimulated?: boolean
   /** The ConfigMaps and Secrets its environment refers to. */
   readonly references?: ReferencedObjects
+  /** By which it finds Services. */
+  readonly serviceVariables?: Readonly<Record<string, string>>
   /** What a container without limits may use. */
   readonly allocatable?: { readonly cpus: number; readonly memoryBytes: number }
 }

@@ -91,7 +91,11 @@ export class PodVolumes {
     const { tokens, clock } = this.#options
     const { audience, expirationSeconds } = asked
     if (!tokens) throw new VolumeNotReady(`volume "${volume.name}": this node makes no service account tokens`)
-    const token = await tokens(pod, audience, expirationSeconds)
+    const token = await tokens(pod, audience, expirationSeconds).catch((error: unknown) => {
+      const why = error instanceof Error ? error.message : String(error)
+      const message = `MountVolume.SetUp failed for volume "${volume.name}" : failed to fetch token: ${why}`
+      throw new VolumeNotReady(message, { cause: error })
+    })
     // With a fifth of its life left, so that whoever read it last still has time to use it.
     return { token, renewAt: clock.now() + expirationSeconds * 800 }
   }

@@ -20,6 +20,7 @@ export interface PodWorkerServices {
   readonly simulatedCards: boolean
   readonly hostPathAllowed: boolean
   readonly tokens: Tokens | undefined
+  readonly serviceVariables?: ((pod: Pod) => Readonly<Record<string, string>>) | undefined
   /** What a container without limits may use. */
   readonly allocatable: { readonly cpus: number; readonly memoryBytes: number }
   /** The objects of these names in the Pod's namespace, as they are now. */

@@ -7,6 +7,7 @@ import { ContainerStops, type StoppableContainer, nextToStop } from './container
 import {
   type ContainerMemory,
   adoptedMemory,
+  waitingFor,
   afterExit,
   afterRefusal,
   afterStart,
@@ -135,7 +136,7 @@ export class PodWorker {
       const problem = 'refused' in held ? held.refused : 'missing' in granted ? granted.missing : ''
       if (problem !== this.#problem) this.#services.event(this.#pod, 'Warning', 'FailedCreatePodSandBox', problem)
       this.#problem = problem
-      await this.#writeStatus({ phase: 'Pending', initialized: false }, this.#memories(), signal)
+      await this.#writeStatus({ phase: 'Pending', initialized: false }, waitingFor(problem, this.#memories()), signal)
       return { requeueAfterMs: resourceRetryMs }
     }
     const unready = await this.#fillVolumes(held.address, signal)
@@ -181,7 +182,7 @@ export class PodWorker {
       this.#problem = problem
       // Those who run keep what they had.
       if (this.#running().length > 0) return undefined
-      await this.#writeStatus({ phase: 'Pending', initialized: false }, this.#memories(), signal)
+      await this.#writeStatus({ phase: 'Pending', initialized: false }, waitingFor(problem, this.#memories()), signal)
       return { requeueAfterMs: volumeRetryMs }
     }
   }
@@ -193,10 +194,13 @@ export class PodWorker {
     const { spec: container } = memory
     const cards = granted.get(name) ?? []
     try {
-      const { allocatable } = this.#services
+      const { allocatable, simulatedCards: cardsSimulated } = this.#services
       const references = await this.#services.references(this.#pod, namesInEnvironment(container), signal)
-      const launch = { pod: this.#pod, container, attempt: attemptOf(memory), podIP, cards, references, allocatable }
-      for (const message of attemptOf(memory) === 0 ? unenforcedParts(this.#pod, container) : []) {
+      const attempt = attemptOf(memory)
+      const serviceVariables = this.#services.serviceVariables?.(this.#pod) ?? {}
+      const about = { attempt, podIP, cards, cardsSimulated, references, serviceVariables, allocatable }
+      const launch = { pod: this.#pod, container, ...about }
+      for (const message of attempt === 0 ? unenforcedParts(this.#pod, container) : []) {
         this.#services.event(this.#pod, 'Warning', 'NotEnforced', message)
       }
       const running = await runtime.start(launch, signal)

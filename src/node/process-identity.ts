@@ -43,11 +43,22 @@ export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): bo
 
 /** Processes that carry these entries in their environment: whoever starts them hands them down to all their descendants. */
 export function processesMarked(...entries: readonly string[]): ProcessFacts[] {
-  return listPids().flatMap((pid) => {
-    if (!hasEnvironmentEntries(pid, entries)) return []
-    const facts = readProcess(pid)
-    return facts && isAlive(facts) ? [facts] : []
-  })
+  return processesMarkedWithAny([entries])[0] ?? []
+}
+
+/** The same for several sets of entries, in one look. */
+export function processesMarkedWithAny(sets: ReadonlyArray<readonly string[]>): ProcessFacts[][] {
+  const found: ProcessFacts[][] = sets.map(() => [])
+  for (const pid of listPids()) {
+    const text = readText(`/proc/${pid}/environ`)
+    if (text === undefined) continue
+    for (const [index, entries] of sets.entries()) {
+      if (!hasEntries(text, entries)) continue
+      const facts = readProcess(pid)
+      if (facts && isAlive(facts)) found[index]?.push(facts)
+    }
+  }
+  return found
 }
 
 export function environmentEntry(pid: number, name: string): string | undefined {
@@ -73,11 +84,10 @@ export function environmentOf(pid: number): Record<string, string> {
   )
 }
 
-function hasEnvironmentEntries(pid: number, entries: readonly string[]): boolean {
-  const text = readText(`/proc/${pid}/environ`)
+function hasEntries(environment: string, entries: readonly string[]): boolean {
   // Most processes have none of them, and that is found out without taking the text apart.
-  if (text === undefined || !entries.every((entry) => text.includes(entry))) return false
-  const found = text.split('\0')
+  if (!entries.every((entry) => environment.includes(entry))) return false
+  const found = environment.split('\0')
   return entries.every((entry) => found.includes(entry))
 }
 

@@ -32,6 +32,7 @@ import {
   type RuntimeFacts,
 } from './pod-runtime.ts'
 import { environmentEntry, isAlive, processesMarked, readBootId, signalProcess } from './process-identity.ts'
+import { ProcessSearch } from './process-search.ts'
 import { terminationMessage } from './termination-message.ts'
 import { unsafeName } from './unsupported-pod.ts'
 import { publishFiles } from './volumes/published-folder.ts'
@@ -75,6 +76,7 @@ export class ProcessRuntime implements PodRuntime {
   readonly #pods = new Map<string, { readonly record: PodRecord; readonly containers: Map<string, OwnedContainer> }>()
   readonly #folders: PodFolders
   readonly #cgroups: Cgroups
+  readonly #search = new ProcessSearch()
   #isolation: Promise<Isolation> | undefined
   #closed = false
 
@@ -352,7 +354,7 @@ export class ProcessRuntime implements PodRuntime {
 
   #processOptions(uid: string, container: string, attempt: number) {
     const marks = [`${podMark}=${uid}`, `${containerMark}=${container}.${attempt}`]
-    return { clock: this.#options.clock, log: this.#options.log, marks }
+    return { clock: this.#options.clock, log: this.#options.log, marks, search: this.#search }
   }
 }
 

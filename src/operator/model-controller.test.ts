@@ -15,6 +15,7 @@ import { StatusError } from '../resources/status-error.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ModelController, type ModelControllerOptions } from './model-controller.ts'
 import type { FileState } from './operator-facts.ts'
+import { builtInProfiles } from './resource-profile.ts'
 
 const namespace = 'sluice'
 const ref = { namespace, name: 'm' }
@@ -60,7 +61,7 @@ describe('ModelController', () => {
       files: { check: () => files },
       registry: 'registry.local-1.localhost',
       version: '0.1.0',
-      defaultCardKind: () => 'nvidia.com/gpu-l40s',
+      profiles: () => ({ table: builtInProfiles, cardKinds: ['nvidia.com/gpu-l40s'] }),
       busy: (name) => busy[name] ?? 0,
       ...options,
     })

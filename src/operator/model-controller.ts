@@ -15,6 +15,7 @@ import { isStatusError } from '../resources/status-error.ts'
 import { executePlan } from './execute-plan.ts'
 import type { ModelFiles, OperatorFacts } from './operator-facts.ts'
 import { type PodPlan, planPods } from './plan-pods.ts'
+import type { ProfileFacts } from './resource-profile.ts'
 
 export interface ModelControllerOptions {
   readonly client: ClusterClient
@@ -26,14 +27,15 @@ export interface ModelControllerOptions {
   readonly log: Logger
   readonly registry: string
   readonly version: string
-  /** What the profile `default` means; asked anew for every plan, as nodes come and go. */
-  defaultCardKind(): string | undefined
-  readonly knownCardKinds?: (() => readonly string[] | undefined) | undefined
+  /** Asked anew for every plan, as nodes come and go. */
+  profiles(): ProfileFacts
   /** Why an engine cannot run in this cluster; undefined when it can. */
   engineUnavailable?(engine: EngineName): string | undefined
   /** Requests in flight at a Pod: 0 when there are none, undefined only when nobody knows. */
   busy(podName: string): number | undefined
   readonly drainDeadlineMs?: number
+  /** How long news of a wake may wait to be written: its next news replaces it, and writing it would slow the wake down. */
+  readonly wakingStatusMs?: number
 }
 
 const defaultDrainDeadlineMs = 10 * 60_000
@@ -45,6 +47,8 @@ const concurrency = 4
 export class ModelController {
   readonly #options: ModelControllerOptions
   readonly #queue: WorkQueue
+  /** When what is to be said of a Model that wakes is to be written at last. */
+  readonly #statusDueAt = new Map<string, number>()
 
   constructor(options: ModelControllerOptions) {
     this.#options = options
@@ -78,7 +82,10 @@ export class ModelController {
     const { models, pods } = this.#options
     if (!models.synced || !pods.synced) return { requeueAfterMs: unsyncedCheckMs }
     const cached = models.get(parseKey(key))
-    if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) return {}
+    if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) {
+      this.#statusDueAt.delete(key)
+      return {}
+    }
     let model = cached
     const own = pods.list().filter((pod) => sameRef(owningModel(pod), refOf(cached)))
     let plan = planPods(model, own, this.#facts(model))
@@ -94,8 +101,25 @@ export class ModelController {
         plan = { ...plan, status, checkAgainMs: Math.min(refusedCheckMs, plan.checkAgainMs ?? refusedCheckMs) }
       }
     }
+    const statusDueMs = this.#statusDueMs(key, model, plan)
+    if (statusDueMs > 0) return { requeueAfterMs: Math.min(statusDueMs, plan.checkAgainMs ?? statusDueMs) }
     await this.#writeStatus(model, plan, signal)
     return plan.checkAgainMs === undefined ? {} : { requeueAfterMs: plan.checkAgainMs }
+  }
+
+  #statusDueMs(key: string, model: Model, { status }: PodPlan): number {
+    const { clock, wakingStatusMs = 0 } = this.#options
+    if (status.phase !== 'Waking' || isDeepStrictEqual(model.status, status)) {
+      this.#statusDueAt.delete(key)
+      return 0
+    }
+    const dueAt = this.#statusDueAt.get(key) ?? clock.now() + wakingStatusMs
+    const waitMs = dueAt - clock.now()
+    // Longer than it may be only when the clock was set back.
+    const isDue = waitMs <= 0 || waitMs > wakingStatusMs
+    if (isDue) this.#statusDueAt.delete(key)
+    else this.#statusDueAt.set(key, dueAt)
+    return isDue ? 0 : waitMs
   }
 
   #facts(model: Model): OperatorFacts {
@@ -106,8 +130,7 @@ export class ModelController {
       registry,
       version,
       files: files.check(claim, path),
-      defaultCardKind: this.#options.defaultCardKind(),
-      knownCardKinds: this.#options.knownCardKinds?.(),
+      profiles: this.#options.profiles(),
       engineUnavailable: this.#options.engineUnavailable?.(model.spec.engine),
       drainDeadlineMs,
       busy: (podName) => this.#options.busy(podName),

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { modelSchema } from '../resources/model.ts'
 import { podSchema } from '../resources/pod.ts'
 import { modelPodSpec, newModelPod } from './model-pod.ts'
+import type { ResolvedProfile } from './resource-profile.ts'
 
+const l40s = { card: 'nvidia.com/gpu-l40s' }
 const facts = { registry: 'registry.local-1.localhost', version: '0.1.0' }
 
 function modelWith(spec: Record<string, unknown>, name = 'smollm2') {
@@ -14,8 +16,8 @@ function modelWith(spec: Record<string, unknown>, name = 'smollm2') {
   })
 }
 
-function engineOf(spec: Record<string, unknown>, cardKind = 'nvidia.com/gpu-l40s') {
-  const podSpec = modelPodSpec(modelWith(spec), cardKind, facts)
+function engineOf(spec: Record<string, unknown>, profile: ResolvedProfile = l40s) {
+  const podSpec = modelPodSpec(modelWith(spec), profile, facts)
   return { podSpec, container: podSpec.containers[0] }
 }
 
@@ -53,7 +55,7 @@ describe('the Pod of a Model', () => {
   it('serves with vLLM over several cards, with shared memory and a start of many minutes', () => {
     const { podSpec, container } = engineOf(
       { engine: 'VLLM', resourceProfile: 'nvidia.com/gpu-h800:8' },
-      'nvidia.com/gpu-h800',
+      { card: 'nvidia.com/gpu-h800' },
     )
     expect(container?.image).toBe('registry.local-1.localhost/sluice/vllm:0.1.0')
     expect(container?.args).toEqual(expect.arrayContaining(['--tensor-parallel-size', '8']))
@@ -64,6 +66,27 @@ describe('the Pod of a Model', () => {
     expect(periodSeconds * failureThreshold).toBeGreaterThanOrEqual(30 * 60)
   })
 
+  it('goes where its profile says, with what its profile gives', () => {
+    const { podSpec, container } = engineOf(
+      { resourceProfile: 'nvidia.com/gpu-l40s:2' },
+      {
+        ...l40s,
+        requests: { cpu: '4' },
+        limits: { memory: '16Gi' },
+        nodeSelector: { pool: 'cards' },
+        tolerations: [{ key: 'cards', operator: 'Exists' }],
+      },
+    )
+    expect(podSpec).toMatchObject({
+      nodeSelector: { pool: 'cards' },
+      tolerations: [{ key: 'cards', operator: 'Exists' }],
+    })
+    expect(container?.resources).toEqual({
+      requests: { cpu: '8', 'nvidia.com/gpu-l40s': '2' },
+      limits: { memory: '32Gi', 'nvidia.com/gpu-l40s': '2' },
+    })
+  })
+
   it('does not take a path for a variable', () => {
     const { container } = engineOf({ url: 'pvc://userdata/$(HOME)/x' })
     expect(container?.args?.[0]).toBe('/mnt/models/$$(HOME)/x')
@@ -71,7 +94,7 @@ describe('the Pod of a Model', () => {
 
   it('has a name, labels and an owner, and is valid', () => {
     const model = modelWith({})
-    const pod = newModelPod(model, modelPodSpec(model, 'nvidia.com/gpu-l40s', facts), 'abcde', 0)
+    const pod = newModelPod(model, modelPodSpec(model, l40s, facts), 'abcde', 0)
     expect(pod.metadata.name).toMatch(/^model-smollm2-[0-9a-f]{5}-abcde$/)
     expect(pod.metadata).toMatchObject({
       namespace: 'sluice',
@@ -83,7 +106,7 @@ describe('the Pod of a Model', () => {
 
   it('shortens a long name to what a host name may have', () => {
     const model = modelWith({}, `a${'b'.repeat(40)}.${'c'.repeat(40)}`)
-    const { name } = newModelPod(model, modelPodSpec(model, 'nvidia.com/gpu-l40s', facts), 'abcde', 0).metadata
+    const { name } = newModelPod(model, modelPodSpec(model, l40s, facts), 'abcde', 0).metadata
     expect(name.length).toBeLessThanOrEqual(63)
     expect(name).toMatch(/^model-ab.*-[0-9a-f]{5}-abcde$/)
   })

@@ -8,6 +8,7 @@ import { type EnginePod, type ServeOrder, enginePort } from './engines/engine-po
 import { llamaCppPod } from './engines/llama-cpp.ts'
 import { vllmPod } from './engines/vllm.ts'
 import type { OperatorFacts } from './operator-facts.ts'
+import { type ResolvedProfile, profilePlacement, profileResources } from './resource-profile.ts'
 
 /** A Pod to create. */
 export interface NewPod extends NewObject<Pod> {
@@ -22,16 +23,10 @@ const engines: Record<EngineName, (order: ServeOrder) => EnginePod> = { LlamaCpp
 const modelsMount = '/mnt/models'
 const longestName = 63
 
-/** The kind of card a profile means; undefined when `default` means nothing here. */
-export function cardKindOf(model: Model, facts: Pick<OperatorFacts, 'defaultCardKind'>): string | undefined {
-  const { profile } = parseResourceProfile(model.spec.resourceProfile)
-  return profile === 'default' ? facts.defaultCardKind : profile
-}
-
 /** What a Pod of this Model runs. Equal Models give equal specs: a Pod with another one is out of date. */
 export function modelPodSpec(
   model: Model,
-  cardKind: string,
+  profile: ResolvedProfile,
   facts: Pick<OperatorFacts, 'registry' | 'version'>,
 ): Pod['spec'] {
   const { claim, path } = parseModelUrl(model.spec.url)
@@ -44,11 +39,14 @@ export function modelPodSpec(
     args: model.spec.args ?? [],
   })
   const health = { httpGet: { path: '/health', port: enginePortName } }
-  const cardCount = { [cardKind]: String(cards) }
   return {
     restartPolicy: 'Always',
+    // An engine asks the cluster for nothing; and variables after Services, such as VLLM_PORT, would be taken for its settings.
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
     terminationGracePeriodSeconds: engine.graceSeconds,
     imagePullSecrets: model.spec.imagePullSecrets.map((name) => ({ name })),
+    ...profilePlacement(profile),
     containers: [
       {
         name: 'engine',
@@ -56,7 +54,7 @@ export function modelPodSpec(
         args: [...engine.args],
         env: [{ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }],
         ports: [{ name: enginePortName, containerPort: enginePort, protocol: 'TCP' }],
-        resources: { requests: { ...engine.requests, ...cardCount }, limits: cardCount },
+        resources: profileResources(profile, cards, engine.requests),
         volumeMounts: [{ name: 'models', mountPath: modelsMount, readOnly: true }, ...engine.volumeMounts],
         startupProbe: { ...health, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: engine.startupSeconds },
         readinessProbe: { ...health, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 3 },

@@ -1,7 +1,7 @@
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
-import { cardKindOf } from './model-pod.ts'
 import type { OperatorFacts } from './operator-facts.ts'
+import { knownProfiles, resolveProfile } from './resource-profile.ts'
 
 /** What keeps a new Pod from being worth creating. */
 export interface Obstacle {
@@ -25,11 +25,9 @@ export function findObstacle(model: Model, facts: OperatorFacts): Obstacle | und
   return undefined
 }
 
-function unknownProfile(model: Model, facts: OperatorFacts): string | undefined {
+function unknownProfile(model: Model, { profiles }: OperatorFacts): string | undefined {
   const { profile } = parseResourceProfile(model.spec.resourceProfile)
-  const cardKind = cardKindOf(model, facts)
-  if (cardKind === undefined) return 'The resource profile default means nothing here: this cluster has no GPU card.'
-  const known = facts.knownCardKinds
-  if (known === undefined || known.includes(cardKind)) return undefined
-  return `The resource profile ${profile} is not known here. Known: ${['default', ...known].join(', ')}.`
+  if (resolveProfile(profile, profiles) !== undefined) return undefined
+  if (profile === 'default') return 'The resource profile default means nothing here: this cluster has no GPU card.'
+  return `The resource profile ${profile} is not known here. Known: ${knownProfiles(profiles).join(', ')}.`
 }

@@ -1,3 +1,5 @@
+import type { ProfileFacts } from './resource-profile.ts'
+
 /** What a plan needs to know besides the Model and its Pods. */
 export interface OperatorFacts {
   readonly now: number
@@ -6,10 +8,7 @@ export interface OperatorFacts {
   /** Of this program; images carry it as their tag. */
   readonly version: string
   readonly files: FileState
-  /** The card that the profile `default` means in this cluster; undefined when it has no card at all. */
-  readonly defaultCardKind: string | undefined
-  /** The kinds of card a profile may name, when the cluster's operator limits them. */
-  readonly knownCardKinds?: readonly string[] | undefined
+  readonly profiles: ProfileFacts
   /** Why the Model's engine cannot run here, such as `VLLM needs vllm on this machine`. */
   readonly engineUnavailable?: string | undefined
   /** Why the cluster refused the Pod that this spec asks for, when it did. */

@@ -7,6 +7,7 @@ import type { NewPod } from './model-pod.ts'
 import type { OperatorFacts } from './operator-facts.ts'
 import { planPods } from './plan-pods.ts'
 import { isDraining } from './plan-replicas.ts'
+import { builtInProfiles } from './resource-profile.ts'
 
 /** A cluster in miniature: cards, Pods that start after a while, Pods that end what they serve after a while. */
 class TinyCluster {
@@ -26,7 +27,7 @@ class TinyCluster {
       registry: 'r',
       version: '1',
       files: { state: 'present' },
-      defaultCardKind: 'nvidia.com/gpu-l40s',
+      profiles: { table: builtInProfiles, cardKinds: ['nvidia.com/gpu-l40s'] },
       drainDeadlineMs: 600_000,
       busy: (name) => ((this.#busyUntil.get(name) ?? 0) > this.now ? 1 : 0),
       suffix: (index) => `${this.#created}-${index}`,

@@ -5,6 +5,7 @@ import { type Pod, podSchema } from '../resources/pod.ts'
 import { failuresAnnotation } from './model-pod.ts'
 import type { OperatorFacts } from './operator-facts.ts'
 import { planPods } from './plan-pods.ts'
+import { builtInProfiles } from './resource-profile.ts'
 
 const now = Date.UTC(2030, 0, 1)
 const card = 'nvidia.com/gpu-l40s'
@@ -24,7 +25,7 @@ function factsWith(facts: Partial<OperatorFacts> = {}): OperatorFacts {
     registry: 'registry.local-1.localhost',
     version: '0.1.0',
     files: { state: 'present' },
-    defaultCardKind: card,
+    profiles: { table: builtInProfiles, cardKinds: [card] },
     drainDeadlineMs: 600_000,
     busy: () => 0,
     suffix: (index) => `rand${index}`,
@@ -418,6 +419,12 @@ describe('why a model is not ready', () => {
       message: /reg\/x:1 was refused: known: llama-cpp\./,
     },
     {
+      name: 'the node cannot start it yet',
+      pods: [podNamed('a', waiting('ContainerCreating', 'no card is free'))],
+      phase: 'Waking',
+      message: /^The engine waits to be started: no card is free\.$/,
+    },
+    {
       name: 'the engine ended once: it is tried again',
       pods: [podNamed('a', waiting('CrashLoopBackOff', 'back-off', 1, ended))],
       phase: 'Waking',
@@ -471,13 +478,12 @@ describe('why a model is not ready', () => {
     {
       name: 'the profile is not known',
       spec: { replicas: 1, resourceProfile: 'x.com/gpu-y:1' },
-      facts: { knownCardKinds: [card] },
       phase: 'Failed',
-      message: /x\.com\/gpu-y is not known here\. Known: default, nvidia\.com\/gpu-l40s/,
+      message: /x\.com\/gpu-y is not known here\. Known: default, nvidia\.com\/gpu-h800, nvidia\.com\/gpu-l40s\./,
     },
     {
       name: 'the cluster has no card at all',
-      facts: { defaultCardKind: undefined },
+      facts: { profiles: { table: builtInProfiles, cardKinds: [] } },
       phase: 'Failed',
       message: /no GPU card/,
     },

@@ -1,10 +1,12 @@
+import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
-import { type NewPod, cardKindOf, isPodOf, modelPodSpec, newModelPod, specHash } from './model-pod.ts'
+import { type NewPod, isPodOf, modelPodSpec, newModelPod, specHash } from './model-pod.ts'
 import { type ModelStatus, modelStatus } from './model-status.ts'
 import { findObstacle } from './obstacle.ts'
 import type { OperatorFacts } from './operator-facts.ts'
 import { planReplicas } from './plan-replicas.ts'
+import { resolveProfile } from './resource-profile.ts'
 
 export interface PodPlan {
   readonly create: readonly NewPod[]
@@ -25,8 +27,8 @@ export function planPods(model: Model, pods: readonly Pod[], facts: OperatorFact
   const own = pods.filter((pod) => isPodOf(model, pod))
   const desired = desiredReplicas(model)
   const obstacle = findObstacle(model, facts)
-  const cardKind = cardKindOf(model, facts)
-  const spec = cardKind === undefined ? undefined : modelPodSpec(model, cardKind, facts)
+  const profile = resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, facts.profiles)
+  const spec = profile && modelPodSpec(model, profile, facts)
   const hash = spec && specHash(spec)
   const blocked = obstacle !== undefined || spec === undefined
 

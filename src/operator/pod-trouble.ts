@@ -56,6 +56,13 @@ function containerTrouble({ image, state, lastState, restartCount }: ContainerSt
     const message = `The engine cannot be started: ${sentence(waiting.message ?? waiting.reason)}`
     return { outlook: 'failing', reason: waiting.reason, message }
   }
+  if (waiting?.reason === 'ContainerCreating' && waiting.message !== undefined) {
+    return {
+      outlook: 'waiting',
+      reason: 'Starting',
+      message: `The engine waits to be started: ${sentence(waiting.message)}`,
+    }
+  }
   const ended = state?.terminated ?? (waiting ? lastState?.terminated : undefined)
   if (waiting?.reason === 'CrashLoopBackOff') {
     const outlook = restartCount >= hopelessRestarts ? 'failing' : 'waiting'

@@ -1,43 +1,63 @@
 import { describe, expect, it } from 'vitest'
-import { modelKind } from '../resources/model.ts'
 import { nodeKind } from '../resources/node.ts'
 import { podKind } from '../resources/pod.ts'
-import { replicasThatFit } from './card-room.ts'
+import { cardHoldings } from './card-room.ts'
 
 const l40s = 'nvidia.com/gpu-l40s'
-const model = (resourceProfile: string) =>
-  modelKind.schema.parse({
-    apiVersion: 'sluice.dev/v1',
-    kind: 'Model',
-    metadata: { name: 'mine', namespace: 'sluice' },
-    spec: { url: 'pvc://userdata/a', engine: 'LlamaCpp', resourceProfile },
-  })
-const node = (cards: string) =>
+const node = (name: string, cards: string) =>
   nodeKind.schema.parse({
     apiVersion: 'v1',
     kind: 'Node',
-    metadata: { name: 'n' },
+    metadata: { name },
     status: { allocatable: { [l40s]: cards } },
   })
-const pod = (owner: string, cards: string, phase = 'Running') =>
+const pod = (owner: string, cards: string, nodeName?: string, phase = 'Running') =>
   podKind.schema.parse({
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: 'p', namespace: 'sluice', labels: { 'sluice.dev/model': owner } },
-    spec: { containers: [{ name: 'c', resources: { limits: { [l40s]: cards } } }] },
+    metadata: { name: 'p', namespace: 'sluice', labels: owner ? { 'sluice.dev/model': owner } : {} },
+    spec: { nodeName, containers: [{ name: 'c', resources: { limits: { [l40s]: cards } } }] },
     status: { phase },
   })
 
-describe('replicasThatFit', () => {
+describe('cardHoldings', () => {
+  const nodes = [node('big', '4'), node('small', '1')]
+
+  it('counts what is free on each node, and who holds the rest', () => {
+    const pods = [pod('a', '1', 'big'), pod('a', '1', 'big'), pod('b', '1', 'small'), pod('', '1', 'big')]
+    expect(cardHoldings(l40s, nodes, pods)).toEqual({
+      freeByNode: [1, 0],
+      largestNode: 4,
+      heldBy: new Map([
+        ['sluice/a', 2],
+        ['sluice/b', 1],
+      ]),
+      wantedBy: new Map(),
+    })
+  })
+
   it.each([
-    ['all cards are free', `${l40s}:1`, [], 4],
-    ['two cards each', `${l40s}:2`, [], 2],
-    ['its own Pods count as room', `${l40s}:1`, [pod('mine', '3')], 4],
-    ['others are in the way', `${l40s}:1`, [pod('theirs', '3')], 1],
-    ['finished Pods are not', `${l40s}:1`, [pod('theirs', '3', 'Failed')], 4],
-    ['the default kind', 'default:4', [], 1],
-    ['a kind that is not there', 'nvidia.com/gpu-h800:1', [], 0],
-  ])('%s', (_name, profile, pods, expected) => {
-    expect(replicasThatFit(model(profile), l40s, [node('4')], pods)).toBe(expected)
+    ['finished', pod('a', '1', 'big', 'Failed')],
+    ['of another kind', pod('a', '0', 'big')],
+  ])('holds nothing against a Pod that is %s', (_case, one) => {
+    expect(cardHoldings(l40s, nodes, [one])).toEqual({
+      freeByNode: [4, 1],
+      largestNode: 4,
+      heldBy: new Map(),
+      wantedBy: new Map(),
+    })
+  })
+
+  it('knows who waits for cards', () => {
+    const { freeByNode, wantedBy } = cardHoldings(l40s, nodes, [pod('a', '2'), pod('', '1')])
+    expect(freeByNode).toEqual([4, 1])
+    expect([...wantedBy]).toEqual([
+      ['sluice/a', 2],
+      ['', 1],
+    ])
+  })
+
+  it('knows no cards of a kind that is not there', () => {
+    expect(cardHoldings('nvidia.com/gpu-h800', nodes, [])).toMatchObject({ freeByNode: [0, 0], largestNode: 0 })
   })
 })

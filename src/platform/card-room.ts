@@ -1,29 +1,31 @@
+import type { CardHoldings } from '../autoscaler/cards.ts'
 import { modelLabel } from '../resources/model-labels.ts'
-import { parseResourceProfile } from '../resources/model-references.ts'
-import type { Model } from '../resources/model.ts'
 import type { Node } from '../resources/node.ts'
 import { type Pod, isPodFinished } from '../resources/pod.ts'
 
-/** How many replicas of a Model the cluster's cards have room for, when nobody else's Pods are moved. */
-export function replicasThatFit(
-  model: Model,
-  defaultCardKind: string | undefined,
-  nodes: readonly Node[],
-  pods: readonly Pod[],
-): number | undefined {
-  const { profile, cards } = parseResourceProfile(model.spec.resourceProfile)
-  const kind = profile === 'default' ? defaultCardKind : profile
-  if (kind === undefined) return undefined
-  const all = nodes.reduce((sum, node) => sum + Number(node.status?.allocatable?.[kind] ?? 0), 0)
-  const taken = pods
-    .filter((pod) => !isPodFinished(pod) && !isOf(model, pod))
-    .flatMap((pod) => pod.spec.containers)
-    .reduce((sum, container) => sum + Number(container.resources?.limits?.[kind] ?? 0), 0)
-  return Math.max(0, Math.floor((all - taken) / cards))
+/** Who holds the cards of a kind, by the limits of the Pods. */
+export function cardHoldings(kind: string, nodes: readonly Node[], pods: readonly Pod[]): CardHoldings {
+  const free = new Map<string, number>()
+  for (const { metadata, status } of nodes) free.set(metadata.name, Number(status?.allocatable?.[kind] ?? 0))
+  const largestNode = Math.max(0, ...free.values())
+  const heldBy = new Map<string, number>()
+  const wantedBy = new Map<string, number>()
+  for (const pod of pods) {
+    const cards = isPodFinished(pod) ? 0 : cardsOf(pod, kind)
+    if (cards === 0) continue
+    const { nodeName } = pod.spec
+    const model = pod.metadata.labels?.[modelLabel]
+    const key = model === undefined ? '' : `${pod.metadata.namespace}/${model}`
+    if (!nodeName) {
+      wantedBy.set(key, (wantedBy.get(key) ?? 0) + cards)
+      continue
+    }
+    free.set(nodeName, (free.get(nodeName) ?? 0) - cards)
+    if (key !== '') heldBy.set(key, (heldBy.get(key) ?? 0) + cards)
+  }
+  return { freeByNode: [...free.values()].map((cards) => Math.max(0, cards)), largestNode, heldBy, wantedBy }
 }
 
-function isOf(model: Model, pod: Pod): boolean {
-  return (
-    pod.metadata.namespace === model.metadata.namespace && pod.metadata.labels?.[modelLabel] === model.metadata.name
-  )
+function cardsOf({ spec }: Pod, kind: string): number {
+  return spec.containers.reduce((sum, { resources }) => sum + Number(resources?.limits?.[kind] ?? 0), 0)
 }

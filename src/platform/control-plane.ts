@@ -5,6 +5,10 @@ import { certificateUsers, firstKnown, knownTokens, serviceAccountUsers } from '
 import { ClusterApi } from '../apiserver/cluster-api.ts'
 import { imagesFrom } from '../apiserver/image-registry-rule.ts'
 import type { PodAccess } from '../apiserver/pod-access.ts'
+import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
+import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
+import { ServiceAccountAdmission } from '../apiserver/service-account-admission.ts'
+import { ServiceAddresses } from '../apiserver/services/service-addresses.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
@@ -12,10 +16,16 @@ import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { namespaceKind } from '../resources/namespace.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
+import { serviceAccountKind } from '../resources/service-account.ts'
+import { serviceKind } from '../resources/service.ts'
+import { notFound } from '../resources/status-error.ts'
 import { openSqliteStore, type SqliteStore } from '../store/sqlite-store.ts'
 import type { KeyAndCertificate } from './certificates.ts'
 import type { Identity } from './identity.ts'
 import { type Listening, listenOn, urlHost } from './listen.ts'
+import { recordApiServerService } from './api-server-service.ts'
+import { type ServiceNetwork, embeddedServiceNetwork } from './service-network.ts'
 
 export interface ControlPlaneOptions {
   readonly storePath: string
@@ -29,6 +39,8 @@ export interface ControlPlaneOptions {
   readonly serviceAccountKey?: string | undefined
   readonly host: string
   readonly port: number
+  /** Where Services are; on loopback addresses of this machine unless told otherwise. */
+  readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
   readonly clock: Clock
   readonly log: Logger
@@ -36,6 +48,8 @@ export interface ControlPlaneOptions {
 }
 
 const stopGraceMs = 2_000
+/** Where the API is inside a cluster; the second for those who may not use the first. */
+const usualPorts = [443, 6443] as const
 /** What every cluster has, whatever it is for. */
 const systemNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 
@@ -47,6 +61,8 @@ export class ControlPlane implements Component {
   readonly #store: SqliteStore
   readonly #api: ClusterApi
   readonly #access: ClusterAccess
+  readonly #services: ServiceNetwork
+  readonly #quotas: QuotaLedger
   readonly #server: ApiServer
   #listening: Listening | undefined
 
@@ -63,7 +79,15 @@ export class ControlPlane implements Component {
     const { authorizer, tokens } = this.#access
     const kinds = [...coreKinds, ...customKinds]
     const admission = [imagesFrom(registry), ...this.#access.admission]
-    this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission })
+    this.#services = options.services ?? embeddedServiceNetwork(identity.clusterId)
+    this.#quotas = new QuotaLedger({ store: this.#store, kinds: () => this.#api.kinds.list() })
+    const plugins = [
+      new ServiceAccountAdmission(this.#store),
+      new ServiceAddresses({ store: this.#store, range: this.#services.range }),
+      // The last: what another refuses uses nothing.
+      new QuotaAdmission(this.#quotas),
+    ]
+    this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins })
     this.client = new EmbeddedClient(this.#api)
     this.#server = new ApiServer({ tls, log, clock, metrics })
     const admin = { name: 'admin', groups: ['system:masters'] }
@@ -88,6 +112,51 @@ export class ControlPlane implements Component {
     const { host, port } = this.#options
     const where = { name: 'control-plane', flag: '--control-plane-port', host, port }
     this.#listening = await listenOn(this.#server, where)
+    await this.#giveAddresses()
+    await this.#listenInside(urlHost(host), this.#listening.port)
+  }
+
+  /** What a namespace's objects use, by its quotas. */
+  get quotas(): QuotaLedger {
+    return this.#quotas
+  }
+
+  /** A token of a Pod's service account, good as long as the Pod is there. Throws NotFound when the account is not. */
+  podToken(pod: Pod, audience: string | undefined, expirationSeconds: number): string {
+    const { namespace, name, uid } = pod.metadata
+    const account = this.#api.get(serviceAccountKind, { namespace, name: accountOf(pod) })
+    const audiences = audience === undefined || audience === '' ? this.#access.tokens.defaultAudiences : [audience]
+    const object = this.#api.get(podKind, { namespace, name })
+    if (object.metadata.uid !== uid) throw notFound(podKind, name)
+    const bound = { kind: 'Pod', object } as const
+    return this.#access.tokens.issue({ account, audiences, expirationSeconds, bound, now: this.#options.clock.now() })
+  }
+
+  /** Services that were made when there were no addresses. */
+  async #giveAddresses(): Promise<void> {
+    for (const { metadata, spec } of (await this.client.list(serviceKind)).items) {
+      if (spec.clusterIP || spec.type === 'ExternalName') continue
+      const { namespace, name } = metadata
+      await this.#api.patch(serviceKind, { namespace, name }, (current) => current)
+    }
+  }
+
+  /** The Service `kubernetes`, and behind it this cluster as programs in Pods expect it: at a host and a port, without a prefix. */
+  async #listenInside(host: string, port: number): Promise<void> {
+    const { identity, log } = this.#options
+    const { apiServer, isLocal } = this.#services
+    let inside: number = usualPorts[0]
+    for (const candidate of isLocal ? usualPorts : []) {
+      try {
+        await this.#server.listenInside(identity.clusterId, apiServer, candidate)
+        inside = candidate
+        break
+      } catch (error) {
+        log.warn({ err: error, address: apiServer, port: candidate }, 'Pods cannot reach the API server here')
+      }
+    }
+    const target = { host, port }
+    await recordApiServerService(this.client, { clusterIP: apiServer, port: inside, target })
   }
 
   /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */
@@ -101,4 +170,9 @@ export class ControlPlane implements Component {
     await this.#access.stop()
     await this.#store.close()
   }
+}
+
+function accountOf({ spec }: Pod): string {
+  const { serviceAccountName } = spec
+  return typeof serviceAccountName === 'string' && serviceAccountName !== '' ? serviceAccountName : 'default'
 }

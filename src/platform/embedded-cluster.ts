@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { EventRecorder } from '../cluster/event-recorder.ts'
+import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
@@ -9,16 +9,23 @@ import type { Card } from '../node/gpu-inventory.ts'
 import { ImageStore } from '../node/image-store.ts'
 import { LogHub } from '../node/log-hub.ts'
 import { NodeAgent } from '../node/node-agent.ts'
+import { NodePodAccess } from '../node/pod-access.ts'
 import { PodLogs } from '../node/pod-logs.ts'
 import { ProcessRuntime } from '../node/process-runtime.ts'
+import { serviceVariables } from '../node/service-variables.ts'
 import { ModelController } from '../operator/model-controller.ts'
+import { type ProfileFacts, resolveProfile } from '../operator/resource-profile.ts'
 import { clusterKind } from '../resources/cluster.ts'
 import { gatewayNamespace, modelLabel } from '../resources/model-labels.ts'
+import { parseResourceProfile } from '../resources/model-references.ts'
+import type { Model } from '../resources/model.ts'
 import { WorkloadControllers } from '../workloads/workload-controllers.ts'
 import { backgroundTask } from './background-task.ts'
 import type { KeyAndCertificate } from './certificates.ts'
 import { ClaimFiles } from './claim-files.ts'
 import { type ClusterCaches, clusterCaches } from './cluster-caches.ts'
+import type { ConfigFile } from './config-file.ts'
+import { clusterIpRole } from './cluster-ip-role.ts'
 import { ControlPlane } from './control-plane.ts'
 import type { DataDirectory } from './data-directory.ts'
 import { DemoModelFetch } from './demo-model-fetch.ts'
@@ -36,7 +43,10 @@ export interface EmbeddedClusterOptions {
   readonly center: CenterFacts
   /** Undefined keeps the name it has. */
   readonly clusterName: string | undefined
+  /** How many Pods that have finished are kept. */
+  readonly finishedPodLimit?: number | undefined
   readonly cards: readonly Card[]
+  readonly config: ConfigFile
   readonly host: string
   readonly port: number
   readonly tls: KeyAndCertificate & { readonly ca: string }
@@ -51,18 +61,21 @@ export interface EmbeddedClusterOptions {
 export class EmbeddedCluster {
   readonly client: ClusterClient
   readonly caches: ClusterCaches
-  /** What the profile `default` means here. */
-  readonly defaultCardKind: string | undefined
   readonly #options: EmbeddedClusterOptions
   readonly #controlPlane: ControlPlane
   readonly #informers: Informers
   readonly #logHub = new LogHub()
   readonly #programs: EnginePrograms
+  readonly #runtime: ProcessRuntime
+  readonly #profiles: ProfileFacts
   #isNew = false
 
   constructor(options: EmbeddedClusterOptions) {
     this.#options = options
     const { directory, identity, center, tls, host, port, clock, log, metrics } = options
+    this.#programs = enginePrograms(center.registry, options.config.images)
+    this.#runtime = this.#makeRuntime()
+    const logs = new PodLogs({ dataDir: directory.root, hub: this.#logHub, clock })
     this.#controlPlane = new ControlPlane({
       storePath: directory.path('sluice.db'),
       identity,
@@ -71,7 +84,7 @@ export class EmbeddedCluster {
       serviceAccountKey: openServiceAccountKey(directory),
       host,
       port,
-      podAccess: new PodLogs({ dataDir: directory.root, hub: this.#logHub, clock }),
+      podAccess: new NodePodAccess({ logs, runtime: this.#runtime, clock }),
       clock,
       log,
       metrics,
@@ -79,8 +92,8 @@ export class EmbeddedCluster {
     this.client = this.#controlPlane.client
     this.#informers = new Informers({ client: this.client, clock, log })
     this.caches = clusterCaches(this.#informers)
-    this.defaultCardKind = options.cards[0]?.kind
-    this.#programs = enginePrograms(center.registry)
+    const { profiles: table } = options.config
+    this.#profiles = { table, cardKinds: [...new Set(options.cards.map(({ kind }) => kind))] }
   }
 
   get address(): string {
@@ -92,12 +105,17 @@ export class EmbeddedCluster {
     return this.#isNew
   }
 
+  /** The kind of card that a Model's Pods hold; undefined when nobody can say. */
+  cardKindOf(model: Model): string | undefined {
+    return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#profiles)?.card
+  }
+
   /** In the order they start. `busy` tells how many requests a Pod is serving. */
   components(busy: (model: string, podName: string) => number): readonly Component[] {
     const { directory, clock, log, fetchModel: name } = this.#options
     const fetch =
       name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
-    const runtime = this.#runtime()
+    const runtime = this.#runtime
     const files = new ClaimFiles(volumesDirectory(directory.root), fetch?.status)
     return [
       this.#controlPlane,
@@ -107,9 +125,13 @@ export class EmbeddedCluster {
         client: this.client,
         finalizeNamespace: (name) => this.#controlPlane.client.finalizeNamespace(name),
         servedKinds: () => this.#controlPlane.client.servedKinds(),
+        rootCertificate: this.#options.tls.ca,
+        quotaCounts: this.#controlPlane.quotas,
+        finishedPodLimit: this.#options.finishedPodLimit,
         clock,
         log,
       }),
+      clusterIpRole({ client: this.client, caches: this.caches, clock, log }),
       { name: 'runtime', stop: () => runtime.close() },
       this.#nodeAgent(runtime),
       ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
@@ -124,7 +146,7 @@ export class EmbeddedCluster {
     await createHomeResources(this.client, facts)
   }
 
-  #runtime(): ProcessRuntime {
+  #makeRuntime(): ProcessRuntime {
     const { directory, clock, log } = this.#options
     const images = new ImageStore(this.#programs.images)
     return new ProcessRuntime({ dataDir: directory.root, images, clock, log, logHub: this.#logHub })
@@ -132,7 +154,17 @@ export class EmbeddedCluster {
 
   #nodeAgent(runtime: ProcessRuntime): NodeAgent {
     const { cards, clock, log } = this.#options
-    return new NodeAgent({ name: nodeName(hostname()), client: this.client, runtime, cards, clock, log, version })
+    return new NodeAgent({
+      name: nodeName(hostname()),
+      client: this.client,
+      runtime,
+      cards,
+      clock,
+      log,
+      version,
+      tokens: async (pod, audience, seconds) => this.#controlPlane.podToken(pod, audience, seconds),
+      serviceVariables: (pod) => serviceVariables(pod, this.caches.services.list()),
+    })
   }
 
   #modelController(files: ClaimFiles, busy: (model: string, podName: string) => number): Component {
@@ -143,13 +175,20 @@ export class EmbeddedCluster {
       client: this.client,
       models,
       pods,
-      events: new EventRecorder({ client: this.client, component: 'sluice-operator', clock, log }),
+      events: new EventRecorder({
+        client: this.client,
+        component: 'sluice-operator',
+        clock,
+        log,
+        settleMs: eventSettleMs,
+      }),
       files,
       clock,
       log,
       registry: center.registry,
       version,
-      defaultCardKind: () => this.defaultCardKind,
+      wakingStatusMs: 100,
+      profiles: () => this.#profiles,
       engineUnavailable: (engine) => (engine === 'VLLM' ? vllmUnavailable : undefined),
       busy: (podName) => {
         const model = pods.get({ namespace: gatewayNamespace, name: podName })?.metadata.labels?.[modelLabel]

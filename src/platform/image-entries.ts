@@ -12,8 +12,13 @@ export interface EnginePrograms {
   readonly vllmUnavailable: string | undefined
 }
 
-/** What the images of the center's registry are on this machine. */
-export function enginePrograms(registry: string, path = process.env['PATH'] ?? ''): EnginePrograms {
+/** What the images of the center's registry are on this machine; what its operator added comes first. */
+export function enginePrograms(
+  registry: string,
+  added: Readonly<Record<string, ImageEntry>> = {},
+  path = process.env['PATH'] ?? '',
+): EnginePrograms {
+  const vllmImage = `${registry}/sluice/vllm`
   const vllm = path
     .split(delimiter)
     .map((folder) => join(folder, 'vllm'))
@@ -21,9 +26,10 @@ export function enginePrograms(registry: string, path = process.env['PATH'] ?? '
   return {
     images: {
       [`${registry}/sluice/llama-cpp`]: { command: [process.execPath, mainProgram, 'serve'] },
-      [`${registry}/sluice/vllm`]: vllm === undefined ? { unavailable: vllmMissing } : { command: [vllm, 'serve'] },
+      [vllmImage]: vllm === undefined ? { unavailable: vllmMissing } : { command: [vllm, 'serve'] },
+      ...added,
     },
-    vllmUnavailable: vllm === undefined ? vllmMissing : undefined,
+    vllmUnavailable: vllm === undefined && !Object.hasOwn(added, vllmImage) ? vllmMissing : undefined,
   }
 }
 

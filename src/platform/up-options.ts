@@ -13,8 +13,19 @@ export interface UpOptions {
   readonly center: string | undefined
   /** `KIND=COUNT,...`; undefined lets the machine decide. */
   readonly gpus: string | undefined
+  /** Path of a file with further images and resource profiles. */
+  readonly config: string | undefined
   readonly idleWindowMs: number
   readonly wakeDeadlineMs: number
+  /** Whether a model that somebody waits for may take the cards of one that is idle. */
+  readonly cardPreemption: boolean
+  /** Whether inference requests need a key. */
+  readonly requireApiKeys: boolean
+  /** Addresses and ranges, separated by commas. */
+  readonly trustedProxies: string
+  readonly bodyLimitBytes: number
+  /** How many Pods that have finished are kept. */
+  readonly finishedPodLimit?: number | undefined
   readonly demoModel: boolean
   readonly gateway: boolean
 }

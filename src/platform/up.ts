@@ -10,6 +10,7 @@ import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.
 import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
 import { CertificateAuthority } from './certificates.ts'
+import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { DataDirectory } from './data-directory.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
 import { ExposureRole } from './exposure-role.ts'
@@ -26,6 +27,7 @@ import { renderKubeconfig } from './kubeconfig.ts'
 import { urlHost } from './listen.ts'
 import { openLogFile } from './log-file.ts'
 import { ManagementRole } from './management-role.ts'
+import { apiServerNames, embeddedServiceNetwork } from './service-network.ts'
 import type { Endpoints, UpOptions } from './up-options.ts'
 
 /** What a person wants to know once everything runs. */
@@ -55,6 +57,7 @@ export async function startUp(
   signal: AbortSignal,
   clock: Clock = systemClock,
 ): Promise<RunningPlatform> {
+  const config = readConfigFile(options.config)
   const notes: string[] = []
   const problem = (message: string) => void notes.push(message)
   const cards = await detectCards(options.gpus, { run: programRunner(clock, cardDeadlineMs), signal, problem })
@@ -67,7 +70,7 @@ export async function startUp(
   lifecycle.add({ name: 'data directory', stop: () => directory.close() })
   const stopped = onAbort(signal).then(() => lifecycle.stop())
   try {
-    const facts = await compose(options, { directory, cards, notes, lifecycle, clock, log: log.child({}) })
+    const facts = await compose(options, { directory, cards, config, notes, lifecycle, clock, log: log.child({}) })
     log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
     return { facts, ended: stopped }
   } catch (error) {
@@ -82,6 +85,7 @@ const cardDeadlineMs = 15_000
 interface Parts {
   readonly directory: DataDirectory
   readonly cards: readonly Card[]
+  readonly config: ConfigFile
   readonly notes: readonly string[]
   readonly lifecycle: Lifecycle
   readonly clock: Clock
@@ -90,7 +94,7 @@ interface Parts {
 
 async function compose(
   options: UpOptions,
-  { directory, cards, notes, lifecycle, clock, log }: Parts,
+  { directory, cards, config, notes, lifecycle, clock, log }: Parts,
 ): Promise<UpFacts> {
   const { host, ports } = options
   const identity = openIdentity(directory, options.center)
@@ -102,17 +106,21 @@ async function compose(
   directory.folder('volumes', userDataClaim)
 
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
-  const controlPlaneTls = { ...(await authority.issueServer(hosts, clock.now())), ca: authority.certificate }
+  const inside = [embeddedServiceNetwork(identity.clusterId).apiServer, ...apiServerNames]
+  const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
+  const controlPlaneTls = { ...controlPlane, ca: authority.certificate }
   const cluster = new EmbeddedCluster({
     directory,
     identity,
     center,
     credentials,
     cards,
+    config,
     host,
     port: ports.controlPlane,
     tls: controlPlaneTls,
     clusterName: options.clusterName,
+    finishedPodLimit: options.finishedPodLimit,
     fetchModel: options.demoModel ? demoModelName : undefined,
     clock,
     log,
@@ -126,7 +134,11 @@ async function compose(
         port: ports.gateway,
         idleWindowMs: options.idleWindowMs,
         wakeDeadlineMs: options.wakeDeadlineMs,
-        defaultCardKind: cluster.defaultCardKind,
+        cardPreemption: options.cardPreemption,
+        requireApiKeys: options.requireApiKeys,
+        trustedProxies: options.trustedProxies,
+        bodyLimitBytes: options.bodyLimitBytes,
+        cardKindOf: (model) => cluster.cardKindOf(model),
       })
     : undefined
   const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())

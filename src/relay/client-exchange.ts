@@ -111,6 +111,11 @@ export class ClientExchange implements Exchange, ForwardSide {
     return this.body.readAll(limitBytes)
   }
 
+  async readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void> {
+    this.bodyWasRead = true
+    if (this.body.declared) await this.body.readUntil(limitBytes, enough)
+  }
+
   async respond(answer: Answer): Promise<void> {
     this.#assertClient()
     const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : (answer.body ?? Buffer.alloc(0))

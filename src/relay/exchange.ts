@@ -10,6 +10,11 @@ export interface Exchange {
   readonly responseStarted: boolean
   /** Reads the whole body once and keeps it for `forward`. Throws `body_too_large` beyond the limit. */
   readBody(limitBytes: number): Promise<Buffer>
+  /**
+   * Shows the body piece by piece until `enough` says so or it ends. What was shown is kept for `forward`, and the rest
+   * streams: nothing counts as consumed yet. Throws `body_too_large` beyond the limit, and whatever `enough` throws.
+   */
+  readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void>
   /** A whole answer at once. */
   respond(answer: Answer): Promise<void>
   /** Sends the head now and leaves the body open (chunked, or until close for HTTP/1.0). */
@@ -77,6 +82,8 @@ export interface ForwardOptions {
    * `forward` throws the same: another answer, or another upstream, is still possible.
    */
   readonly onResponseHead?: (head: ResponseHead) => void
+  /** Sees every piece of the upstream's body on its way; a piece is good only during the call. */
+  readonly onResponsePiece?: ((piece: Buffer) => void) | undefined
   /**
    * The upstream broke off after its first byte. What is returned is appended before the response is ended properly;
    * `undefined`, or a response of fixed length, means the client's connection is cut so that the loss is visible.

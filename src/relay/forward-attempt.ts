@@ -88,7 +88,11 @@ export class ForwardAttempt implements CallEvents {
   }
 
   onBody(pieces: readonly Buffer[], end: { trailers: HeaderPairs } | undefined): Promise<void> | undefined {
-    for (const piece of pieces) this.#responseBytes += piece.length
+    const { onResponsePiece } = this.#options
+    for (const piece of pieces) {
+      this.#responseBytes += piece.length
+      onResponsePiece?.(piece)
+    }
     const wait = this.#sink.body(pieces, end)
     if (!end) return wait
     this.#deliverAfter(wait, true)

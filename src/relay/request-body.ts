@@ -161,6 +161,52 @@ export class RequestBody {
     return this.#kept
   }
 
+  /** Stops taking the body where somebody has seen enough of it; what was seen is handed out again to who comes next. */
+  async readUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void> {
+    const seen: Buffer[] = []
+    let bytes = 0
+    let satisfied = false
+    const look = (pieces: readonly Buffer[]): void => {
+      for (const piece of pieces) {
+        seen.push(piece)
+        bytes += piece.length
+        satisfied ||= enough(piece)
+        if (bytes > limitBytes && !satisfied) throw tooLarge(limitBytes)
+      }
+    }
+    if (this.#kept) return look([this.#kept])
+    await new Promise<void>((resolve, reject) => {
+      this.consume({
+        onPieces: (pieces) => {
+          try {
+            look(pieces)
+          } catch (error) {
+            this.release()
+            reject(error instanceof Error ? error : new Error(String(error)))
+            return true
+          }
+          if (satisfied) {
+            this.#putBack(seen, bytes)
+            resolve()
+          }
+          return true
+        },
+        onEnd: () => {
+          this.#kept = joinBuffers(seen, bytes)
+          resolve()
+        },
+        onError: reject,
+      })
+    })
+  }
+
+  #putBack(pieces: Buffer[], bytes: number): void {
+    this.release()
+    this.#unclaimed = pieces
+    this.#unclaimedBytes = bytes
+    this.#taken = false
+  }
+
   #hold(pieces: readonly Buffer[]): void {
     for (const piece of pieces) {
       this.#unclaimed.push(piece)

@@ -2,6 +2,7 @@ import { apiKeyKind } from './api-key.ts'
 import { clusterKind } from './cluster.ts'
 import { computeCenterKind } from './compute-center.ts'
 import { configMapKind } from './config-map.ts'
+import { controllerRevisionKind } from './controller-revision.ts'
 import { customResourceDefinitionKind } from './custom-resource-definition-kind.ts'
 import { deploymentKind } from './deployment.ts'
 import { endpointSliceKind } from './endpoint-slice.ts'
@@ -42,6 +43,7 @@ export const coreKinds: readonly Kind[] = [
   serviceAccountKind,
   serviceKind,
   customResourceDefinitionKind,
+  controllerRevisionKind,
   deploymentKind,
   replicaSetKind,
   statefulSetKind,

@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { customKind } from './custom-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 
+export const apiKeyUses = ['Management', 'Inference'] as const
+
 export const apiKeySchema = z.object({
   apiVersion: z.literal('sluice.dev/v1'),
   kind: z.literal('ApiKey'),
@@ -12,10 +14,20 @@ export const apiKeySchema = z.object({
     /** Hex SHA-256 of the secret. The secret is random and long, so a plain hash cannot be guessed back. */
     secretSha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a hex SHA-256'),
     disabled: z.boolean().default(false),
+    /** What it opens: the management API, or the inference endpoints. Never both: one is given to programs, the other is not. */
+    use: z.enum(apiKeyUses).default('Management'),
+    /** Of a key for inference: the Models it may use; all of them when nothing is said. */
+    allowedModels: z
+      .array(z.string().min(1).max(253))
+      .min(1, 'name at least one Model, or leave the list out for all')
+      .max(1_000)
+      .optional(),
+    /** RFC 3339; from then on it is refused. */
+    expiresAt: z.string().meta({ format: 'date-time' }).optional(),
   }),
 })
 
-/** A key pair of an enterprise. The secret itself is never stored. */
+/** A key of an enterprise: a pair for the management API, or a bearer key for inference. The secret itself is never stored. */
 export type ApiKey = z.infer<typeof apiKeySchema> & { [field: string]: unknown }
 
 export const apiKeyKind = customKind<ApiKey>({
@@ -32,7 +44,9 @@ export const apiKeyKind = customKind<ApiKey>({
   columns: [
     { name: 'Access Key', type: 'string', jsonPath: '.spec.accessKey' },
     { name: 'Enterprise', type: 'string', jsonPath: '.spec.enterprise' },
+    { name: 'Use', type: 'string', jsonPath: '.spec.use' },
     { name: 'Disabled', type: 'boolean', jsonPath: '.spec.disabled' },
+    { name: 'Expires', type: 'string', jsonPath: '.spec.expiresAt', priority: 1 },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   hasStatus: false,

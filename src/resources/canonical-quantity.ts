@@ -7,9 +7,15 @@ const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 const nanos = 1_000_000_000n
 const largest = (2n ** 63n - 1n) * nanos
 
-/** A quantity in the one form in which Kubernetes keeps it: `0.5` is `500m`, `1024Mi` is `1Gi`; `undefined` when it is none. */
-export function canonicalQuantity(text: string): string | undefined {
-  if (already.test(text)) return text
+/** An exact amount, and the form in which it was said. */
+export interface Quantity {
+  /** In billionths. */
+  readonly amount: bigint
+  readonly format: 'decimal' | 'binary' | 'exponent'
+}
+
+/** `undefined` when it is no quantity. */
+export function readQuantity(text: string): Quantity | undefined {
   const match = pattern.exec(text)
   if (!match || text.length > 64) return undefined
   const [, sign = '', whole = '', fraction = '', exponent, suffix = ''] = match
@@ -19,10 +25,23 @@ export function canonicalQuantity(text: string): string | undefined {
   const tens = exponent === undefined ? (isBinary ? 0 : 3 * (decimalSuffixes.indexOf(suffix) - 3)) : Number(exponent)
   const digits = BigInt(whole + fraction) * (isBinary ? 1024n ** BigInt(binary) : 1n)
   const amount = smaller(scaled(digits, tens - fraction.length + 9), largest)
-  const minus = sign === '-' && amount > 0n ? '-' : ''
+  const format = isBinary ? 'binary' : exponent === undefined ? 'decimal' : 'exponent'
+  return { amount: sign === '-' ? -amount : amount, format }
+}
+
+/** An amount in the one form in which Kubernetes keeps it. */
+export function quantityText({ amount, format }: Quantity): string {
+  const [minus, size] = amount < 0n ? ['-', -amount] : ['', amount]
   // What is no whole number of bytes is said in decimal, so that nothing is lost.
-  if (isBinary && amount >= 1024n * nanos && amount % nanos === 0n) return minus + binaryText(amount)
-  return minus + decimalText(amount, exponent !== undefined)
+  if (format === 'binary' && size >= 1024n * nanos && size % nanos === 0n) return minus + binaryText(size)
+  return minus + decimalText(size, format === 'exponent')
+}
+
+/** A quantity in the one form in which Kubernetes keeps it: `0.5` is `500m`, `1024Mi` is `1Gi`; `undefined` when it is none. */
+export function canonicalQuantity(text: string): string | undefined {
+  if (already.test(text)) return text
+  const quantity = readQuantity(text)
+  return quantity && quantityText(quantity)
 }
 
 /** `digits` × 10^`tens`, rounded up. */

@@ -16,7 +16,15 @@ export const deploymentSchema = z.looseObject({
     replicas: count,
     selector: labelSelectorSchema,
     template: podTemplateSchema,
-    strategy: z.looseObject({ type: z.string().optional() }).optional(),
+    strategy: z
+      .looseObject({
+        type: z.string().optional(),
+        rollingUpdate: z
+          .looseObject({ maxSurge: z.union([z.int(), z.string()]), maxUnavailable: z.union([z.int(), z.string()]) })
+          .partial()
+          .optional(),
+      })
+      .optional(),
     paused: z.boolean().optional(),
     minReadySeconds: count,
     revisionHistoryLimit: count,
@@ -30,6 +38,7 @@ export const deploymentSchema = z.looseObject({
       readyReplicas: count,
       availableReplicas: count,
       unavailableReplicas: count,
+      collisionCount: count,
       conditions: z.array(conditionSchema.loose()).optional(),
     })
     .optional(),

@@ -18,6 +18,9 @@ export const jobSchema = z.looseObject({
     backoffLimit: count,
     activeDeadlineSeconds: count,
     ttlSecondsAfterFinished: count,
+    completionMode: z.string().optional(),
+    podReplacementPolicy: z.string().optional(),
+    managedBy: z.string().optional(),
     suspend: z.boolean().optional(),
     manualSelector: z.boolean().optional(),
     selector: labelSelectorSchema.optional(),
@@ -29,6 +32,11 @@ export const jobSchema = z.looseObject({
       ready: count,
       succeeded: count,
       failed: count,
+      terminating: count,
+      completedIndexes: z.string().optional(),
+      uncountedTerminatedPods: z
+        .looseObject({ succeeded: z.array(z.string()).optional(), failed: z.array(z.string()).optional() })
+        .optional(),
       startTime: z.string().optional(),
       completionTime: z.string().optional(),
       conditions: z.array(conditionSchema.loose()).optional(),

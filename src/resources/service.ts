@@ -23,6 +23,10 @@ export const serviceSchema = z.looseObject({
     clusterIP: z.string().optional(),
     clusterIPs: z.array(z.string()).optional(),
     externalName: z.string().optional(),
+    sessionAffinity: z.string().optional(),
+    sessionAffinityConfig: z
+      .looseObject({ clientIP: z.looseObject({ timeoutSeconds: z.int().optional() }).optional() })
+      .optional(),
     externalIPs: z.array(z.string()).optional(),
     selector: z.record(z.string(), z.string()).optional(),
     ports: z.array(portSchema).optional(),

@@ -15,6 +15,21 @@ export const statefulSetSchema = z.looseObject({
     replicas: count,
     serviceName: z.string().optional(),
     podManagementPolicy: z.string().optional(),
+    updateStrategy: z
+      .looseObject({
+        type: z.string().optional(),
+        rollingUpdate: z
+          .looseObject({ partition: z.int(), maxUnavailable: z.union([z.int(), z.string()]) })
+          .partial()
+          .optional(),
+      })
+      .optional(),
+    minReadySeconds: count,
+    revisionHistoryLimit: count,
+    ordinals: z.looseObject({ start: count }).optional(),
+    persistentVolumeClaimRetentionPolicy: z
+      .looseObject({ whenDeleted: z.string().optional(), whenScaled: z.string().optional() })
+      .optional(),
     selector: labelSelectorSchema,
     template: podTemplateSchema,
     volumeClaimTemplates: z.array(z.looseObject({ metadata: objectMetaSchema.partial().optional() })).optional(),
@@ -27,6 +42,7 @@ export const statefulSetSchema = z.looseObject({
       currentReplicas: count,
       updatedReplicas: count,
       availableReplicas: count,
+      collisionCount: count,
       currentRevision: z.string().optional(),
       updateRevision: z.string().optional(),
       conditions: z.array(conditionSchema.loose()).optional(),

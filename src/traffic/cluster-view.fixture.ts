@@ -48,6 +48,7 @@ export interface FakePodOptions {
   readonly ready?: boolean
   readonly terminating?: boolean
   readonly draining?: boolean
+  readonly capacity?: number
 }
 
 export function fakePod(name: string, options: FakePodOptions = {}): Pod {
@@ -61,7 +62,10 @@ export function fakePod(name: string, options: FakePodOptions = {}): Pod {
       uid: options.uid ?? `uid-${name}`,
       labels: { 'sluice.dev/model': model },
       ...(options.terminating ? { deletionTimestamp: '2030-01-01T00:00:00Z' } : {}),
-      ...(options.draining ? { annotations: { 'sluice.dev/draining-since': '2030-01-01T00:00:00Z' } } : {}),
+      annotations: {
+        ...(options.draining ? { 'sluice.dev/draining-since': '2030-01-01T00:00:00Z' } : {}),
+        ...(options.capacity ? { 'sluice.dev/request-capacity': String(options.capacity) } : {}),
+      },
     },
     spec: {
       containers: [{ name: 'server', ports: [{ name: 'http', containerPort: port, protocol: 'TCP' }] }],

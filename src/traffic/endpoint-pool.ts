@@ -10,6 +10,11 @@ export interface EndpointPool {
 export interface ReserveHint {
   /** Endpoints that already failed this request: others come first, and one of these only after a probe found it healthy. */
   readonly exclude?: ReadonlySet<string>
+  /**
+   * The hashed blocks that the prompt begins with (`promptBlocks`): requests that begin alike go to the same endpoint, which
+   * has that beginning in memory. Asked for only where there is a choice.
+   */
+  readonly prefix?: (() => readonly number[]) | undefined
 }
 
 export interface EndpointAddress {
@@ -25,5 +30,7 @@ export interface Seat {
   readonly address: EndpointAddress
   /** The Pod's name. */
   readonly endpoint: string
+  /** The first byte of the answer is there; of a request that woke the model, this ends the wake. */
+  answered(): void
   release(outcome?: SeatOutcome): void
 }

@@ -46,13 +46,20 @@ export class ClusterModelCatalog implements ModelCatalog {
   }
 }
 
+/** Every request asks; what is described is what is cached, so its description can be kept as long. */
+const described = new WeakMap<Model, CatalogModel>()
+
 function describe(model: Model): CatalogModel {
+  const known = described.get(model)
+  if (known) return known
   const { metadata, spec, status } = model
-  return {
+  const description = {
     name: metadata.name,
     owner: spec.owner,
     createdAtMs: metadata.creationTimestamp ? Date.parse(metadata.creationTimestamp) : 0,
     phase: status?.phase ?? 'Asleep',
     message: status?.message,
   }
+  described.set(model, description)
+  return description
 }

@@ -1,27 +1,40 @@
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
-import type { EndpointAddress, Seat, SeatOutcome } from './endpoint-pool.ts'
+import type { EndpointAddress, ReserveHint, Seat, SeatOutcome } from './endpoint-pool.ts'
 import { pickEndpoint } from './pick-endpoint.ts'
 import type { PodEndpoint } from './pod-endpoint.ts'
+import { PrefixMemory } from './prefix-memory.ts'
 import type { TrafficSettings } from './traffic-settings.ts'
 import { WaitingRoom } from './waiting-room.ts'
+import { type WakePhase, WakeTimes } from './wake-times.ts'
 
-/** `closed`: it gets nothing new and is forgotten when its last seat is released. */
-type EndpointState = 'open' | 'failed' | 'closed'
+/**
+ * `starting` and `failed` get nothing until a probe, or for the first the cluster, finds them healthy. `closed`: it gets
+ * nothing new and is forgotten when its last seat is released.
+ */
+type EndpointState = 'open' | 'starting' | 'failed' | 'closed'
 
 export interface LaneEndpoint {
   readonly name: string
   readonly identity: string
   readonly address: EndpointAddress
+  readonly healthPath: string
+  readonly capacity: number
   inFlight: number
   state: EndpointState
+  /** What the cluster last said. */
+  podReady: boolean
 }
 
 /** What a lane tells its owner. */
 export interface LaneEvents {
-  firstWaiter(): void
+  /** `asleep`: no endpoint is open. */
+  firstWaiter(asleep: boolean): void
   admitted(waitedMs: number): void
+  wakeReached(phase: WakePhase, ms: number): void
   endpointFailed(endpoint: LaneEndpoint): void
+  /** It is to be found out when the endpoint is healthy, and `recover` to be told. */
+  needsProbe(endpoint: LaneEndpoint): void
   countsChanged(): void
 }
 
@@ -32,10 +45,14 @@ export class ModelLane {
   readonly #clock: Clock
   readonly #events: LaneEvents
   readonly #room: WaitingRoom
+  readonly #wake: WakeTimes
   /** What may be picked, by name. */
   readonly #open = new Map<string, LaneEndpoint>()
   /** Everything that is not forgotten yet; two of one name can be here when a Pod was replaced. */
   readonly #endpoints = new Set<LaneEndpoint>()
+  readonly #isOpen = (endpoint: LaneEndpoint) => endpoint.state === 'open'
+  readonly #answered = () => this.#wake.reached('first_byte')
+  #prefixes: PrefixMemory<LaneEndpoint> | undefined
   #active = 0
   #lastPicked = ''
   #lastActiveAt: number | undefined
@@ -46,6 +63,7 @@ export class ModelLane {
     this.#clock = options.clock
     this.#events = options.events
     this.#room = new WaitingRoom(options.clock)
+    this.#wake = new WakeTimes(options.clock, (phase, ms) => options.events.wakeReached(phase, ms))
   }
 
   get active(): number {
@@ -54,6 +72,11 @@ export class ModelLane {
 
   get waiting(): number {
     return this.#room.size
+  }
+
+  /** Whether anything may be picked, be it full. */
+  get awake(): boolean {
+    return this.#open.size > 0
   }
 
   get lastActiveAt(): number | undefined {
@@ -74,24 +97,29 @@ export class ModelLane {
    * A seat when there is an endpoint to be picked now. What failed is not open until it has shown to be healthy, so an
    * excluded one that is open is better than none.
    */
-  trySeat(exclude?: ReadonlySet<string>): Seat | undefined {
+  trySeat(hint: ReserveHint): Seat | undefined {
+    if (this.#open.size === 0) return undefined
+    const blocks = this.#open.size > 1 ? hint.prefix?.() : undefined
+    const knownBlocks = blocks?.length ? this.#prefixes?.match(blocks, this.#isOpen) : undefined
+    const lastPicked = this.#lastPicked
     const endpoint =
-      pickEndpoint(this.#open.values(), exclude, this.#lastPicked) ??
-      pickEndpoint(this.#open.values(), undefined, this.#lastPicked)
+      pickEndpoint(this.#open.values(), { exclude: hint.exclude, lastPicked, knownBlocks }) ??
+      (hint.exclude?.size ? pickEndpoint(this.#open.values(), { lastPicked }) : undefined)
     if (!endpoint) return undefined
     this.#lastPicked = endpoint.name
+    if (blocks?.length) (this.#prefixes ??= new PrefixMemory()).remember(blocks, endpoint)
     return this.#seatAt(endpoint)
   }
 
-  async wait(signal: AbortSignal, overdue: () => Error): Promise<Seat> {
+  async wait(hint: ReserveHint, signal: AbortSignal, overdue: () => Error): Promise<Seat> {
     const { waitingRoomSize, retryAfterSeconds, wakeDeadlineMs } = this.#settings
     if (this.#room.size >= waitingRoomSize) {
       const details = { model: this.#model, waiting: this.#room.size, retryAfterSeconds }
       throw new SluiceError('waiting_room_full', details)
     }
-    const waiting = this.#room.wait({ deadlineMs: wakeDeadlineMs, overdue, signal })
+    const waiting = this.#room.wait({ hint, deadlineMs: wakeDeadlineMs, overdue, signal })
     this.#events.countsChanged()
-    if (this.#room.size === 1) this.#events.firstWaiter()
+    if (this.#room.size === 1) this.#beginWaiting()
     try {
       return await waiting
     } finally {
@@ -103,13 +131,16 @@ export class ModelLane {
   /** What is known of a Pod now. An unchanged one keeps its state, so that news about a Pod does not heal it. */
   offer(facts: PodEndpoint): void {
     const known = this.#current(facts.name)
-    if (known?.identity === facts.identity && facts.accepting) return
-    if (known) this.#close(known)
-    if (!facts.accepting) return
-    const { name, identity, address } = facts
-    const endpoint: LaneEndpoint = { name, identity, address, inFlight: 0, state: 'open' }
-    this.#endpoints.add(endpoint)
-    this.#reopen(endpoint)
+    const isSame = known?.identity === facts.identity
+    if (known && (!isSame || facts.standing === 'leaving')) this.#close(known)
+    if (facts.standing === 'leaving') return
+    const podReady = facts.standing === 'ready'
+    if (!known || !isSame) return this.#add(facts, podReady)
+    const wasReady = known.podReady
+    known.podReady = podReady
+    if (podReady && known.state === 'starting') this.#reopen(known)
+    // One that a probe found healthy before the cluster did stays; one that the cluster takes back does not.
+    else if (wasReady && !podReady && known.state === 'open') this.#await(known)
   }
 
   withdraw(name: string): void {
@@ -117,13 +148,36 @@ export class ModelLane {
     if (known) this.#close(known)
   }
 
-  /** A failed endpoint has shown to be healthy. */
+  /** A probe found the endpoint healthy. */
   recover(endpoint: LaneEndpoint): void {
-    if (endpoint.state === 'failed') this.#reopen(endpoint)
+    if (endpoint.state === 'failed' || endpoint.state === 'starting') this.#reopen(endpoint)
+  }
+
+  /** A Pod of the model has come this far. */
+  reached(phase: 'placed' | 'started'): void {
+    this.#wake.reached(phase)
   }
 
   refuseWaiters(error: Error): void {
     this.#room.refuseAll(error)
+    this.#wake.abandon()
+  }
+
+  #beginWaiting(): void {
+    const asleep = this.#open.size === 0
+    if (asleep) this.#wake.begin()
+    for (const endpoint of this.#endpoints) {
+      if (endpoint.state === 'starting' || endpoint.state === 'failed') this.#events.needsProbe(endpoint)
+    }
+    this.#events.firstWaiter(asleep)
+  }
+
+  #add({ name, identity, address, healthPath, capacity }: PodEndpoint, podReady: boolean): void {
+    const about = { name, identity, address, healthPath, capacity }
+    const endpoint: LaneEndpoint = { ...about, inFlight: 0, state: 'starting', podReady }
+    this.#endpoints.add(endpoint)
+    if (podReady) this.#reopen(endpoint)
+    else this.#await(endpoint)
   }
 
   #current(name: string): LaneEndpoint | undefined {
@@ -136,10 +190,22 @@ export class ModelLane {
   #reopen(endpoint: LaneEndpoint): void {
     endpoint.state = 'open'
     this.#open.set(endpoint.name, endpoint)
+    this.#wake.reached('loaded')
+    if (this.#room.size === 0) this.#wake.abandon()
+    this.#admit()
+  }
+
+  #admit(): void {
     this.#room.admit(
-      () => this.trySeat(),
+      (hint) => this.trySeat(hint),
       (waitedMs) => this.#events.admitted(waitedMs),
     )
+  }
+
+  #await(endpoint: LaneEndpoint): void {
+    endpoint.state = 'starting'
+    this.#open.delete(endpoint.name)
+    if (this.#room.size > 0) this.#events.needsProbe(endpoint)
   }
 
   #close(endpoint: LaneEndpoint): void {
@@ -153,6 +219,7 @@ export class ModelLane {
     endpoint.state = 'failed'
     this.#open.delete(endpoint.name)
     this.#events.endpointFailed(endpoint)
+    this.#events.needsProbe(endpoint)
   }
 
   #seatAt(endpoint: LaneEndpoint): Seat {
@@ -168,8 +235,9 @@ export class ModelLane {
       this.#lastActiveAt = this.#clock.now()
       if (outcome === 'failed') this.#fail(endpoint)
       if (endpoint.state === 'closed' && endpoint.inFlight === 0) this.#endpoints.delete(endpoint)
+      this.#admit()
       this.#events.countsChanged()
     }
-    return { address: endpoint.address, endpoint: endpoint.name, release }
+    return { address: endpoint.address, endpoint: endpoint.name, answered: this.#answered, release }
   }
 }

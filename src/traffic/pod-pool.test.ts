@@ -2,40 +2,10 @@ import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { FakeClock } from '../foundation/fake-clock.ts'
-import { silentLogger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
-import type { Model } from '../resources/model.ts'
-import type { Pod } from '../resources/pod.ts'
 import type { Seat } from './endpoint-pool.ts'
-import { FakeCache, fakeModel, fakePod } from './cluster-view.fixture.ts'
-import { PodPool, type PodPoolOptions } from './pod-pool.ts'
-
-function setUp(options: Partial<PodPoolOptions> = {}) {
-  const clock = new FakeClock()
-  const pods = new FakeCache<Pod>()
-  const models = new FakeCache<Model>()
-  models.put(fakeModel('tiny'))
-  const pool = new PodPool({
-    namespace: 'sluice',
-    pods,
-    models,
-    clock,
-    log: silentLogger,
-    probe: () => Promise.resolve(false),
-    ...options,
-  })
-  onTestFinished(() => pool.stop())
-  return { clock, pods, models, pool }
-}
-
-const never = new AbortController().signal
-const settled = () => new Promise((resolve) => setImmediate(resolve))
-const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => 'resolved',
-    (error: unknown) => (error as { code?: string }).code ?? String(error),
-  )
+import { fakeModel, fakePod } from './cluster-view.fixture.ts'
+import { codeOf, never, setUp, settled } from './pod-pool.fixture.ts'
 
 describe('PodPool with endpoints', () => {
   it('spreads requests over the ready Pods and frees a seat once, however often it is released', async () => {
@@ -149,6 +119,19 @@ describe('PodPool without endpoints', () => {
     expect(pool.sample('tiny')).toEqual({ active: 3, waiting: 0 })
   })
 
+  it('wakes a model once for a thousand requests, and serves all of them', async () => {
+    const { pods, pool } = setUp()
+    let wakes = 0
+    pool.onFirstWaiter(() => wakes++)
+    const waiting = Array.from({ length: 1_000 }, () => pool.reserve('tiny', {}, never))
+    pods.put(fakePod('one'))
+    const seats = await Promise.all(waiting)
+    expect(wakes).toBe(1)
+    expect(pool.sample('tiny')).toEqual({ active: 1_000, waiting: 0 })
+    for (const seat of seats) seat.release()
+    expect(pool.sample('tiny')).toEqual({ active: 0, waiting: 0 })
+  })
+
   it('goes on serving when a listener throws', async () => {
     const { pods, pool } = setUp()
     const wakes: string[] = []
@@ -260,7 +243,13 @@ describe('PodPool, whatever happens', () => {
     { weight: 2, arbitrary: fc.record({ do: fc.constant('leave' as const), at: fc.nat() }) },
     {
       weight: 3,
-      arbitrary: fc.record({ do: fc.constant('pod' as const), name: podName, ready: fc.boolean(), uid: fc.nat(1) }),
+      arbitrary: fc.record({
+        do: fc.constant('pod' as const),
+        name: podName,
+        ready: fc.boolean(),
+        draining: fc.boolean(),
+        capacity: fc.nat(2),
+      }),
     },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('removePod' as const), name: podName }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('failModel' as const) }) },
@@ -306,7 +295,7 @@ describe('PodPool, whatever happens', () => {
               clients[one.at % Math.max(clients.length, 1)]?.abort()
               break
             case 'pod':
-              pods.put(fakePod(one.name, { ready: one.ready, uid: String(one.uid) }))
+              pods.put(fakePod(one.name, { ...one, uid: String(one.capacity) }))
               break
             case 'removePod':
               pods.remove({ namespace: 'sluice', name: one.name })

@@ -1,14 +1,16 @@
 import type { ObjectCache } from '../cluster/informer.ts'
 import { abortReason, type Clock } from '../foundation/clock.ts'
-import { errorMessage, SluiceError } from '../foundation/errors.ts'
+import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import type { Model } from '../resources/model.ts'
-import type { Pod } from '../resources/pod.ts'
+import { modelLabel } from '../resources/model-labels.ts'
+import { isPodTerminating, type Pod } from '../resources/pod.ts'
 import type { Demand, DemandSample } from './demand.ts'
 import type { EndpointPool, ReserveHint, Seat } from './endpoint-pool.ts'
 import { type EndpointProbe, probeHealth } from './endpoint-probe.ts'
-import { type LaneEndpoint, ModelLane } from './model-lane.ts'
+import { EndpointProber, type ProbedFor } from './endpoint-prober.ts'
+import { type LaneEvents, ModelLane } from './model-lane.ts'
 import { startFailureOf, whyAsleep } from './model-reason.ts'
 import { endpointOf } from './pod-endpoint.ts'
 import { TrafficMetrics } from './traffic-metrics.ts'
@@ -33,6 +35,7 @@ export class PodPool implements EndpointPool, Demand {
   readonly #lanes = new Map<string, ModelLane>()
   /** Which model a Pod served when it was last seen, so that it can be taken out when it no longer does. */
   readonly #modelOfPod = new Map<string, string>()
+  readonly #prober: EndpointProber
   readonly #firstWaiterListeners = new Set<(model: string) => void>()
   readonly #stopping = new AbortController()
   readonly #unsubscribe: ReadonlyArray<() => void>
@@ -41,6 +44,13 @@ export class PodPool implements EndpointPool, Demand {
     this.#options = options
     this.#settings = { ...defaultTrafficSettings, ...options.settings }
     this.#metrics = new TrafficMetrics(options.metrics)
+    this.#prober = new EndpointProber({
+      clock: options.clock,
+      log: options.log,
+      probe: options.probe ?? probeHealth,
+      probeTimeoutMs: this.#settings.probeTimeoutMs,
+      signal: this.#stopping.signal,
+    })
     this.#unsubscribe = [
       options.pods.onChange(({ type, object }) => (type === 'deleted' ? this.#podGone(object) : this.#podSeen(object))),
       options.models.onChange(({ type, object }) =>
@@ -52,11 +62,11 @@ export class PodPool implements EndpointPool, Demand {
 
   async reserve(model: string, hint: ReserveHint, signal: AbortSignal): Promise<Seat> {
     if (signal.aborted) throw abortReason(signal)
-    const seat = this.#lanes.get(model)?.trySeat(hint.exclude)
+    const seat = this.#lanes.get(model)?.trySeat(hint)
     if (seat) return seat
     try {
       this.#refuseHopeless(model)
-      return await this.#laneOf(model).wait(signal, () => this.#overdue(model))
+      return await this.#laneOf(model).wait(hint, signal, () => this.#overdue(model))
     } catch (error) {
       // Only Models that exist are counted by name: anything may be asked for.
       if (error instanceof SluiceError && this.#modelOf(model)) this.#metrics.refused.inc({ model, code: error.code })
@@ -108,6 +118,7 @@ export class PodPool implements EndpointPool, Demand {
 
   #overdue(model: string): SluiceError {
     const seconds = Math.round(this.#settings.wakeDeadlineMs / 1000)
+    if (this.#lanes.get(model)?.awake) return new SluiceError('model_busy', { model, seconds })
     return new SluiceError('wake_deadline', { model, seconds, reason: whyAsleep(this.#modelOf(model)) })
   }
 
@@ -121,9 +132,18 @@ export class PodPool implements EndpointPool, Demand {
     const endpoint = endpointOf(pod)
     const before = this.#modelOfPod.get(name)
     if (before !== undefined && before !== endpoint?.model) this.#podGone(pod)
+    this.#tellProgress(pod)
     if (!endpoint) return
     this.#modelOfPod.set(name, endpoint.model)
     this.#laneOf(endpoint.model).offer(endpoint)
+  }
+
+  #tellProgress(pod: Pod): void {
+    const { metadata, spec, status } = pod
+    const lane = this.#lanes.get(metadata.labels?.[modelLabel] ?? '')
+    if (!lane?.waiting || isPodTerminating(pod)) return
+    if (spec.nodeName) lane.reached('placed')
+    if (status?.containerStatuses?.some(({ state }) => state?.running)) lane.reached('started')
   }
 
   #podGone({ metadata: { name, namespace } }: Pod): void {
@@ -153,10 +173,25 @@ export class PodPool implements EndpointPool, Demand {
     if (known) return known
     const activeGauge = this.#metrics.active.labels({ model })
     const waitingGauge = this.#metrics.waiting.labels({ model })
-    const events = {
-      firstWaiter: () => this.#announceFirstWaiter(model),
-      admitted: (waitedMs: number) => this.#metrics.waitSeconds.observe({ model }, waitedMs / 1000),
-      endpointFailed: (endpoint: LaneEndpoint) => this.#watchRecovery(model, endpoint),
+    const by: ProbedFor = {
+      model,
+      awaited: () => lane.waiting > 0,
+      healthy: (endpoint) => {
+        const wasFailed = endpoint.state === 'failed'
+        if (wasFailed) this.#options.log.info({ model, endpoint: endpoint.name }, 'the endpoint is healthy again')
+        lane.recover(endpoint)
+      },
+    }
+    const events: LaneEvents = {
+      firstWaiter: (asleep) => this.#announceFirstWaiter(model, asleep),
+      admitted: (waitedMs) => this.#metrics.waitSeconds.observe({ model }, waitedMs / 1000),
+      wakeReached: (phase, ms) => this.#metrics.wakeSeconds.observe({ model, phase }, ms / 1000),
+      needsProbe: (endpoint) => this.#prober.watch(endpoint, by),
+      endpointFailed: (endpoint) => {
+        this.#metrics.endpointFailures.inc({ model })
+        const message = 'an endpoint failed; it is probed before it is used again'
+        this.#options.log.warn({ model, endpoint: endpoint.name }, message)
+      },
       countsChanged: () => {
         if (this.#lanes.get(model) !== lane) return
         activeGauge.set(lane.active)
@@ -176,45 +211,14 @@ export class PodPool implements EndpointPool, Demand {
     this.#metrics.forget(model)
   }
 
-  #announceFirstWaiter(model: string): void {
-    this.#metrics.wakes.inc({ model })
+  #announceFirstWaiter(model: string, asleep: boolean): void {
+    if (asleep) this.#metrics.wakes.inc({ model })
     for (const listener of this.#firstWaiterListeners) {
       try {
         listener(model)
       } catch (error) {
         this.#options.log.error({ model, err: error }, 'a listener for first waiters failed')
       }
-    }
-  }
-
-  #watchRecovery(model: string, endpoint: LaneEndpoint): void {
-    this.#metrics.endpointFailures.inc({ model })
-    this.#options.log.warn(
-      { model, endpoint: endpoint.name },
-      'an endpoint failed; it is probed before it is used again',
-    )
-    this.#probeUntilHealthy(model, endpoint).catch((error: unknown) => {
-      if (this.#stopping.signal.aborted) return
-      this.#options.log.error({ model, endpoint: endpoint.name, reason: errorMessage(error) }, 'a probe failed')
-    })
-  }
-
-  async #probeUntilHealthy(model: string, endpoint: LaneEndpoint): Promise<void> {
-    const { firstProbePauseMs, longestProbePauseMs, probeTimeoutMs } = this.#settings
-    const { clock, probe = probeHealth, log } = this.#options
-    for (let pauseMs = firstProbePauseMs; ; pauseMs = Math.min(pauseMs * 2, longestProbePauseMs)) {
-      const overdue = new AbortController()
-      const cancel = clock.after(probeTimeoutMs, () => overdue.abort())
-      const healthy = await probe(endpoint.address, AbortSignal.any([overdue.signal, this.#stopping.signal]))
-      cancel()
-      if (endpoint.state !== 'failed' || this.#stopping.signal.aborted) return
-      if (healthy) {
-        log.info({ model, endpoint: endpoint.name }, 'the endpoint is healthy again')
-        this.#lanes.get(model)?.recover(endpoint)
-        return
-      }
-      await clock.sleep(pauseMs, this.#stopping.signal)
-      if (endpoint.state !== 'failed') return
     }
   }
 }

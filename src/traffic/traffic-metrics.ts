@@ -1,4 +1,5 @@
 import { Metrics } from '../foundation/metrics.ts'
+import { wakePhases } from './wake-times.ts'
 
 /** What traffic counts. Waits are measured when they end with a seat; those that end otherwise are `refused`. */
 export class TrafficMetrics {
@@ -6,6 +7,7 @@ export class TrafficMetrics {
   readonly waiting
   readonly waitSeconds
   readonly wakes
+  readonly wakeSeconds
   readonly refused
   readonly endpointFailures
 
@@ -23,6 +25,12 @@ export class TrafficMetrics {
     this.wakes = metrics.counter('sluice_traffic_wakes_total', 'First waiters: times a model was asked to wake.', [
       'model',
     ])
+    this.wakeSeconds = metrics.histogram(
+      'sluice_traffic_wake_seconds',
+      'From the first waiter until a Pod was placed, was started, was loaded, and sent its first byte.',
+      [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600],
+      ['model', 'phase'],
+    )
     this.refused = metrics.counter('sluice_traffic_refused_total', 'Requests that got no seat, by error code.', [
       'model',
       'code',
@@ -38,6 +46,7 @@ export class TrafficMetrics {
   forget(model: string): void {
     for (const gauge of [this.active, this.waiting]) gauge.remove({ model })
     this.waitSeconds.remove({ model })
+    for (const phase of wakePhases) this.wakeSeconds.remove({ model, phase })
     for (const counter of [this.wakes, this.endpointFailures]) counter.remove({ model })
   }
 }

@@ -5,9 +5,6 @@ export interface TrafficSettings {
   readonly wakeDeadlineMs: number
   /** What a refused client is told to wait. */
   readonly retryAfterSeconds: number
-  /** Pauses between probes of a failed endpoint: the first one, doubled each time up to the last. */
-  readonly firstProbePauseMs: number
-  readonly longestProbePauseMs: number
   readonly probeTimeoutMs: number
 }
 
@@ -15,7 +12,5 @@ export const defaultTrafficSettings: TrafficSettings = {
   waitingRoomSize: 1_000,
   wakeDeadlineMs: 600_000,
   retryAfterSeconds: 5,
-  firstProbePauseMs: 100,
-  longestProbePauseMs: 5_000,
   probeTimeoutMs: 2_000,
 }

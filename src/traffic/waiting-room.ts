@@ -1,13 +1,15 @@
 import { abortReason, type CancelTimer, type Clock } from '../foundation/clock.ts'
-import type { Seat } from './endpoint-pool.ts'
+import type { ReserveHint, Seat } from './endpoint-pool.ts'
 
 interface Waiter {
   readonly since: number
+  readonly hint: ReserveHint
   admit(seat: Seat): void
   refuse(error: Error): void
 }
 
 export interface WaitOptions {
+  readonly hint: ReserveHint
   readonly deadlineMs: number
   /** Made when it is needed: only then is the reason known. */
   overdue(): Error
@@ -31,7 +33,7 @@ export class WaitingRoom {
   }
 
   wait(options: WaitOptions): Promise<Seat> {
-    const { signal } = options
+    const { signal, hint } = options
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(abortReason(signal))
       let cancelDeadline: CancelTimer = () => {}
@@ -43,6 +45,7 @@ export class WaitingRoom {
       const onAbort = () => waiter.refuse(abortReason(signal))
       const waiter: Waiter = {
         since: this.#clock.now(),
+        hint,
         admit(seat) {
           leave()
           resolve(seat)
@@ -59,13 +62,15 @@ export class WaitingRoom {
   }
 
   /** Gives out seats in the order of arrival, until there are none. */
-  admit(take: () => Seat | undefined, onAdmitted: (waitedMs: number) => void): void {
+  admit(take: (hint: ReserveHint) => Seat | undefined, onAdmitted: (waitedMs: number) => void): void {
+    if (this.#waiters.size === 0) return
     const now = this.#clock.now()
     for (const waiter of this.#waiters) {
-      const seat = take()
+      const seat = take(waiter.hint)
       if (!seat) return
       waiter.admit(seat)
-      onAdmitted(now - waiter.since)
+      // Less than nothing only where the clock was set back meanwhile.
+      onAdmitted(Math.max(0, now - waiter.since))
     }
   }
 

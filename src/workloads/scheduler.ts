@@ -20,7 +20,7 @@ export interface SchedulerOptions {
   readonly log: Logger
 }
 
-/** Gives Pods a node. One at a time: each placement counts for the next one. */
+/** Gives Pods a node. Each placement counts for the next one: it is decided and put down before anything is waited for. */
 export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #queue: WorkQueue
@@ -31,7 +31,8 @@ export class Scheduler {
   constructor(options: SchedulerOptions) {
     this.#options = options
     const { clock, log, pods, nodes } = options
-    this.#queue = new WorkQueue({ name: 'scheduler', clock, log, reconcile: (key, signal) => this.#place(key, signal) })
+    const reconcile = (key: string, signal: AbortSignal) => this.#place(key, signal)
+    this.#queue = new WorkQueue({ name: 'scheduler', clock, log, concurrency: 16, reconcile })
     pods.onChange(({ type, object }) => {
       if (type === 'deleted') this.#ledger.remove(object)
       else this.#ledger.put(object)

@@ -5,6 +5,7 @@ import { systemClock } from '../foundation/clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { configMapKind } from '../resources/config-map.ts'
+import { customResourceDefinitionKind } from '../resources/custom-resource-definition-kind.ts'
 import { endpointSliceKind } from '../resources/endpoint-slice.ts'
 import { eventKind } from '../resources/event.ts'
 import type { Kind } from '../resources/kind.ts'
@@ -13,7 +14,7 @@ import { nodeKind } from '../resources/node.ts'
 import { podKind } from '../resources/pod.ts'
 import { serviceKind } from '../resources/service.ts'
 import { MemoryStore } from '../store/memory-store.ts'
-import { isGarbage } from './owner-garbage.ts'
+import { fateOf } from './owner-states.ts'
 import { WorkloadControllers } from './workload-controllers.ts'
 
 const never = new AbortController().signal
@@ -28,7 +29,14 @@ beforeEach(async () => {
   client = new EmbeddedClient(api)
   const finalizeNamespace = (name: string) => client.finalizeNamespace(name)
   await client.create(namespaceKind, { metadata: { name: namespace } })
-  controllers = new WorkloadControllers({ client, finalizeNamespace, clock: systemClock, log: silentLogger })
+  controllers = new WorkloadControllers({
+    client,
+    finalizeNamespace,
+    servedKinds: () => client.servedKinds(),
+    finishedPodLimit: 2,
+    clock: systemClock,
+    log: silentLogger,
+  })
   await controllers.start(never)
 })
 
@@ -154,14 +162,17 @@ describe('endpoint slices', () => {
 
 describe('owner garbage', () => {
   it.each([
-    [[], false],
-    [['present'], false],
-    [['gone'], true],
-    [['gone', 'present'], false],
-    [['gone', 'unknown'], false],
-    [['gone', 'gone'], true],
+    [[], 'stays'],
+    [['present'], 'stays'],
+    [['unknown'], 'stays'],
+    [['gone'], 'goes'],
+    [['gone', 'present'], 'loses-references'],
+    [['gone', 'unknown'], 'loses-references'],
+    [['waiting', 'present'], 'loses-references'],
+    [['waiting', 'gone'], 'goes'],
+    [['gone', 'gone'], 'goes'],
   ] as const)('of owners %j: %s', (owners, expected) => {
-    expect(isGarbage(owners)).toBe(expected)
+    expect(fateOf(owners)).toBe(expected)
   })
 
   it('goes with its owner, through generations', async () => {
@@ -200,6 +211,41 @@ describe('owner garbage', () => {
     expect(await exists(configMapKind, 'child')).toBe(false)
   })
 
+  it('of a kind that was defined meanwhile goes with its owner, and with its definition', async () => {
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+    const names = { kind: 'Widget', plural: 'widgets', singular: 'widget', listKind: 'WidgetList' }
+    await client.create(customResourceDefinitionKind, {
+      metadata: { name: 'widgets.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names,
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+      },
+    })
+    const widgetKind = client.servedKinds().find(({ kind }) => kind === 'Widget')
+    if (!widgetKind) throw new Error('the definition did not become a kind')
+    const createPair = async (name: string) => {
+      const { metadata } = await client.create(widgetKind, { metadata: { name, namespace } })
+      const owner = { apiVersion: 'example.com/v1', kind: 'Widget', name, uid: metadata.uid ?? '' }
+      const ownerReferences = [owner]
+      await client.create(configMapKind, { metadata: { name: `of-${name}`, namespace, ownerReferences } })
+      // And the other way round.
+      const { metadata: above } = await client.create(configMapKind, { metadata: { name: `above-${name}`, namespace } })
+      const upper = { apiVersion: 'v1', kind: 'ConfigMap', name: above.name, uid: above.uid ?? '' }
+      await client.create(widgetKind, { metadata: { name: `below-${name}`, namespace, ownerReferences: [upper] } })
+    }
+    await createPair('one')
+    await client.delete(widgetKind, { namespace, name: 'one' })
+    await expect.poll(() => exists(configMapKind, 'of-one'), soon).toBe(false)
+    await client.delete(configMapKind, { namespace, name: 'above-one' })
+    await expect.poll(() => exists(widgetKind, 'below-one'), soon).toBe(false)
+    await createPair('two')
+    await client.delete(customResourceDefinitionKind, { name: 'widgets.example.com' })
+    await expect.poll(() => exists(configMapKind, 'of-two'), soon).toBe(false)
+    expect(await exists(configMapKind, 'above-two')).toBe(true)
+  })
+
   it('is let go of when its owner is deleted that way', async () => {
     const root = await createConfigMap('root')
     await createConfigMap('child', { name: 'root', uid: root.metadata.uid })
@@ -223,4 +269,13 @@ it('empties a namespace that is deleted, waits for its Pods, and lets it go', as
   expect(await exists(namespaceKind, 'team')).toBe(true)
   await client.delete(podKind, { namespace: 'team', name: 'p' }, { graceSeconds: 0 })
   await expect.poll(() => exists(namespaceKind, 'team'), soon).toBe(false)
+})
+
+it('keeps a bounded number of Pods that have finished', async () => {
+  for (const name of ['a', 'b', 'c', 'd']) {
+    const created = await createPod(name, 0)
+    const { resourceVersion: _version, ...metadata } = created.metadata
+    await client.updateStatus(podKind, { ...created, metadata, status: { phase: 'Failed' } })
+  }
+  await expect.poll(async () => (await client.list(podKind, { namespace })).items.length, soon).toBe(2)
 })

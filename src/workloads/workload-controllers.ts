@@ -1,22 +1,27 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
-import { EventRecorder } from '../cluster/event-recorder.ts'
-import { Informer } from '../cluster/informer.ts'
+import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import { storedKinds } from '../resources/all-kinds.ts'
+import { customResourceDefinitionKind } from '../resources/custom-resource-definition-kind.ts'
 import { endpointSliceKind } from '../resources/endpoint-slice.ts'
 import { eventKind } from '../resources/event.ts'
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { namespaceKind } from '../resources/namespace.ts'
+import { newEventKind } from '../resources/new-event.ts'
 import { nodeKind } from '../resources/node.ts'
 import { podKind } from '../resources/pod.ts'
 import { serviceKind } from '../resources/service.ts'
 import { EndpointSlices } from './endpoint-slices.ts'
 import { NamespaceTermination } from './namespace-termination.ts'
-import { OwnerGarbage, type WatchedKind } from './owner-garbage.ts'
+import { KindCaches } from './kind-caches.ts'
+import { OwnerGarbage } from './owner-garbage.ts'
+import type { QuotaCounts } from './resource-quota-status.ts'
 import { Scheduler } from './scheduler.ts'
+import { namespaceBasics } from './service-account-basics.ts'
+import { type Runs, workloadRunners } from './workload-runners.ts'
 
 export interface WorkloadControllersOptions {
   readonly client: ClusterClient
@@ -24,13 +29,17 @@ export interface WorkloadControllersOptions {
   readonly finalizeNamespace: (name: string) => Promise<void>
   /** Every kind the cluster serves at the moment, those of CustomResourceDefinitions included. */
   readonly servedKinds?: (() => readonly Kind[]) | undefined
+  /** PEM of the authority by which Pods know the API server. */
+  readonly rootCertificate?: string | undefined
+  /** Who counts what namespaces use. */
+  readonly quotaCounts?: QuotaCounts | undefined
+  /** How many Pods that have finished are kept; the oldest beyond that are deleted. */
+  readonly finishedPodLimit?: number | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
-interface Runs {
-  run(signal: AbortSignal): Promise<void>
-}
+const defaultFinishedPods = 1_000
 
 /** What an embedded cluster does with the core kinds; on a real Kubernetes others do it. */
 export class WorkloadControllers implements Component {
@@ -38,6 +47,7 @@ export class WorkloadControllers implements Component {
   readonly #options: WorkloadControllersOptions
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
+  #caches: KindCaches | undefined
 
   constructor(options: WorkloadControllersOptions) {
     this.#options = options
@@ -46,40 +56,45 @@ export class WorkloadControllers implements Component {
   /** Resolves when every cache is filled and the controllers work. */
   async start(signal: AbortSignal): Promise<void> {
     const { client, finalizeNamespace, servedKinds = () => storedKinds, clock, log } = this.#options
-    const watched: WatchedKind[] = []
-    const informing: (Runs & { whenSynced(signal: AbortSignal): Promise<void> })[] = []
-    const watch = <T extends KubernetesObject>(kind: Kind<T>): Informer<T> => {
-      const cache = new Informer({ client, kind, clock, log })
-      watched.push({ kind, cache })
-      informing.push(cache)
-      return cache
-    }
+    const { finishedPodLimit = defaultFinishedPods } = this.#options
+    const caches = new KindCaches({ client, clock, log })
+    const watch = <T extends KubernetesObject>(kind: Kind<T>) => caches.watch(kind)
     const pods = watch(podKind)
     const services = watch(serviceKind)
     const slices = watch(endpointSliceKind)
     const nodes = watch(nodeKind)
     const namespaces = watch(namespaceKind)
-    const kinds = storedKinds
-    const already = new Set<Kind>(watched.map(({ kind }) => kind))
+    const definitions = watch(customResourceDefinitionKind)
+    const basics = namespaceBasics({ ...this.#options, watch, namespaces })
+    const workloads = workloadRunners({ client, watch, pods, finishedPodLimit, clock, log })
     // Events own nothing and are owned by nothing, and there are many of them.
-    for (const kind of kinds) if (!already.has(kind) && kind !== eventKind) watch(kind)
+    const owningKinds = () => servedKinds().filter(({ group, kind }) => !isEvent(group, kind))
+    caches.follow(owningKinds())
+    definitions.onChange(() => caches.follow(owningKinds()))
 
-    const events = new EventRecorder({ client, component: 'default-scheduler', clock, log })
+    const events = new EventRecorder({ client, component: 'default-scheduler', clock, log, settleMs: eventSettleMs })
     const controllers: readonly Runs[] = [
       new Scheduler({ client, pods, nodes, events, clock, log }),
       new EndpointSlices({ client, services, pods, slices, clock, log }),
-      new OwnerGarbage({ client, watched, clock, log }),
+      ...workloads,
+      ...basics,
+      new OwnerGarbage({ client, watched: caches, clock, log }),
       new NamespaceTermination({ client, finalizeNamespace, kinds: servedKinds, namespaces, clock, log }),
     ]
     const stopping = this.#stopping.signal
-    const caching = informing.map((informer) => informer.run(stopping))
-    this.#running = Promise.all(caching)
-    await Promise.all(informing.map((informer) => informer.whenSynced(AbortSignal.any([signal, stopping]))))
-    this.#running = Promise.all([...caching, ...controllers.map((controller) => controller.run(stopping))])
+    this.#caches = caches
+    await caches.start(signal, stopping)
+    this.#running = Promise.all(controllers.map((controller) => controller.run(stopping)))
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort(new Error('the controllers stop'))
     await this.#running
+    await this.#caches?.stopped()
   }
+}
+
+/** Under whichever of its two groups. */
+function isEvent(group: string, kind: string): boolean {
+  return kind === eventKind.kind && (group === eventKind.group || group === newEventKind.group)
 }

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type KubernetesClient, connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { namespaceKind } from '../../src/resources/namespace.ts'
+import { serviceAccountKind } from '../../src/resources/service-account.ts'
+import { isStatusError } from '../../src/resources/status-error.ts'
 import { kubectlPath } from '../support/programs.ts'
 import { type Difference, differences } from './differences.ts'
 import { WatchReader } from './watch-reader.ts'
@@ -27,6 +29,7 @@ export interface Answer {
   readonly code: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
+  readonly bytes: Buffer
   /** The JSON of it; an empty object when it is none. */
   readonly body: WireObject
 }
@@ -112,6 +115,9 @@ export class ContractServer {
     namespaces += 1
     this.#namespace = `t${process.pid}-${namespaces}`
     await this.client.create(namespaceKind, { metadata: { name: this.#namespace } })
+    // No Pod comes in without it there, and unless a controller runs nobody makes it.
+    const account = { metadata: { name: 'default', namespace: this.#namespace } }
+    if (this.isReal) await this.client.create(serviceAccountKind, account).catch(ignoreExisting)
   }
 
   disconnect(): void {
@@ -170,8 +176,9 @@ export class ContractServer {
           response.on('data', (chunk: Buffer) => chunks.push(chunk))
           response.on('error', reject)
           response.on('end', () => {
-            const text = Buffer.concat(chunks).toString('utf8')
-            resolve({ code: response.statusCode ?? 0, headers: response.headers, text, body: jsonOf(text) })
+            const bytes = Buffer.concat(chunks)
+            const text = bytes.toString('utf8')
+            resolve({ code: response.statusCode ?? 0, headers: response.headers, text, bytes, body: jsonOf(text) })
           })
         },
       )
@@ -270,6 +277,10 @@ export class ContractServer {
   #environment(): Record<string, string> {
     return { HOME: this.folder, PATH: process.env['PATH'] ?? '' }
   }
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!isStatusError(error, 'AlreadyExists')) throw error
 }
 
 function jsonOf(text: string): WireObject {

@@ -409,7 +409,6 @@ export const refusedManifests: readonly Manifest[] = [
   pod({ nodeName: 'A_b' }),
   pod({ nodeSelector: { 'a b': 'x' } }),
   pod({ nodeSelector: { a: 'x y' } }),
-  pod({ serviceAccountName: 'A_b' }),
   pod({ hostname: 'A_b' }),
   pod({ imagePullSecrets: [{ name: '' }] }),
   pod({ tolerations: [{ key: 'a', operator: 'Nope' }] }),

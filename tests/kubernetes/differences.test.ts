@@ -19,14 +19,5 @@ onEachServer((server) => {
       const expected = server.differs('node ports') ? [422, refusal] : [201, undefined]
       expect([answer.code, answer.body.message]).toEqual(expected)
     })
-
-    it('gives Services no address of their own', async () => {
-      const created = await server.ok('POST', server.path('services'), {
-        metadata: { name: 's' },
-        spec: { ports: [{ port: 80 }] },
-      })
-      const { clusterIP } = created['spec'] as { clusterIP?: string }
-      expect(clusterIP ?? '').toMatch(server.differs('cluster IPs') ? /^$/ : /^10\.96\./)
-    })
   })
 })

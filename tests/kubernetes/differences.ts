@@ -7,7 +7,6 @@ export const differences = {
   'kind of list items': 'items of core lists have `apiVersion` and `kind`, as those of custom ones do',
   'image registry': 'a Pod whose image is not from the registry of its compute center is refused (422)',
   'node ports': 'a Service of type NodePort or LoadBalancer is refused (422): a ServiceExporter makes it reachable',
-  'cluster IPs': 'a Service gets no cluster IP of its own: Pods reach it by name through the gateway or its endpoints',
   'unfit manifest': 'a manifest with fields that its kind does not have cannot be applied: 400 instead of 500',
   'impersonating nobody': 'groups without a user to impersonate are refused with 400 instead of 500',
   'malformed binding': 'a Binding that names no Node is refused with 400 instead of 500',

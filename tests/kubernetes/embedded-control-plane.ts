@@ -21,14 +21,19 @@ export async function startEmbeddedControlPlane(historyLimit?: number): Promise<
     historyLimit,
     identity: { clusterId, center: 'lab-1', adminToken: token },
     registry: 'registry.lab-1.localhost',
+    // As the real one has it, so that the same addresses can be asked for.
+    services: { range: '10.96.0.0/16', apiServer: '10.96.0.1', isLocal: false },
     tls: { ...certificate, ca },
     host: '127.0.0.1',
     port: 0,
     podAccess: {
       // oxlint-disable-next-line require-yield -- there is no node, so no log
       async *logs() {
-        throw new StatusError('BadRequest', 'there is no node here')
+        throw noNode()
       },
+      exec: () => Promise.reject(noNode()),
+      attach: () => Promise.reject(noNode()),
+      connect: () => Promise.reject(noNode()),
     },
     clock: systemClock,
     log: silentLogger,
@@ -64,4 +69,8 @@ export async function startEmbeddedControlPlane(historyLimit?: number): Promise<
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+function noNode(): StatusError {
+  return new StatusError('BadRequest', 'there is no node here')
 }

@@ -45,7 +45,7 @@ onEachServer((server) => {
       const labels = { set: 'x' }
       const one = { ...configMap('one'), metadata: { name: 'one', labels } }
       const two = { ...configMap('two'), metadata: { name: 'two', labels } }
-      await server.kubectl('apply -f -', `${JSON.stringify(one)}\n---\n${JSON.stringify(two)}`)
+      await server.kubectl('apply -f -', { apiVersion: 'v1', kind: 'List', items: [one, two] })
       const prune = 'apply --prune -l set=x --prune-allowlist=core/v1/ConfigMap -f -'
       expect(await server.kubectl(prune, one)).toContain('configmap/two pruned')
     })

@@ -109,8 +109,6 @@ function apiserverFlags(folder: string, etcd: string, port: number, token: strin
     `--token-auth-file=${tokens}`,
     `--client-ca-file=${join(folder, 'client-ca.crt')}`,
     '--authorization-mode=RBAC',
-    // No controller makes the service accounts that this plugin asks for.
-    '--disable-admission-plugins=ServiceAccount',
     '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
     `--service-account-signing-key-file=${signingKey}`,
     `--service-account-key-file=${verifyingKey}`,

@@ -198,7 +198,8 @@ function told(server: ContractServer, { code, body }: Answer): string {
     body.kind === 'Status'
       ? { message, reason, causes: inOrder((details as { causes?: unknown[] } | undefined)?.causes) }
       : { metadata: toldMetadata(metadata), data, spec: toldSpec(spec), status }
-  return `${code} ${JSON.stringify(sorted(shown), undefined, 2).replaceAll(server.namespace, 'NAMESPACE')}`
+  const text = JSON.stringify(sorted(shown), undefined, 2).replaceAll(server.namespace, 'NAMESPACE')
+  return `${code} ${text.replaceAll(/kube-api-access-[a-z0-9]{5}/g, 'kube-api-access-SUFFIX')}`
 }
 
 function toldMetadata({ name, labels, annotations, finalizers, managedFields }: Answer['body']['metadata']): unknown {

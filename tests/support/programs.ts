@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** Older ones read only the protobuf form of the API documents, which the embedded server does not write. */
+/** The oldest that the suites have been run with. */
 const oldestKubectl = 27
 
 /** The real kubectl: from KUBEBUILDER_ASSETS, else from PATH; undefined when there is none that is new enough. */

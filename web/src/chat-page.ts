@@ -2,14 +2,17 @@ import type { AssistantMessage, Message } from './conversation/conversation.ts'
 import { ConversationStorage, type KeyValueStorage } from './conversation/conversation-storage.ts'
 import { currentConversation, type ChatState } from './conversation/conversation-reducer.ts'
 import type { ModelEntry } from './protocol/model-list.ts'
+import { API_KEY_ITEM, ApiKey, type KeyKeeping } from './session/api-key.ts'
 import { ChatSession, type AskedModel } from './session/chat-session.ts'
 import { ChatStore } from './session/chat-store.ts'
 import { ConversationKeeper } from './session/conversation-keeper.ts'
+import { KeyGate } from './session/key-gate.ts'
 import { ModelWatch } from './session/model-watch.ts'
 import { loadSettings, saveSettings, type Settings } from './session/settings.ts'
 import { Announcer } from './view/announcer.ts'
 import { ComposerView } from './view/composer-view.ts'
 import { FollowScroll } from './view/follow-scroll.ts'
+import { KeyForm } from './view/key-form.ts'
 import { MessagesView } from './view/messages-view.ts'
 import { ModelPickerView } from './view/model-picker-view.ts'
 import { connectSettings } from './view/settings-panel.ts'
@@ -22,14 +25,26 @@ const TICK_MS = 250
 export class ChatPage {
   readonly #storage: KeyValueStorage
   readonly #store = new ChatStore()
-  readonly #session = new ChatSession(this.#store, () => this.#settings)
-  readonly #watch = new ModelWatch(() => this.#drawSoon())
+  readonly #key: ApiKey
+  readonly #gate: KeyGate
+  readonly #authorization = () => this.#key.headers()
+  readonly #session = new ChatSession(this.#store, () => this.#settings, this.#authorization)
+  readonly #watch = new ModelWatch(this.#authorization, (directory) => {
+    this.#gate.heard(directory)
+    this.#drawSoon()
+  })
   readonly #scroll = new FollowScroll()
   readonly #announcer = new Announcer()
   readonly #messages = new MessagesView(() => this.#retry())
   readonly #welcome = new WelcomeView((text) => this.#ask(text))
   readonly #picker = new ModelPickerView((model) => this.#pick(model))
   readonly #composer = new ComposerView({ send: (text) => this.#ask(text), stop: () => this.#stop() })
+  readonly #keyForm = new KeyForm({
+    enter: (text, keeping) => this.#enterKey(text, keeping),
+    cancel: () => this.#leaveKey(() => this.#gate.cancel()),
+    change: () => this.#changeKey(),
+    forget: () => this.#leaveKey(() => this.#gate.forget()),
+  })
   readonly #sidebar = new SidebarView({
     create: () => this.#open(null),
     select: (id) => this.#open(id),
@@ -39,9 +54,12 @@ export class ChatPage {
   #drawing = false
   #ticker: ReturnType<typeof setInterval> | undefined
 
-  constructor(storage: KeyValueStorage) {
-    this.#storage = storage
-    this.#settings = loadSettings(storage)
+  /** What outlives the tab, and what goes with it. */
+  constructor(storages: Readonly<Record<KeyKeeping, KeyValueStorage>>) {
+    this.#storage = storages.browser
+    this.#key = new ApiKey(storages)
+    this.#gate = new KeyGate(this.#key)
+    this.#settings = loadSettings(this.#storage)
     connectSettings(this.#settings, (changed) => this.#change(changed))
   }
 
@@ -56,6 +74,10 @@ export class ChatPage {
     // The browser cuts the connections of a page that is left, some before `pagehide`: that is the reader's doing and must
     // not be kept as a failure.
     for (const leaving of ['beforeunload', 'pagehide']) addEventListener(leaving, () => this.#session.stopAll())
+    addEventListener('storage', ({ key }) => {
+      // Another tab was given a key, or forgot it.
+      if (key === API_KEY_ITEM) this.#leaveKey(() => this.#gate.cancel())
+    })
     this.#scroll.start()
     this.#watch.start()
     this.#draw()
@@ -72,6 +94,7 @@ export class ChatPage {
   #retry(): void {
     const conversation = currentConversation(this.#store.state)
     const model = this.#picked()
+    if (model === undefined) this.#keyForm.focus()
     if (conversation === undefined || model === undefined) return
     this.#session.retry(conversation.id, model)
     this.#asked()
@@ -109,6 +132,24 @@ export class ChatPage {
     this.#drawSoon()
   }
 
+  #enterKey(text: string, keeping: KeyKeeping): boolean {
+    const entered = this.#gate.enter(text, keeping)
+    if (entered) this.#watch.refresh()
+    this.#draw()
+    return entered
+  }
+
+  #changeKey(): void {
+    this.#gate.change()
+    this.#draw()
+  }
+
+  #leaveKey(leave: () => void): void {
+    leave()
+    this.#watch.refresh()
+    this.#draw()
+  }
+
   #entry(id: string): ModelEntry | undefined {
     return this.#watch.directory.models.find((model) => model.id === id)
   }
@@ -134,9 +175,12 @@ export class ChatPage {
     const running = this.#session.isRunning(conversation)
     const observe = (model: string) => ({ entry: this.#entry(model), observedAt: directory.observedAt })
     this.#messages.update(conversation, observe, Date.now())
-    this.#welcome.update(conversation === undefined, directory, picked)
+    this.#welcome.update(conversation === undefined, directory, picked, this.#key.value !== undefined)
     this.#picker.update(directory, picked?.id ?? '')
-    this.#composer.update({ running, ready: picked !== undefined, model: picked?.id ?? '' })
+    const form = this.#gate.form(directory)
+    const hidden = form.visible && !running
+    this.#composer.update({ running, ready: picked !== undefined, model: picked?.id ?? '', hidden })
+    if (this.#keyForm.update(form, this.#key)) this.#composer.focusUnlessTouch()
     this.#sidebar.update(state)
     const last = conversation?.messages.at(-1)
     const answer = last?.role === 'assistant' ? last : undefined

@@ -2,13 +2,13 @@ import { ChatPage } from './chat-page.ts'
 import type { KeyValueStorage } from './conversation/conversation-storage.ts'
 import { MemoryStorage } from './session/memory-storage.ts'
 
-function browserStorage(): KeyValueStorage {
+function storageOf(kind: 'localStorage' | 'sessionStorage'): KeyValueStorage {
   try {
     // Merely touching it throws where the browser refuses storage.
-    return window.localStorage
+    return window[kind]
   } catch {
     return new MemoryStorage()
   }
 }
 
-new ChatPage(browserStorage()).start()
+new ChatPage({ browser: storageOf('localStorage'), tab: storageOf('sessionStorage') }).start()

@@ -44,23 +44,27 @@ export function layOutRoot(skeleton: string, mounts: readonly RootMount[]): Cont
   mkdirSync(skeleton, { recursive: true })
   const outermostFirst = mounts.toSorted((a, b) => a.mountPath.length - b.mountPath.length)
   const places = outermostFirst.map((mount) => ({ mount, path: placeOf(mount.mountPath) }))
-  const mirrored = new Set<string>()
-  places.forEach(({ mount, path }, index) => {
+  const missing = places.filter(({ mount, path }, index) => {
     const inside = places.slice(0, index).some((outer) => isBelow(path, outer.path))
-    const fits = existsSync(path) && isFolder(path) === isFolder(mount.folder)
-    if (inside || fits) return
-    for (let folder = dirname(path); folder !== '/'; folder = dirname(folder)) mirrored.add(folder)
-    mirrored.add('/')
+    return !inside && !(existsSync(path) && isFolder(path) === isFolder(mount.folder))
   })
-  const root = mirrored.size > 0 ? skeleton : ''
+  const covered = coverableFolders(missing, skeleton)
+  const mirrored = new Set<string>()
+  for (const { path } of missing) {
+    let folder = dirname(path)
+    for (; folder !== '/' && !covered.has(folder); folder = dirname(folder)) mirrored.add(folder)
+    mirrored.add(folder)
+  }
+  const outermost = [...covered].filter((folder) => ![...covered].some((outer) => isBelow(folder, outer)))
+  const root = mirrored.size > 0 && covered.size === 0 ? skeleton : ''
   const lines: TableLine[] = []
-  if (mirrored.size > 0) mirror('/', skeleton, mirrored, lines)
+  for (const folder of root === '' ? outermost : ['/']) mirror(folder, skeleton, mirrored, lines)
   // What holds the skeleton first: bound later, it would be bound with everything that is in the skeleton by then.
   lines.sort((a, b) => Number(isBelow(skeleton, b.source)) - Number(isBelow(skeleton, a.source)))
   const volumes = places.map(({ mount, path }, index): TableLine => {
     const outer = places.slice(0, index).findLast((candidate) => isBelow(path, candidate.path))
     // Inside another volume the mount point is made in that volume, as everywhere.
-    const point = outer ? outer.mount.folder + path.slice(outer.path.length) : root + path
+    const point = outer ? outer.mount.folder + path.slice(outer.path.length) : skeleton + path
     if (outer || mirrored.has(dirname(path))) makePoint(point, isFolder(mount.folder))
     return {
       source: mount.folder,
@@ -71,6 +75,7 @@ export function layOutRoot(skeleton: string, mounts: readonly RootMount[]): Cont
   const table = [
     ...(root === '' ? [] : [{ source: skeleton, target: skeleton, options: 'bind' }]),
     ...lines,
+    ...outermost.map((folder) => ({ source: skeleton + folder, target: folder, options: 'rbind' })),
     ...volumes,
   ].map(({ source, target, options }) => `${escaped(source)} ${escaped(target)} none ${options} 0 0`)
   // Not called after its type: mount(8) passes over what it takes for mounted already.
@@ -79,6 +84,21 @@ export function layOutRoot(skeleton: string, mounts: readonly RootMount[]): Cont
     mount.identity === undefined ? [] : [`${mount.identity} ${path}\n`],
   )
   return { root: root || '/', checks: checks.join(''), table: `${[...table, proc].join('\n')}\n` }
+}
+
+/**
+ * Folders of the machine that can be covered by their mirrors where they are, so that the rest of its root need not be mirrored:
+ * those that mount points are missing in. None where one is missing in the root itself, or the mirror would mirror itself.
+ */
+function coverableFolders(missing: ReadonlyArray<{ readonly path: string }>, skeleton: string): ReadonlySet<string> {
+  const folders = new Set<string>()
+  for (const { path } of missing) {
+    let folder = dirname(path)
+    while (!existsSync(folder)) folder = dirname(folder)
+    if (folder === '/' || !isFolder(folder) || isBelow(skeleton, folder)) return new Set()
+    folders.add(folder)
+  }
+  return folders
 }
 
 function mirror(folder: string, skeleton: string, mirrored: ReadonlySet<string>, lines: TableLine[]): void {
@@ -95,7 +115,9 @@ function mirror(folder: string, skeleton: string, mirrored: ReadonlySet<string>,
       symlinkSync(readlinkSync(path), target)
       continue
     }
-    makePoint(target, found.isDirectory())
+    // Nothing is there yet, and its parent is: no need to look.
+    if (found.isDirectory()) mkdirSync(target)
+    else writeFileSync(target, '')
     if (path !== '/proc') lines.push({ source: path, target, options: 'rbind' })
   }
   for (const path of mirrored) {

@@ -118,7 +118,7 @@ describe('publishFiles', () => {
 
   it('publishes files as links through one that is swapped', async () => {
     expect(
-      await publishFiles(
+      publishFiles(
         folder,
         new Map([
           ['a', file('1')],
@@ -131,7 +131,7 @@ describe('publishFiles', () => {
     expect(statSync(join(folder, 'deep/b')).mode & 0o777).toBe(0o400)
     const before = readlinkSync(join(folder, '..data'))
     expect(
-      await publishFiles(
+      publishFiles(
         folder,
         new Map([
           ['a', file('new')],
@@ -151,10 +151,10 @@ describe('publishFiles', () => {
 
   it('changes nothing when nothing has changed, and mends what a kill left', async () => {
     const files = new Map([['a', file('1')]])
-    await publishFiles(folder, files)
-    expect(await publishFiles(folder, files)).toBe(false)
+    publishFiles(folder, files)
+    expect(publishFiles(folder, files)).toBe(false)
     symlinkSync('..gone', join(folder, '..data_tmp'))
-    expect(await publishFiles(folder, new Map([['a', file('2')]]))).toBe(true)
+    expect(publishFiles(folder, new Map([['a', file('2')]]))).toBe(true)
     expect(read('a')).toBe('2')
   })
 })

@@ -34,16 +34,21 @@ export function checkContainer(
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) {
     const given = objectIn(container, probe)
     if (given === undefined) continue
-    if (!keepsRunning) {
-      const why = 'may not be set for init containers without restartPolicy=Always'
-      errors.push({ reason: 'FieldValueForbidden', field: `${field}.${probe}`, message: `Forbidden: ${why}` })
-    } else errors.push(...checkProbe(`${field}.${probe}`, given, probe !== 'readinessProbe'))
+    if (!keepsRunning) errors.push(onlyWhereItKeepsRunning(`${field}.${probe}`))
+    else errors.push(...checkProbe(`${field}.${probe}`, given, probe !== 'readinessProbe'))
   }
-  for (const moment of ['postStart', 'preStop']) {
-    const handler = objectIn(objectIn(container, 'lifecycle'), moment)
+  const lifecycle = objectIn(container, 'lifecycle')
+  if (lifecycle && !keepsRunning) errors.push(onlyWhereItKeepsRunning(`${field}.lifecycle`))
+  for (const moment of keepsRunning ? ['postStart', 'preStop'] : []) {
+    const handler = objectIn(lifecycle, moment)
     if (handler) errors.push(...checkHandler(`${field}.lifecycle.${moment}`, handler))
   }
   return errors
+}
+
+function onlyWhereItKeepsRunning(field: string): FieldError {
+  const message = 'Forbidden: may not be set for init containers without restartPolicy=Always'
+  return { reason: 'FieldValueForbidden', field, message }
 }
 
 function checkImage(field: string, image: string): FieldError[] {

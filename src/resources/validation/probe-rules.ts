@@ -50,5 +50,11 @@ export function checkProbe(field: string, probe: Json, succeedsOnce: boolean): F
   if (succeedsOnce && needed !== undefined && needed !== 1) {
     errors.push(invalid(`${field}.successThreshold`, needed, 'must be 1'))
   }
+  const grace = numberIn(probe, 'terminationGracePeriodSeconds')
+  if (grace !== undefined && (!succeedsOnce || grace <= 0)) {
+    // A readiness probe ends nothing, so that it has no grace to give.
+    const why = succeedsOnce ? 'must be greater than 0' : 'must not be set for readinessProbes'
+    errors.push(invalid(`${field}.terminationGracePeriodSeconds`, grace, why))
+  }
   return errors
 }

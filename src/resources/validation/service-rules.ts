@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { type FieldError, duplicate, forbidden, invalid, required, unsupported } from '../field-error.ts'
 import { type Json, fieldIn, listIn, numberIn, objectIn, textEntriesIn, textIn, textsIn } from './json-access.ts'
 import {
@@ -12,6 +13,9 @@ import {
 const types = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort']
 const affinities = ['ClientIP', 'None']
 const protocols = ['SCTP', 'TCP', 'UDP']
+const trafficPolicies = ['Cluster', 'Local']
+const addressFamilies = ['IPv4', 'IPv6']
+const familyPolicies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
 
 export function checkService(service: Json): FieldError[] {
   const spec = objectIn(service, 'spec') ?? {}
@@ -27,6 +31,10 @@ export function checkService(service: Json): FieldError[] {
   const affinity = textIn(spec, 'sessionAffinity')
   if (!affinities.includes(affinity)) errors.push(unsupported('spec.sessionAffinity', affinity, affinities))
   if (!types.includes(type)) errors.push(unsupported('spec.type', type, types))
+  const traffic = textIn(spec, 'internalTrafficPolicy')
+  if (traffic !== '' && !trafficPolicies.includes(traffic)) {
+    errors.push(unsupported('spec.internalTrafficPolicy', traffic, trafficPolicies))
+  }
   for (const [index, address] of textsIn(spec, 'externalIPs').entries()) {
     errors.push(...checkAddress(`spec.externalIPs[${index}]`, address))
   }
@@ -36,13 +44,56 @@ export function checkService(service: Json): FieldError[] {
 function checkExternalName(spec: Json): FieldError[] {
   const name = textIn(spec, 'externalName').replace(/\.$/, '')
   const errors = name === '' ? [required('spec.externalName')] : checkDnsSubdomain('spec.externalName', name)
-  if (textIn(spec, 'clusterIP') === '') return errors
-  return [...errors, forbidden('spec.clusterIPs', 'may not be set for ExternalName services')]
+  const unfit = (field: string) => forbidden(`spec.${field}`, 'may not be set for ExternalName services')
+  if (textIn(spec, 'clusterIP') !== '' || textsIn(spec, 'clusterIPs').length > 0) errors.push(unfit('clusterIPs'))
+  if (textsIn(spec, 'ipFamilies').length > 0) errors.push(unfit('ipFamilies'))
+  if (textIn(spec, 'ipFamilyPolicy') !== '') errors.push(unfit('ipFamilyPolicy'))
+  return errors
 }
 
 function checkClusterAddress(spec: Json): FieldError[] {
   const address = textIn(spec, 'clusterIP')
-  return address === '' || address === 'None' ? [] : checkAddress('spec.clusterIPs[0]', address)
+  const addresses = textsIn(spec, 'clusterIPs')
+  const errors: FieldError[] = []
+  if (address === '' && addresses.length > 0) {
+    errors.push(invalid('spec.clusterIPs', addresses, 'must be empty when `clusterIP` is not specified'))
+  } else if (addresses.length > 0 && addresses[0] !== address) {
+    errors.push(invalid('spec.clusterIPs', addresses, 'first value must match `clusterIP`'))
+  }
+  const families = addresses.map((one) => isIP(one))
+  if (families.some((family, index) => family !== 0 && families.indexOf(family) !== index)) {
+    errors.push(invalid('spec.clusterIPs', addresses, 'may specify no more than one IP for each IP family'))
+  }
+  if (address !== '' && address !== 'None') {
+    const syntax = checkAddress('spec.clusterIPs[0]', address)
+    errors.push(...syntax)
+    if (syntax.length === 0 && isIP(address) === 6) {
+      return [...errors, invalid('spec.clusterIPs[0]', addresses, 'IPv6 is not configured on this cluster')]
+    }
+  }
+  return [...errors, ...checkFamilies(spec)]
+}
+
+/** This cluster has one family. Services that lead only where somebody else says are free to name another. */
+function checkFamilies(spec: Json): FieldError[] {
+  const policy = textIn(spec, 'ipFamilyPolicy')
+  const names = textsIn(spec, 'ipFamilies')
+  const errors = names.flatMap((name, index) => {
+    if (!addressFamilies.includes(name)) return [unsupported(`spec.ipFamilies[${index}]`, name, addressFamilies)]
+    return names.indexOf(name) === index ? [] : [duplicate(`spec.ipFamilies[${index}]`, name)]
+  })
+  if (policy !== '' && !familyPolicies.includes(policy)) {
+    errors.push(unsupported('spec.ipFamilyPolicy', policy, familyPolicies))
+  }
+  if (errors.length > 0 || (textIn(spec, 'clusterIP') === 'None' && !objectIn(spec, 'selector'))) return errors
+  if (policy === 'RequireDualStack') {
+    errors.push(invalid('spec.ipFamilyPolicy', policy, 'this cluster is not configured for dual-stack services'))
+  }
+  for (const [index, name] of names.entries()) {
+    if (name !== 'IPv6') continue
+    errors.push(invalid(`spec.ipFamilies[${index}]`, name, 'not configured on this cluster'))
+  }
+  return errors
 }
 
 function checkPorts(ports: readonly unknown[], type: string): FieldError[] {

@@ -1,8 +1,9 @@
 import { type FieldError, forbidden, invalid, required, unsupported } from '../field-error.ts'
-import { type Json, fieldIn, numberIn, objectIn, textEntriesIn, textIn } from './json-access.ts'
+import { type Json, fieldIn, isObject, listIn, numberIn, objectIn, textEntriesIn, textIn } from './json-access.ts'
 import { checkLabelSelector, isEmptySelector, selects } from './label-selector-rules.ts'
 import { checkDnsLabel, checkLabels, checkNotNegative } from './name-syntax.ts'
 import { checkPodSpec } from './pod-rules.ts'
+import { checkClaim } from './storage-rules.ts'
 
 const percentRule =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
@@ -37,8 +38,34 @@ export function checkStatefulSet(statefulSet: Json): FieldError[] {
   return [
     ...errors,
     ...checkCounts(spec, ['replicas', 'minReadySeconds', 'revisionHistoryLimit']),
-    ...checkSelected(spec, 'statefulset', 'StatefulSet'),
+    ...checkSelected(withClaimVolumes(spec), 'statefulset', 'StatefulSet'),
+    ...claimTemplates(spec).flatMap((claim, index) =>
+      checkClaim(claim).map((error) => ({ ...error, field: `spec.volumeClaimTemplates[${index}].${error.field}` })),
+    ),
   ]
+}
+
+function claimTemplates(spec: Json): readonly Json[] {
+  return listIn(spec, 'volumeClaimTemplates').filter(isObject)
+}
+
+/** The claims of a StatefulSet are volumes of its Pods, in place of those of the same name. */
+function withClaimVolumes(spec: Json): Json {
+  const claims = claimTemplates(spec).map((claim) => textIn(objectIn(claim, 'metadata'), 'name'))
+  const template = objectIn(spec, 'template')
+  const podSpec = objectIn(template, 'spec')
+  if (claims.length === 0 || !podSpec) return spec
+  const volumes = [
+    ...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name || 'claim' } })),
+    ...listIn(podSpec, 'volumes').filter((volume) => !claims.includes(textIn(volume, 'name'))),
+  ]
+  return { ...spec, template: { ...template, spec: { ...podSpec, volumes } } }
+}
+
+export function checkControllerRevision(controllerRevision: Json): FieldError[] {
+  const data = fieldIn(controllerRevision, 'data')
+  const missing = data === undefined || data === null ? [required('data', 'data is mandatory')] : []
+  return [...missing, ...checkNotNegative('revision', numberIn(controllerRevision, 'revision'))]
 }
 
 export function checkJob(job: Json): FieldError[] {

@@ -8,6 +8,8 @@ export interface ChatRequest {
   model: string
   messages: RequestMessage[]
   temperature: number | null
+  /** Headers that say who asks, where that is needed. */
+  authorization: Record<string, string>
 }
 
 /** Longer than the gateway's own wake deadline; it is there for a connection that died without a word. */
@@ -56,10 +58,10 @@ function lost(error: unknown) {
 }
 
 function post(request: ChatRequest, signal: AbortSignal): Promise<Response> {
-  const { model, messages, temperature } = request
+  const { model, messages, temperature, authorization } = request
   return fetch('openai/v1/chat/completions', {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...authorization },
     body: JSON.stringify({
       model,
       messages,

@@ -21,11 +21,13 @@ export interface AskedModel {
 export class ChatSession {
   readonly #store: ChatStore
   readonly #settings: () => Settings
+  readonly #authorization: () => Record<string, string>
   readonly #running = new Map<string, AbortController>()
 
-  constructor(store: ChatStore, settings: () => Settings) {
+  constructor(store: ChatStore, settings: () => Settings, authorization: () => Record<string, string>) {
     this.#store = store
     this.#settings = settings
+    this.#authorization = authorization
   }
 
   /** True when the question was taken. */
@@ -77,9 +79,10 @@ export class ChatSession {
     const controller = new AbortController()
     this.#running.set(conversationId, controller)
     const messages = requestMessages(conversation.messages.slice(0, -1), systemPrompt)
+    const request = { model: answer.model, messages, temperature, authorization: this.#authorization() }
     void runAnswer({
       address: { conversationId, answerId: answer.id },
-      events: streamAnswer({ model: answer.model, messages, temperature }, controller.signal),
+      events: streamAnswer(request, controller.signal),
       dispatch: this.#store.dispatch,
       monotonicNow: () => performance.now(),
       wallNow: () => Date.now(),

@@ -1,10 +1,13 @@
+import { failureFromResponse } from '../protocol/failure.ts'
 import { parseModelList, type ModelEntry } from '../protocol/model-list.ts'
 
 export interface ModelDirectory {
-  /** `loading` until the first list came; `unreachable` keeps showing the last one. */
-  status: 'loading' | 'listed' | 'unreachable'
+  /** `loading` until the first list came; `unreachable` keeps showing the last one; `locked` needs a key, or another one. */
+  status: 'loading' | 'listed' | 'unreachable' | 'locked'
   models: readonly ModelEntry[]
   observedAt: number
+  /** Why it is locked, in the gateway's words. */
+  refusal: string
 }
 
 const CALM_MS = 4_000
@@ -14,13 +17,15 @@ const DEADLINE_MS = 6_000
 
 /** Keeps the list of models fresh while somebody looks at the page, and asks nothing while nobody does. */
 export class ModelWatch {
-  #directory: ModelDirectory = { status: 'loading', models: [], observedAt: 0 }
+  #directory: ModelDirectory = { status: 'loading', models: [], observedAt: 0, refusal: '' }
   #failures = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #asking: AbortController | undefined
+  readonly #authorization: () => Record<string, string>
   readonly #changed: (directory: ModelDirectory) => void
 
-  constructor(changed: (directory: ModelDirectory) => void) {
+  constructor(authorization: () => Record<string, string>, changed: (directory: ModelDirectory) => void) {
+    this.#authorization = authorization
     this.#changed = changed
   }
 
@@ -59,9 +64,14 @@ export class ModelWatch {
     const observedAt = Date.now()
     try {
       const signal = AbortSignal.any([stop, AbortSignal.timeout(DEADLINE_MS)])
-      const response = await fetch('openai/v1/models', { headers: { accept: 'application/json' }, signal })
+      const headers = { accept: 'application/json', ...this.#authorization() }
+      const response = await fetch('openai/v1/models', { headers, signal })
+      if (response.status === 401 || response.status === 403) {
+        const { message } = failureFromResponse(response.status, await response.text())
+        return { status: 'locked', models: [], observedAt, refusal: message }
+      }
       const models = response.ok ? parseModelList(await response.json()) : undefined
-      if (models !== undefined) return { status: 'listed', models, observedAt }
+      if (models !== undefined) return { status: 'listed', models, observedAt, refusal: '' }
     } catch {
       // Told by the status; the next attempt comes by itself.
     }

@@ -7,6 +7,14 @@ export interface ComposerActions {
   stop: () => void
 }
 
+export interface ComposerState {
+  running: boolean
+  ready: boolean
+  model: string
+  /** Something else has its place. */
+  hidden: boolean
+}
+
 const MAX_HEIGHT_PX = 220
 
 export class ComposerView {
@@ -14,6 +22,7 @@ export class ComposerView {
   readonly #text = part('composer', HTMLTextAreaElement)
   readonly #send = part('send', HTMLButtonElement)
   readonly #stop = part('stop', HTMLButtonElement)
+  readonly #hint = part('composer-hint', HTMLElement)
   readonly #actions: ComposerActions
   #running = false
   #ready = false
@@ -34,9 +43,11 @@ export class ComposerView {
     addEventListener('resize', () => this.#fit())
   }
 
-  update({ running, ready, model }: { running: boolean; ready: boolean; model: string }): void {
+  update({ running, ready, model, hidden }: ComposerState): void {
     this.#running = running
     this.#ready = ready
+    this.#form.hidden = hidden
+    this.#hint.hidden = hidden
     // The focused button would vanish under the keyboard user's finger.
     const focusLost = document.activeElement === this.#stop && !running
     this.#send.hidden = running

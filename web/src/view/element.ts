@@ -22,7 +22,7 @@ export function part<Type extends HTMLElement>(id: string, type: new () => Type)
   throw new Error(`index.html has no ${type.name} with the id ${id}`)
 }
 
-export type IconName = 'copy' | 'check' | 'retry' | 'trash' | 'moon' | 'sluice' | 'chevron'
+export type IconName = 'copy' | 'check' | 'retry' | 'trash' | 'moon' | 'sluice' | 'chevron' | 'key'
 
 const SVG = 'http://www.w3.org/2000/svg'
 

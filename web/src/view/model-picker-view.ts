@@ -29,10 +29,10 @@ export class ModelPickerView {
 
   #drawOptions({ status, models }: ModelDirectory): void {
     // Only on change: an open list must not be pulled from under the pointer every few seconds.
-    const list = JSON.stringify([status === 'loading', models.map(({ id }) => id)])
+    const placeholder = status === 'loading' ? 'Looking for models…' : status === 'locked' ? 'Key needed' : 'No model'
+    const list = JSON.stringify([placeholder, models.map(({ id }) => id)])
     if (list !== this.#drawnList) {
       this.#drawnList = list
-      const placeholder = status === 'loading' ? 'Looking for models…' : 'No model'
       const options = models.length > 0 ? models.map(drawOption) : [element('option', { value: '' }, placeholder)]
       this.#select.replaceChildren(...options)
       this.#select.disabled = models.length === 0

@@ -37,19 +37,19 @@ export class WelcomeView {
     this.#ask = ask
   }
 
-  update(visible: boolean, directory: ModelDirectory, picked: ModelEntry | undefined): void {
+  update(visible: boolean, directory: ModelDirectory, picked: ModelEntry | undefined, hasKey: boolean): void {
     this.#root.hidden = !visible
     if (!visible) return
-    const key = JSON.stringify([directory.status, picked])
+    const key = JSON.stringify([directory.status, picked, hasKey])
     if (key === this.#drawn) return
     this.#drawn = key
     // Redrawing must not throw a keyboard user out of the list of examples.
     const focused = [...this.#root.querySelectorAll('button')].findIndex((button) => button === document.activeElement)
-    this.#root.replaceChildren(...this.#draw(directory, picked))
+    this.#root.replaceChildren(...this.#draw(directory, picked, hasKey))
     if (focused !== -1) this.#root.querySelectorAll('button')[focused]?.focus()
   }
 
-  #draw(directory: ModelDirectory, picked: ModelEntry | undefined): HTMLElement[] {
+  #draw(directory: ModelDirectory, picked: ModelEntry | undefined, hasKey: boolean): HTMLElement[] {
     if (picked !== undefined) return this.#drawModel(picked)
     const { status } = directory
     switch (status) {
@@ -60,8 +60,10 @@ export class WelcomeView {
           element('h1', {}, 'The gateway does not answer'),
           element('p', { class: 'lead' }, 'This page asks again by itself. Is Sluice still running?'),
         ]
+      case 'locked':
+        return drawLocked(hasKey)
       case 'listed':
-        return drawNoModel()
+        return hasKey ? drawNoModelForKey() : drawNoModel()
       default:
         return unreachable(status)
     }
@@ -89,6 +91,26 @@ export class WelcomeView {
 
 function isResting(phase: ModelPhase): boolean {
   return phase === 'Asleep' || phase === 'Draining'
+}
+
+function drawLocked(hasKey: boolean): HTMLElement[] {
+  return [
+    element('span', { class: 'welcome-mark' }, icon('key')),
+    element('h1', {}, hasKey ? 'This API key is not accepted' : 'This gateway asks for an API key'),
+    element('p', { class: 'lead' }, 'Whoever runs it can give you one. It is sent to nobody but this gateway.'),
+  ]
+}
+
+function drawNoModelForKey(): HTMLElement[] {
+  return [
+    element('span', { class: 'welcome-mark' }, icon('key')),
+    element('h1', {}, 'No model for this API key'),
+    element(
+      'p',
+      { class: 'lead' },
+      'There is none yet, or the key allows none of those there are. The settings change the key.',
+    ),
+  ]
 }
 
 function drawNoModel(): HTMLElement[] {

@@ -1,0 +1,125 @@
+// From a request for a sleeping model to its process, and from that process's readiness to the first byte at the client,
+// with an engine that is ready as soon as it runs: what Sluice adds to a wake.
+//   node bench/wake.ts [--times 30] [--load MILLISECONDS]      (--load: the engine answers 503 for so long first)
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import * as http from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { connectKubernetes } from '../src/cluster/kubernetes-client.ts'
+import { modelKind } from '../src/resources/model.ts'
+import { startSluice } from './contestant.ts'
+
+const { values } = parseArgs({
+  options: { times: { type: 'string', default: '30' }, load: { type: 'string', default: '0' } },
+})
+const namespace = 'sluice'
+const card = 'nvidia.com/gpu-l40s'
+
+/** Says in every answer when its process began and when it was ready, in milliseconds since the Unix epoch. */
+const engine = `
+  import { createServer } from 'node:http'
+  const argument = (name) => process.argv[process.argv.indexOf(name) + 1]
+  const now = () => performance.timeOrigin + performance.now()
+  const dueAt = now() + ${Number(values.load)}
+  let readyAt = ${Number(values.load)} > 0 ? dueAt : 0
+  const server = createServer((request, response) => {
+    const ready = now() >= dueAt
+    response.writeHead(ready ? 200 : 503).end(JSON.stringify({ spawnedAt: Number(process.env.SPAWNED_AT) * 1000, readyAt }))
+  })
+  server.listen(Number(argument('--port')), argument('--host'), () => { readyAt ||= now() })
+`
+
+const data = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
+const program = join(data, 'engine.mjs')
+writeFileSync(program, engine)
+mkdirSync(join(data, 'volumes/userdata/models/stub'), { recursive: true })
+writeFileSync(join(data, 'volumes/userdata/models/stub/model.gguf'), 'GGUF')
+// The shell notes the time before anything else: Node needs longer for its own start than all of this takes.
+const script = 'SPAWNED_AT=$EPOCHREALTIME exec "$0" "$@"'
+const command = ['/bin/bash', '-c', script, process.execPath, program]
+writeFileSync(
+  join(data, 'config.yaml'),
+  JSON.stringify({ images: { 'registry.local-1.localhost/sluice/llama-cpp': { command } } }),
+)
+
+const answerSchema = z.object({ spawnedAt: z.number(), readyAt: z.number() })
+const sluice = await startSluice(data, true, ['--gpus', `${card}=4`, '--config', join(data, 'config.yaml')])
+try {
+  const client = await connectKubernetes(join(data, 'kubeconfig'))
+  const { gateway } = z
+    .object({ gateway: z.string() })
+    .parse(JSON.parse(readFileSync(join(data, 'endpoints.json'), 'utf8')))
+  const spawning: number[] = []
+  const answering: number[] = []
+  const whole: number[] = []
+  const rounds = Number(values.times)
+  const warmUp = 3
+  for (let round = 0; round < rounds + warmUp; round++) {
+    const name = `stub-${round}`
+    const spec = { url: 'pvc://userdata/models/stub', engine: 'LlamaCpp', resourceProfile: `${card}:1` }
+    await client.create(modelKind, { metadata: { name, namespace }, spec })
+    await untilKnown(gateway, name)
+    const askedAt = now()
+    const { firstByteAt, body } = await ask(gateway, name)
+    const { spawnedAt, readyAt } = answerSchema.parse(JSON.parse(body))
+    if (round >= warmUp) {
+      spawning.push(spawnedAt - askedAt)
+      answering.push(firstByteAt - readyAt)
+      whole.push(firstByteAt - askedAt)
+    }
+    await client.delete(modelKind, { namespace, name })
+  }
+  console.log(`${rounds} wakes of a model on an embedded cluster\n`)
+  report('request → process spawned', spawning)
+  report('engine ready → first byte at the client', answering)
+  report('request → first byte', whole)
+  console.log('\nto be reached: 10 ms at p50 for the first two')
+} finally {
+  await sluice.stop()
+  rmSync(data, { recursive: true, force: true })
+}
+
+function now(): number {
+  return performance.timeOrigin + performance.now()
+}
+
+async function untilKnown(gateway: string, model: string): Promise<void> {
+  const deadline = now() + 10_000
+  for (;;) {
+    const { status } = await fetch(`${gateway}/openai/v1/models/${model}`)
+    if (status === 200) break
+    if (now() > deadline) throw new Error(`the gateway does not know ${model}: ${status}`)
+  }
+  // The operator's first look at it is not part of the wake.
+  await new Promise((resolve) => setTimeout(resolve, 100))
+}
+
+function ask(gateway: string, model: string): Promise<{ readonly firstByteAt: number; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(`${gateway}/openai/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    })
+    request.on('error', reject)
+    request.on('response', (response) => {
+      const firstByteAt = now()
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => (body += chunk))
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve({ firstByteAt, body })
+        else reject(new Error(`${response.statusCode}: ${body}`))
+      })
+    })
+    request.end(JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] }))
+  })
+}
+
+function report(what: string, taken: readonly number[]): void {
+  const sorted = taken.toSorted((left, right) => left - right)
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+  const [p50, p90, worst] = [0.5, 0.9, 1].map((share) => `${at(share).toFixed(1)} ms`.padStart(10))
+  console.log(`${what.padEnd(42)}p50 ${p50}   p90 ${p90}   worst ${worst}`)
+}

@@ -1,0 +1,48 @@
+import { type Quantity, quantityText, readQuantity } from '../../resources/canonical-quantity.ts'
+import { type JsonObject, isJsonObject } from '../json-value.ts'
+
+/** How much of what, by resource name. */
+export type Amounts = ReadonlyMap<string, Quantity>
+
+const nothing: Quantity = { amount: 0n, format: 'decimal' }
+export const one: Quantity = { amount: 1_000_000_000n, format: 'decimal' }
+
+export function amountsIn(quantities: unknown): Amounts {
+  const amounts = new Map<string, Quantity>()
+  for (const [name, text] of Object.entries(isJsonObject(quantities) ? quantities : {})) {
+    const quantity = typeof text === 'string' || typeof text === 'number' ? readQuantity(String(text)) : undefined
+    if (quantity) amounts.set(name, quantity)
+  }
+  return amounts
+}
+
+export function sum(left: Quantity = nothing, right: Quantity = nothing): Quantity {
+  // What was nothing takes the form of what is added, as Kubernetes does.
+  return { amount: left.amount + right.amount, format: left.amount === 0n ? right.format : left.format }
+}
+
+export function larger(left: Quantity = nothing, right: Quantity = nothing): Quantity {
+  return right.amount > left.amount ? right : left
+}
+
+export function combined(left: Amounts, right: Amounts, combine: typeof sum): Map<string, Quantity> {
+  const result = new Map(left)
+  for (const [name, quantity] of right) result.set(name, combine(result.get(name), quantity))
+  return result
+}
+
+export function negated(amounts: Amounts): Amounts {
+  return new Map([...amounts].map(([name, { amount, format }]) => [name, { amount: -amount, format }]))
+}
+
+/** `cpu=2,memory=1Gi`, in the order of names. */
+export function amountsText(amounts: Amounts, names: readonly string[]): string {
+  return [...names]
+    .sort()
+    .map((name) => `${name}=${quantityText(amounts.get(name) ?? nothing)}`)
+    .join(',')
+}
+
+export function quantitiesOf(amounts: Amounts, names: Iterable<string>): JsonObject {
+  return Object.fromEntries([...names].map((name) => [name, quantityText(amounts.get(name) ?? nothing)]))
+}

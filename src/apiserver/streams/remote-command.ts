@@ -1,0 +1,80 @@
+import type { Clock } from '../../foundation/clock.ts'
+import { StatusError } from '../../resources/status-error.ts'
+import type { HttpExchange } from '../http-exchange.ts'
+import type { ContainerStreams, ExitResult } from '../pod-access.ts'
+import { exitStatus, failureStatus } from './remote-status.ts'
+import type { RemoteSession, WantedStreams } from './remote-session.ts'
+import { spdyHandshake } from './spdy-handshake.ts'
+import { spdySession } from './spdy-session.ts'
+import { agreedProtocol, handshakeHeaders } from './websocket-handshake.ts'
+import { webSocketSession } from './websocket-session.ts'
+
+export interface StreamTimes {
+  readonly clock: Clock
+  /** How long a connection may stay open without anything being said. */
+  readonly idleMs: number
+}
+
+export type RunCommand = (streams: ContainerStreams, signal: AbortSignal) => Promise<ExitResult>
+
+const commandProtocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v4.base64.channel.k8s.io'] as const
+/** How long a client may take to read what is left and to close the connection. */
+const finishMs = 15 * 60_000
+const stopMs = 1_000
+
+/** Connects the client with a program and tells it how that ended. Until the connection is upgraded, a refusal can be thrown. */
+export async function runRemoteCommand(
+  exchange: HttpExchange,
+  wanted: WantedStreams,
+  run: RunCommand,
+  times: StreamTimes,
+): Promise<void> {
+  const session = await openSession(exchange, wanted, times)
+  if (session) await converse(session, run, exchange.stopping, times.clock)
+}
+
+async function openSession(
+  exchange: HttpExchange,
+  wanted: WantedStreams,
+  times: StreamTimes,
+): Promise<RemoteSession | undefined> {
+  const { request, upgrade } = exchange
+  if (!upgrade) throw upgradeRequired()
+  if (upgrade.protocol === 'websocket') {
+    const protocol = agreedProtocol(request, commandProtocols)
+    return webSocketSession(exchange.switchTo(handshakeHeaders(request, protocol)), protocol, wanted, times)
+  }
+  return spdySession(exchange.switchTo(spdyHandshake(exchange, ['v4.channel.k8s.io'])), wanted, times)
+}
+
+async function converse(session: RemoteSession, run: RunCommand, stopping: AbortSignal, clock: Clock): Promise<void> {
+  let cancel = () => {}
+  const stop = () => {
+    cancel()
+    cancel = clock.after(stopMs, () => session.destroy())
+  }
+  stopping.addEventListener('abort', stop, { once: true })
+  try {
+    const status = await statusOf(run, session, AbortSignal.any([session.left, stopping]))
+    if (!stopping.aborted) cancel = clock.after(finishMs, () => session.destroy())
+    await session.sendStatus(stopping.aborted ? failureStatus(new Error('the server is stopping')) : status)
+    session.close(stopping.aborted ? 1001 : 1000, stopping.aborted ? 'the server is stopping' : '')
+    await session.closed
+  } finally {
+    stopping.removeEventListener('abort', stop)
+    cancel()
+  }
+}
+
+async function statusOf(run: RunCommand, session: RemoteSession, signal: AbortSignal): Promise<unknown> {
+  try {
+    return exitStatus(await run(session.streams, signal))
+  } catch (error) {
+    // A refusal of the node: it is told as one that came before the connection was made, which is when Kubernetes has it.
+    return failureStatus(error, error instanceof StatusError ? 'unable to upgrade connection: ' : '')
+  }
+}
+
+export function upgradeRequired(): StatusError {
+  return new StatusError('BadRequest', 'Upgrade request required')
+}

@@ -1,0 +1,42 @@
+import type { ApiKey } from '../resources/api-key.ts'
+import type { Command } from './command.ts'
+import { parseFlags } from './flags.ts'
+import { clusterFlags, withKeys } from './key-cluster.ts'
+
+export const keyListCommand: Command = {
+  name: 'key list',
+  summary: 'List the keys for the inference endpoints; the keys themselves are not stored.',
+  flags: clusterFlags,
+  async run(args) {
+    const keys = await withKeys(parseFlags(clusterFlags, args), (all) => all.list())
+    console.log(renderKeys(keys, Date.now()))
+    return 0
+  },
+}
+
+export function renderKeys(keys: readonly ApiKey[], now: number): string {
+  if (keys.length === 0) return 'There are no keys. `sluice key create NAME` makes one.'
+  const rows = keys.map(({ metadata, spec }) => [
+    metadata.name,
+    `sk-${spec.accessKey}-…`,
+    spec.allowedModels?.join(',') ?? 'all',
+    stateOf(spec, now),
+    spec.expiresAt ?? 'never',
+    metadata.creationTimestamp ?? '',
+  ])
+  const table = [['NAME', 'KEY', 'MODELS', 'STATE', 'EXPIRES', 'CREATED'], ...rows]
+  const widths = table.reduce<number[]>((most, row) => row.map((cell, at) => Math.max(most[at] ?? 0, cell.length)), [])
+  return table
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('   ')
+        .trimEnd(),
+    )
+    .join('\n')
+}
+
+function stateOf({ disabled, expiresAt }: ApiKey['spec'], now: number): string {
+  if (disabled) return 'disabled'
+  return expiresAt !== undefined && !(now < Date.parse(expiresAt)) ? 'expired' : 'active'
+}

@@ -1,0 +1,36 @@
+import type { EndpointSlice } from '../resources/endpoint-slice.ts'
+import type { Service } from '../resources/service.ts'
+import { readyEndpoints, type RouteEndpoint } from './service-endpoints.ts'
+
+/** One port of a Service at its own address, and where connections to it go. */
+export interface ClusterIpRoute {
+  readonly address: string
+  readonly port: number
+  readonly endpoints: readonly RouteEndpoint[]
+  /** How long a client stays with the endpoint it first came to; `undefined` where every connection is for itself. */
+  readonly affinityMs: number | undefined
+}
+
+/**
+ * What to listen on for a Service: the TCP ports behind which something is ready. Where nothing is, nobody listens, and a
+ * connection is refused as kube-proxy refuses it.
+ */
+export function planClusterIp(service: Service | undefined, slices: readonly EndpointSlice[]): ClusterIpRoute[] {
+  if (!service || service.metadata.deletionTimestamp !== undefined || service.spec.type === 'ExternalName') return []
+  const { clusterIP = '', ports = [] } = service.spec
+  // Other addresses are not this machine's to listen on.
+  if (!/^127\.\d+\.\d+\.\d+$/.test(clusterIP)) return []
+  const affinityMs = affinityOf(service)
+  return ports.flatMap((port) => {
+    if (port.protocol !== 'TCP') return []
+    const endpoints = readyEndpoints(port, slices)
+    return endpoints.length === 0 ? [] : [{ address: clusterIP, port: port.port, endpoints, affinityMs }]
+  })
+}
+
+const usualAffinitySeconds = 10_800
+
+function affinityOf({ spec }: Service): number | undefined {
+  if (spec.sessionAffinity !== 'ClientIP') return undefined
+  return (spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? usualAffinitySeconds) * 1000
+}

@@ -1,0 +1,78 @@
+import type { Pod } from '../resources/pod.ts'
+
+/** What a Pod gets with each card of a profile, and which nodes it may run on. */
+export interface ResourceProfile {
+  /** The resource that counts the cards; the profile's own name unless set. */
+  readonly card?: string | undefined
+  /** For each card. Where they say nothing, the engine's own requests hold. */
+  readonly requests?: Quantities | undefined
+  readonly limits?: Quantities | undefined
+  readonly nodeSelector?: Readonly<Record<string, string>> | undefined
+  readonly tolerations?: Tolerations | undefined
+}
+
+export type Quantities = Readonly<Record<string, string>>
+type Tolerations = ReadonlyArray<Readonly<Record<string, unknown>>>
+
+/** By the name in `spec.resourceProfile`. */
+export type ProfileTable = Readonly<Record<string, ResourceProfile>>
+
+/** What can be known about profiles at one moment. */
+export interface ProfileFacts {
+  readonly table: ProfileTable
+  /** The kinds of card that the cluster has; each is a profile by itself, and the first is what `default` means. */
+  readonly cardKinds: readonly string[]
+}
+
+/** Known everywhere; a cluster's operator may say more about them, or add others. */
+export const builtInProfiles: ProfileTable = {
+  default: {},
+  'nvidia.com/gpu-h800': {},
+  'nvidia.com/gpu-l40s': {},
+}
+
+export interface ResolvedProfile extends ResourceProfile {
+  readonly card: string
+}
+
+/** Undefined when nobody knows the profile, or when `default` means nothing because there is no card. */
+export function resolveProfile(name: string, { table, cardKinds }: ProfileFacts): ResolvedProfile | undefined {
+  const entry = Object.hasOwn(table, name) ? table[name] : undefined
+  const card = entry?.card ?? (name === 'default' ? cardKinds[0] : name)
+  if (card === undefined || (entry === undefined && !cardKinds.includes(name))) return undefined
+  return { ...entry, card }
+}
+
+export function knownProfiles({ table, cardKinds }: ProfileFacts): string[] {
+  return [...new Set(['default', ...[...Object.keys(table), ...cardKinds].sort()])]
+}
+
+/** A container's resources: the engine's requests, what the profile gives with each card, and the cards themselves. */
+export function profileResources(profile: ResolvedProfile, cards: number, engineRequests: Quantities) {
+  const limits = timesCards(profile.limits, cards)
+  // A limit without a request is a request, too; the engine's own could exceed it.
+  const unlimited = Object.entries(engineRequests).filter(([resource]) => !(resource in limits))
+  const count = { [profile.card]: String(cards) }
+  return {
+    requests: { ...Object.fromEntries(unlimited), ...timesCards(profile.requests, cards), ...count },
+    limits: { ...limits, ...count },
+  }
+}
+
+/** What a profile says about nodes, as fields of a Pod's spec. */
+export function profilePlacement({ nodeSelector, tolerations }: ResourceProfile): Partial<Pod['spec']> {
+  return {
+    ...(nodeSelector === undefined ? {} : { nodeSelector: { ...nodeSelector } }),
+    ...(tolerations === undefined ? {} : { tolerations: tolerations.map((toleration) => ({ ...toleration })) }),
+  }
+}
+
+function timesCards(quantities: Quantities | undefined, cards: number): Record<string, string> {
+  return Object.fromEntries(Object.entries(quantities ?? {}).map(([name, value]) => [name, times(value, cards)]))
+}
+
+/** `4Gi` three times is `12Gi`. */
+function times(quantity: string, count: number): string {
+  const [, digits = '0', unit = ''] = /^([\d.]+)(.*)$/.exec(quantity) ?? []
+  return `${Number((Number(digits) * count).toPrecision(15))}${unit}`
+}

@@ -1,0 +1,28 @@
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import { EventRecorder } from '../cluster/event-recorder.ts'
+import { ClusterIpProxy } from '../exposure/cluster-ip-proxy.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Component } from '../foundation/lifecycle.ts'
+import type { Logger } from '../foundation/log.ts'
+import { keyOf } from '../resources/kubernetes-object.ts'
+import { apiServerService } from './api-server-service.ts'
+import { backgroundTask } from './background-task.ts'
+import type { ClusterCaches } from './cluster-caches.ts'
+
+/** Lets programs of this machine connect to Services at their own addresses. */
+export function clusterIpRole(options: {
+  readonly client: ClusterClient
+  readonly caches: ClusterCaches
+  readonly clock: Clock
+  readonly log: Logger
+}): Component {
+  const { client, caches, clock, log } = options
+  const { services, slices } = caches
+  const events = new EventRecorder({ client, component: 'service-proxy', clock, log })
+  return backgroundTask('service addresses', (signal) => {
+    // The control plane itself listens for the Service of the API server.
+    const except = new Set([keyOf(apiServerService)])
+    const event = events.record.bind(events)
+    return new ClusterIpProxy({ services, slices, except, event, clock, log }).run(signal)
+  })
+}

@@ -1,0 +1,66 @@
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { ObjectCache } from '../../cluster/informer.ts'
+import { WorkQueue } from '../../cluster/work-queue.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type Job, jobKind } from '../../resources/job.ts'
+import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import type { Pod } from '../../resources/pod.ts'
+import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
+import { retryConflicts } from '../retry-conflicts.ts'
+import { isJobFinished, isTracked } from './job-facts.ts'
+import { releaseTracked } from './release-tracked.ts'
+
+export interface AbandonedJobPodsOptions {
+  readonly client: ClusterClient
+  readonly jobs: ObjectCache<Job>
+  readonly pods: ObjectCache<Pod>
+  readonly ownedPods: OwnedObjects<Pod>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** Pods that are held for a Job which is not there to count them any more: nobody else would ever let them go. */
+export class AbandonedJobPods {
+  readonly #options: AbandonedJobPodsOptions
+  readonly #queue: WorkQueue
+
+  constructor(options: AbandonedJobPodsOptions) {
+    this.#options = options
+    const { clock, log, jobs, pods, ownedPods } = options
+    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    this.#queue = new WorkQueue({ name: 'abandoned-job-pods', clock, log, concurrency: 4, reconcile })
+    const add = (pod: Pod) => {
+      if (isTracked(pod.metadata.finalizers)) this.#queue.add(keyOf(refOf(pod)))
+    }
+    jobs.onChange(({ type, object }) => {
+      if (type === 'deleted' || isJobFinished(object)) for (const pod of ownedPods.of(object.metadata.uid)) add(pod)
+    })
+    pods.onChange(({ type, object }) => {
+      if (type !== 'deleted' && !this.#mayBeCounted(object)) add(object)
+    })
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(signal)
+  }
+
+  #mayBeCounted(pod: Pod): boolean {
+    const owner = controllerOf(pod)
+    if (owner?.kind !== 'Job') return false
+    const job = this.#options.jobs.get({ namespace: pod.metadata.namespace, name: owner.name })
+    return job !== undefined && job.metadata.uid === owner.uid && !isJobFinished(job)
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+    const { client, pods } = this.#options
+    const [namespace, name = ''] = key.split('/')
+    const pod = pods.get({ namespace, name })
+    if (!pod || !isTracked(pod.metadata.finalizers) || this.#mayBeCounted(pod)) return
+    const owner = controllerOf(pod)
+    // Asked of the cluster itself: a Job that the cache does not know yet still counts its Pods.
+    const job = owner?.kind === 'Job' ? await client.get(jobKind, { namespace, name: owner.name }, signal) : undefined
+    if (job && job.metadata.uid === owner?.uid && !isJobFinished(job)) return
+    await releaseTracked(client, [pod], signal)
+  }
+}

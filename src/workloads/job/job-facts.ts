@@ -1,0 +1,80 @@
+import type { Job } from '../../resources/job.ts'
+import { type Pod, isPodReady, isPodTerminating } from '../../resources/pod.ts'
+import { indexOf, parseIndexes } from './completion-indexes.ts'
+
+/** Holds a finished Pod until it is counted: a Pod that is deleted before that would be run again. */
+export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'
+
+export interface JobFacts {
+  readonly active: readonly Pod[]
+  readonly ready: number
+  /** On their way out and not finished. */
+  readonly terminating: number
+  readonly succeeded: number
+  readonly failed: number
+  /** Finished and not counted yet. */
+  readonly newlySucceeded: readonly Pod[]
+  readonly newlyFailed: readonly Pod[]
+  /** Of an indexed Job: those that succeeded, with the new ones. */
+  readonly completed: ReadonlySet<number>
+}
+
+/** What is known of a Job: what its status has counted, and what its Pods say beyond that. */
+export function jobFacts(job: Job, pods: readonly Pod[]): JobFacts {
+  const { status } = job
+  const { succeeded: waitingSucceeded = [], failed: waitingFailed = [] } = status?.uncountedTerminatedPods ?? {}
+  const waiting = new Set([...waitingSucceeded, ...waitingFailed])
+  const fresh = pods.filter(({ metadata }) => isTracked(metadata.finalizers) && !waiting.has(metadata.uid ?? ''))
+  const newlySucceeded = fresh.filter((pod) => pod.status?.phase === 'Succeeded')
+  const newlyFailed = fresh.filter((pod) => countsAsFailed(job, pod))
+  const active = pods.filter((pod) => isRunning(pod) && !isPodTerminating(pod))
+  return {
+    active,
+    ready: active.filter(isPodReady).length,
+    terminating: pods.filter((pod) => isRunning(pod) && isPodTerminating(pod)).length,
+    succeeded: (status?.succeeded ?? 0) + waitingSucceeded.length + newlySucceeded.length,
+    failed: (status?.failed ?? 0) + waitingFailed.length + newlyFailed.length,
+    newlySucceeded,
+    newlyFailed,
+    completed: completedIndexes(job, newlySucceeded),
+  }
+}
+
+export function isTracked(finalizers: readonly string[] | undefined): boolean {
+  return finalizers?.includes(trackingFinalizer) ?? false
+}
+
+export function isIndexed({ spec }: Job): boolean {
+  return spec.completionMode === 'Indexed'
+}
+
+/** A Pod that is being deleted is given up at once, unless it is to be replaced only when it has ended. */
+function countsAsFailed({ spec }: Job, pod: Pod): boolean {
+  if (pod.status?.phase === 'Failed') return true
+  return spec.podReplacementPolicy !== 'Failed' && isPodTerminating(pod) && isRunning(pod)
+}
+
+function isRunning({ status }: Pod): boolean {
+  return status?.phase !== 'Succeeded' && status?.phase !== 'Failed'
+}
+
+function completedIndexes(job: Job, succeeded: readonly Pod[]): ReadonlySet<number> {
+  if (!isIndexed(job)) return new Set()
+  const completions = job.spec.completions ?? 0
+  const indexes = parseIndexes(job.status?.completedIndexes ?? '', completions)
+  for (const { metadata } of succeeded) {
+    const index = indexOf(metadata.annotations)
+    if (index !== undefined && index < completions) indexes.add(index)
+  }
+  return indexes
+}
+
+export type ConditionType = 'Complete' | 'Failed' | 'Suspended' | 'SuccessCriteriaMet' | 'FailureTarget'
+
+export function isTrue({ status }: Job, wanted: ConditionType): boolean {
+  return status?.conditions?.some(({ type, status: value }) => type === wanted && value === 'True') ?? false
+}
+
+export function isJobFinished(job: Job): boolean {
+  return isTrue(job, 'Complete') || isTrue(job, 'Failed')
+}

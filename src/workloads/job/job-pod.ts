@@ -1,0 +1,36 @@
+import type { Job } from '../../resources/job.ts'
+import type { PodTemplate } from '../../resources/pod-template.ts'
+import type { PodIdentity } from '../pods/pod-control.ts'
+import { indexAnnotation } from './completion-indexes.ts'
+import { trackingFinalizer } from './job-facts.ts'
+
+const longestHostname = 63
+
+/** What is a Pod's own among those of a Job: of an indexed one, its index. */
+export function jobPodIdentity({ metadata }: Job, index: number | undefined): PodIdentity {
+  const finalizers = [trackingFinalizer]
+  if (index === undefined) return { finalizers }
+  const own = { [indexAnnotation]: String(index) }
+  return { generateName: `${metadata.name}-${index}-`, labels: own, annotations: own, finalizers }
+}
+
+export function jobPodTemplate({ metadata, spec }: Job, index: number | undefined): PodTemplate {
+  const { template } = spec
+  if (index === undefined) return template
+  const containers = template.spec.containers.map(withIndex)
+  const initContainers = template.spec.initContainers?.map(withIndex)
+  const hostname = `${metadata.name}-${index}`.slice(-longestHostname)
+  return {
+    ...template,
+    spec: { ...template.spec, hostname, containers, ...(initContainers && { initContainers }) },
+  }
+}
+
+type Container = PodTemplate['spec']['containers'][number]
+
+function withIndex(container: Container): Container {
+  const name = 'JOB_COMPLETION_INDEX'
+  if (container.env?.some((variable) => variable.name === name)) return container
+  const valueFrom = { fieldRef: { apiVersion: 'v1', fieldPath: `metadata.labels['${indexAnnotation}']` } }
+  return { ...container, env: [...(container.env ?? []), { name, valueFrom }] }
+}

@@ -1,0 +1,146 @@
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { ClusterApi } from '../../apiserver/cluster-api.ts'
+import { EmbeddedClient } from '../../cluster/embedded-client.ts'
+import { Informer, type ObjectCache, type ObjectChange } from '../../cluster/informer.ts'
+import { systemClock } from '../../foundation/clock.ts'
+import { silentLogger } from '../../foundation/log.ts'
+import { coreKinds } from '../../resources/all-kinds.ts'
+import { namespaceKind } from '../../resources/namespace.ts'
+import { type Pod, podKind } from '../../resources/pod.ts'
+import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
+import { StatusError } from '../../resources/status-error.ts'
+import { MemoryStore } from '../../store/memory-store.ts'
+import { OwnedObjects } from '../owned-objects.ts'
+import { template } from '../workload-objects.fixture.ts'
+import { ReplicaSets } from './replica-sets.ts'
+
+const namespace = 'default'
+const soon = { timeout: 5000, interval: 5 }
+
+/** A cache that is behind until the test says otherwise. */
+class LateCache implements ObjectCache<Pod> {
+  readonly synced = true
+  readonly #cache: ObjectCache<Pod>
+  readonly #listeners: Array<(change: ObjectChange<Pod>) => void> = []
+  readonly #held: ObjectChange<Pod>[] = []
+  late = true
+
+  constructor(cache: ObjectCache<Pod>) {
+    this.#cache = cache
+    cache.onChange((change) => (this.late ? void this.#held.push(change) : this.#tell(change)))
+  }
+
+  get heldBack(): number {
+    return this.#held.length
+  }
+
+  catchUp(): void {
+    this.late = false
+    for (const change of this.#held.splice(0)) this.#tell(change)
+  }
+
+  get(ref: Parameters<ObjectCache<Pod>['get']>[0]): Pod | undefined {
+    return this.late ? undefined : this.#cache.get(ref)
+  }
+
+  list(): readonly Pod[] {
+    return this.late ? [] : this.#cache.list()
+  }
+
+  onChange(listener: (change: ObjectChange<Pod>) => void): () => void {
+    this.#listeners.push(listener)
+    return () => {}
+  }
+
+  #tell(change: ObjectChange<Pod>): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}
+
+let client: EmbeddedClient
+let cache: LateCache
+let replicaSets: Informer<ReplicaSet>
+let stopping: AbortController
+let running: Promise<unknown>
+let refuse = false
+
+beforeEach(async () => {
+  const admit = () => {
+    if (refuse) throw new StatusError('Forbidden', 'exceeded quota: pods=2')
+  }
+  client = new EmbeddedClient(new ClusterApi({ store: new MemoryStore(), kinds: coreKinds, clock: systemClock }))
+  const create = client.create.bind(client)
+  client.create = async (kind, object) => {
+    if (kind.kind === 'Pod') admit()
+    return create(kind, object)
+  }
+  await client.create(namespaceKind, { metadata: { name: namespace } })
+  const options = { client, clock: systemClock, log: silentLogger }
+  const pods = new Informer({ ...options, kind: podKind })
+  cache = new LateCache(pods)
+  replicaSets = new Informer({ ...options, kind: replicaSetKind })
+  const ownedPods = new OwnedObjects<Pod>(cache)
+  const ownedReplicaSets = new OwnedObjects(replicaSets)
+  const events = { record: () => {} }
+  const controller = new ReplicaSets({ ...options, replicaSets, ownedReplicaSets, pods: cache, ownedPods, events })
+  stopping = new AbortController()
+  running = Promise.all([pods, replicaSets, controller].map((each) => each.run(stopping.signal)))
+  await Promise.all([pods.whenSynced(), replicaSets.whenSynced()])
+})
+
+afterEach(async () => {
+  refuse = false
+  stopping.abort()
+  await running
+})
+
+const create = (replicas: number) =>
+  client.create(replicaSetKind, {
+    metadata: { name: 'web', namespace },
+    spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template() },
+  })
+const touch = (note: string) =>
+  client.patch(replicaSetKind, { namespace, name: 'web' }, { metadata: { annotations: { note } } })
+const count = async () => (await client.list(podKind, { namespace })).items.length
+const status = async () => (await client.get(replicaSetKind, { namespace, name: 'web' }))?.status
+const noted = (note: string) => () =>
+  replicaSets.get({ namespace, name: 'web' })?.metadata.annotations?.['note'] === note
+
+it('creates no Pod twice and deletes none twice while the cache is behind', async () => {
+  await create(5)
+  await expect.poll(() => cache.heldBack, soon).toBe(5)
+  for (const note of ['a', 'b', 'c']) {
+    await touch(note)
+    await expect.poll(noted(note), soon).toBe(true)
+  }
+  expect(await count()).toBe(5)
+  cache.catchUp()
+  await expect.poll(async () => (await status())?.replicas, soon).toBe(5)
+  cache.late = true
+  await client.scale(replicaSetKind, { namespace, name: 'web' }, 3)
+  await expect.poll(count, soon).toBe(3)
+  await touch('d')
+  await expect.poll(noted('d'), soon).toBe(true)
+  expect(await count()).toBe(3)
+  cache.catchUp()
+  await expect.poll(async () => (await status())?.replicas, soon).toBe(3)
+})
+
+it('says why it cannot make Pods, and makes them when it can', async () => {
+  cache.catchUp()
+  refuse = true
+  await create(3)
+  await expect
+    .poll(async () => (await status())?.conditions, soon)
+    .toEqual([
+      expect.objectContaining({
+        type: 'ReplicaFailure',
+        status: 'True',
+        reason: 'FailedCreate',
+        message: 'exceeded quota: pods=2',
+      }),
+    ])
+  refuse = false
+  await expect.poll(async () => (await status())?.replicas, soon).toBe(3)
+  await expect.poll(async () => (await status())?.conditions, soon).toBeUndefined()
+})

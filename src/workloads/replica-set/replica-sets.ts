@@ -1,0 +1,162 @@
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { ObjectCache, ObjectChange } from '../../cluster/informer.ts'
+import { WorkQueue } from '../../cluster/work-queue.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type Pod, podKind } from '../../resources/pod.ts'
+import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
+import { isStatusError } from '../../resources/status-error.ts'
+import { selects } from '../../resources/validation/label-selector-rules.ts'
+import { claimObjects, planClaims } from '../claim-objects.ts'
+import type { Events } from '../event-budget.ts'
+import { Expectations } from '../expectations.ts'
+import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
+import { isPodActive, nextAvailabilityMs } from '../pods/pod-availability.ts'
+import { PodControl, isNamespaceEnding, told } from '../pods/pod-control.ts'
+import { retryConflicts } from '../retry-conflicts.ts'
+import { slowStart } from '../slow-start.ts'
+import { sameStatus } from '../status-fields.ts'
+import { type ReplicaFailure, planReplicaSet, replicaSetStatus } from './plan-replica-set.ts'
+
+export interface ReplicaSetsOptions {
+  readonly client: ClusterClient
+  readonly replicaSets: ObjectCache<ReplicaSet>
+  readonly ownedReplicaSets: OwnedObjects<ReplicaSet>
+  readonly pods: ObjectCache<Pod>
+  readonly ownedPods: OwnedObjects<Pod>
+  readonly events: Events
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** ReplicaSet → Pods. */
+export class ReplicaSets {
+  readonly #options: ReplicaSetsOptions
+  readonly #queue: WorkQueue
+  readonly #expectations: Expectations
+  readonly #control: PodControl
+
+  constructor(options: ReplicaSetsOptions) {
+    this.#options = options
+    const { client, events, clock, log, replicaSets, pods } = options
+    this.#expectations = new Expectations(clock)
+    this.#control = new PodControl(client, events)
+    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    this.#queue = new WorkQueue({ name: 'replicasets', clock, log, concurrency: 8, reconcile })
+    replicaSets.onChange(({ type, object }) => {
+      if (type === 'deleted') this.#expectations.forget(object.metadata.uid ?? '')
+      this.#queue.add(keyOf(refOf(object)))
+    })
+    pods.onChange((change) => this.#podChanged(change))
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(signal)
+  }
+
+  #podChanged({ type, object, previous }: ObjectChange<Pod>): void {
+    const { namespace, uid = '', deletionTimestamp } = object.metadata
+    const owner = controllerOf(object)
+    const before = previous && controllerOf(previous)
+    if (before && before.uid !== owner?.uid && before.kind === 'ReplicaSet') {
+      this.#queue.add(keyOf({ namespace, name: before.name }))
+    }
+    if (owner) {
+      if (owner.kind !== 'ReplicaSet') return
+      if (type === 'added') this.#expectations.creationObserved(owner.uid)
+      if (type === 'deleted' || deletionTimestamp !== undefined) this.#expectations.deletionObserved(owner.uid, uid)
+      this.#queue.add(keyOf({ namespace, name: owner.name }))
+      return
+    }
+    if (type === 'deleted' || (previous && !before && sameStatus(previous.metadata.labels, object.metadata.labels)))
+      return
+    // Nobody's Pod: whoever selects it may take it in.
+    for (const replicaSet of this.#options.replicaSets.list()) {
+      if (replicaSet.metadata.namespace !== namespace) continue
+      if (selects(replicaSet.spec.selector, object.metadata.labels ?? {})) this.#queue.add(keyOf(refOf(replicaSet)))
+    }
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const { client, replicaSets, ownedPods, clock } = this.#options
+    const [namespace, name = ''] = key.split('/')
+    const replicaSet = replicaSets.get({ namespace, name })
+    if (!replicaSet) return {}
+    const { uid = '', deletionTimestamp } = replicaSet.metadata
+    // Asked before the Pods are looked at: what is seen in between can only make it too careful.
+    const mayManage = this.#expectations.satisfied(uid)
+    const claims = planClaims(replicaSet, ownedPods.of(uid), ownedPods.orphansIn(namespace).filter(isPodActive))
+    const kinds = { owner: replicaSetKind, owned: podKind }
+    const active = (await claimObjects(client, kinds, replicaSet, claims, signal)).filter(isPodActive)
+    const managing = mayManage && deletionTimestamp === undefined
+    const outcome = managing ? await this.#manage(replicaSet, active, signal) : {}
+    const status = replicaSetStatus(replicaSet, active, outcome.failure, clock.now())
+    if (!sameStatus(status, replicaSet.status)) {
+      await client.updateStatus(replicaSetKind, { ...replicaSet, status }, signal).catch(ignoreGone)
+    }
+    if (outcome.error !== undefined) throw outcome.error
+    const requeueAfterMs = nextAvailabilityMs(active, replicaSet.spec.minReadySeconds ?? 0, clock.now())
+    return requeueAfterMs === undefined ? {} : { requeueAfterMs }
+  }
+
+  async #manage(
+    replicaSet: ReplicaSet,
+    active: readonly Pod[],
+    signal: AbortSignal,
+  ): Promise<{ failure?: ReplicaFailure; error?: unknown }> {
+    const neighbours = () => this.#neighbours(replicaSet, active)
+    const plan = planReplicaSet(replicaSet, active, neighbours, this.#options.clock.now())
+    const error = await (plan.create > 0
+      ? this.#create(replicaSet, plan.create, signal)
+      : this.#delete(replicaSet, plan.delete, signal))
+    if (error === undefined || isNamespaceEnding(error)) return {}
+    const reason = plan.create > 0 ? 'FailedCreate' : 'FailedDelete'
+    return { failure: { reason, message: told(error) }, error }
+  }
+
+  async #create(replicaSet: ReplicaSet, count: number, signal: AbortSignal): Promise<unknown> {
+    const { uid = '' } = replicaSet.metadata
+    this.#expectations.expectCreations(uid, count)
+    const { skipped, failure } = await slowStart(count, async () => {
+      try {
+        await this.#control.create(replicaSet, replicaSet.spec.template, {}, signal)
+      } catch (error) {
+        this.#expectations.creationObserved(uid)
+        throw error
+      }
+    })
+    this.#expectations.creationObserved(uid, skipped)
+    return failure
+  }
+
+  async #delete(replicaSet: ReplicaSet, pods: readonly Pod[], signal: AbortSignal): Promise<unknown> {
+    const { uid: owner = '' } = replicaSet.metadata
+    const outcomes = await Promise.allSettled(
+      pods.map(async (pod) => {
+        const { uid = '' } = pod.metadata
+        this.#expectations.expectDeletion(owner, uid)
+        try {
+          if (!(await this.#control.delete(replicaSet, pod, signal))) this.#expectations.deletionObserved(owner, uid)
+        } catch (error) {
+          this.#expectations.deletionObserved(owner, uid)
+          throw error
+        }
+      }),
+    )
+    return outcomes.find((outcome) => outcome.status === 'rejected')?.reason
+  }
+
+  /** Its Pods and those of the ReplicaSets of the same owner. */
+  #neighbours(replicaSet: ReplicaSet, active: readonly Pod[]): readonly Pod[] {
+    const { ownedReplicaSets, ownedPods } = this.#options
+    const owner = controllerOf(replicaSet)
+    if (!owner) return active
+    const siblings = ownedReplicaSets.of(owner.uid)
+    return siblings.flatMap(({ metadata }) => ownedPods.of(metadata.uid)).filter(isPodActive)
+  }
+}
+
+function ignoreGone(error: unknown): void {
+  if (!isStatusError(error, 'NotFound')) throw error
+}

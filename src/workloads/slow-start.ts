@@ -1,0 +1,25 @@
+/** What came of doing something many times. */
+export interface SlowStart {
+  readonly succeeded: number
+  /** Not even begun, because one before failed. */
+  readonly skipped: number
+  readonly failure: unknown
+}
+
+/**
+ * Does `act` `count` times: once, then twice as many at a time, as long as all of them work. What cannot work, such as Pods over
+ * a quota, then fails once or twice instead of a thousand times.
+ */
+export async function slowStart(count: number, act: () => Promise<unknown>): Promise<SlowStart> {
+  let succeeded = 0
+  let left = count
+  for (let size = Math.min(1, left); size > 0; size = Math.min(size * 2, left)) {
+    const outcomes = await Promise.allSettled(Array.from({ length: size }, act))
+    left -= size
+    const failed = outcomes.filter(({ status }) => status === 'rejected')
+    succeeded += size - failed.length
+    const [first] = failed
+    if (first?.status === 'rejected') return { succeeded, skipped: left, failure: first.reason }
+  }
+  return { succeeded, skipped: 0, failure: undefined }
+}

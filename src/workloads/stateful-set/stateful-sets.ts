@@ -1,0 +1,113 @@
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { ObjectCache, ObjectChange } from '../../cluster/informer.ts'
+import { WorkQueue } from '../../cluster/work-queue.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type ControllerRevision, controllerRevisionKind } from '../../resources/controller-revision.ts'
+import { type KubernetesObject, keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
+import { type Pod, podKind } from '../../resources/pod.ts'
+import { type StatefulSet, statefulSetKind } from '../../resources/stateful-set.ts'
+import { isStatusError } from '../../resources/status-error.ts'
+import { claimObjects, planClaims } from '../claim-objects.ts'
+import type { Events } from '../event-budget.ts'
+import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
+import { nextAvailabilityMs } from '../pods/pod-availability.ts'
+import { retryConflicts } from '../retry-conflicts.ts'
+import { sameStatus } from '../status-fields.ts'
+import { planStatefulSet, statefulSetStatus } from './plan-stateful-set.ts'
+import { ordinalOf } from './pod-identity.ts'
+import { type Revisions, surplusRevisions, syncRevisions } from './revision-history.ts'
+import { StatefulPodControl } from './stateful-pod-control.ts'
+
+export interface StatefulSetsOptions {
+  readonly client: ClusterClient
+  readonly statefulSets: ObjectCache<StatefulSet>
+  readonly revisions: ObjectCache<ControllerRevision>
+  readonly ownedRevisions: OwnedObjects<ControllerRevision>
+  readonly claims: ObjectCache<PersistentVolumeClaim>
+  readonly pods: ObjectCache<Pod>
+  readonly ownedPods: OwnedObjects<Pod>
+  readonly events: Events
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** StatefulSet → Pods with stable names, and their claims. */
+export class StatefulSets {
+  readonly #options: StatefulSetsOptions
+  readonly #queue: WorkQueue
+  readonly #control: StatefulPodControl
+
+  constructor(options: StatefulSetsOptions) {
+    this.#options = options
+    const { client, events, claims, clock, log, statefulSets, pods, revisions } = options
+    this.#control = new StatefulPodControl({ client, claims, events })
+    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    this.#queue = new WorkQueue({ name: 'statefulsets', clock, log, concurrency: 4, reconcile })
+    statefulSets.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    pods.onChange((change) => this.#ownedChanged(change))
+    revisions.onChange((change) => this.#ownedChanged(change))
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#queue.run(signal)
+  }
+
+  #ownedChanged({ object, previous }: ObjectChange<KubernetesObject>): void {
+    const { namespace, name } = object.metadata
+    for (const owner of [controllerOf(object), previous && controllerOf(previous)]) {
+      if (owner?.kind === 'StatefulSet') this.#queue.add(keyOf({ namespace, name: owner.name }))
+    }
+    // Nobody's: only the set whose name it bears can take it in.
+    if (!controllerOf(object)) this.#queue.add(keyOf({ namespace, name: name.replace(/-[^-]*$/, '') }))
+  }
+
+  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const { client, statefulSets, ownedPods, ownedRevisions, clock } = this.#options
+    const [namespace, name = ''] = key.split('/')
+    const set = statefulSets.get({ namespace, name })
+    if (!set) return {}
+    const { uid, deletionTimestamp } = set.metadata
+    const isNamed = (pod: Pod) => ordinalOf(name, pod) !== undefined
+    const claims = planClaims(set, ownedPods.of(uid), ownedPods.orphansIn(namespace).filter(isNamed))
+    const pods = await claimObjects(client, { owner: statefulSetKind, owned: podKind }, set, claims, signal)
+    const known = ownedRevisions.of(uid)
+    const revisions = await syncRevisions(client, set, known, signal)
+    const names = { current: revisions.current.metadata.name, update: revisions.update.metadata.name }
+    await this.#writeStatus(set, statefulSetStatus(set, pods, names, revisions.collisionCount, clock.now()), signal)
+    if (deletionTimestamp !== undefined) return {}
+    const plan = planStatefulSet(set, pods, names, clock.now())
+    for (const removal of plan.remove) await this.#control.remove(set, removal, signal)
+    for (const { ordinal, revision } of plan.create) {
+      const chosen = revision === names.update ? revisions.update : revisions.current
+      await this.#control.create(set, ordinal, chosen, signal)
+    }
+    await this.#control.keep(set, pods, signal)
+    await this.#forgetRevisions(set, revisions, known, pods, signal)
+    const requeueAfterMs = nextAvailabilityMs(pods, set.spec.minReadySeconds ?? 0, clock.now())
+    return requeueAfterMs === undefined ? {} : { requeueAfterMs }
+  }
+
+  async #forgetRevisions(
+    set: StatefulSet,
+    revisions: Revisions,
+    known: readonly ControllerRevision[],
+    pods: readonly Pod[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const surplus of surplusRevisions(set, revisions, known, pods)) {
+      const { uid } = surplus.metadata
+      await this.#options.client.delete(controllerRevisionKind, refOf(surplus), { uid }, signal).catch(ignoreGone)
+    }
+  }
+
+  async #writeStatus(set: StatefulSet, status: NonNullable<StatefulSet['status']>, signal: AbortSignal): Promise<void> {
+    if (sameStatus(status, set.status)) return
+    await this.#options.client.updateStatus(statefulSetKind, { ...set, status }, signal).catch(ignoreGone)
+  }
+}
+
+function ignoreGone(error: unknown): void {
+  if (!isStatusError(error, 'NotFound')) throw error
+}

@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import OpenAI, { APIError, AuthenticationError } from 'openai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isPodReady } from '../../src/resources/pod.ts'
+import { documentedMetrics } from '../support/metric-docs.ts'
+import { ModelStage } from '../support/model-stage.ts'
+import { kubectlPath, runProgram } from '../support/programs.ts'
+import { until } from '../support/sluice-process.ts'
+
+const program = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const stage = new ModelStage(['--require-api-keys'])
+const question = { model: 'tiny', messages: [{ role: 'user' as const, content: 'Hi' }], max_tokens: 3 }
+const endless = { ...question, max_tokens: 3_500, stream: true as const }
+
+const key = (args: string) => runProgram(process.execPath, [program, 'key', ...args.split(' '), '--data', stage.data])
+const client = (apiKey: string) =>
+  new OpenAI({ baseURL: `${stage.sluice.endpoints.gateway}/openai/v1`, apiKey, maxRetries: 0 })
+const makeKey = async (name: string, flags = '') => (await key(`create ${name}${flags}`)).stdout.trim()
+
+type LogLine = Readonly<Record<string, unknown>>
+const requestLines = (): LogLine[] =>
+  readFileSync(join(stage.data, 'logs/sluice.log'), 'utf8')
+    .split('\n')
+    .filter((line) => line.includes('"msg":"request"'))
+    .map((line) => JSON.parse(line) as LogLine)
+
+describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () => {
+  let admin: string
+
+  beforeAll(async () => {
+    await stage.start()
+    await stage.addFile('models/tiny')
+    await stage.create('tiny', { minReplicas: 0 })
+    admin = await makeKey('admin')
+  })
+  afterAll(() => stage.destroy())
+
+  it('wakes a sleeping model for who has a key, and logs what it took', async () => {
+    const answer = await client(admin).chat.completions.create(question)
+    expect(answer.usage).toMatchObject({ completion_tokens: 3 })
+    const line = requestLines().findLast(({ model }) => model === 'tiny')
+    expect(line).toMatchObject({
+      key: 'admin',
+      client: '127.0.0.1',
+      route: 'chat/completions',
+      status: 200,
+      promptTokens: answer.usage?.prompt_tokens,
+      completionTokens: 3,
+    })
+    expect(line?.['waitMs']).toBeGreaterThan(0)
+    expect(readFileSync(join(stage.data, 'logs/sluice.log'), 'utf8')).not.toContain(admin)
+  })
+
+  it('takes a key away within a second', async () => {
+    const narrow = await makeKey('narrow', ' --models other --expires 1h')
+    await expect(client(narrow).chat.completions.create(question)).rejects.toMatchObject({ code: 'model_not_allowed' })
+    expect((await client(narrow).models.list()).data).toEqual([])
+    expect((await key('list')).stdout).toMatch(/narrow +sk-\w+-… +other +active +20\S+/)
+    expect((await key('list')).stdout).not.toContain(narrow)
+    expect((await key('revoke narrow')).stdout).toContain('revoked')
+    const revokedAt = Date.now()
+    await until('the key to be refused', 5_000, () =>
+      client(narrow)
+        .models.list()
+        .then(
+          () => false,
+          (error: unknown) => error instanceof AuthenticationError,
+        ),
+    )
+    expect(Date.now() - revokedAt).toBeLessThan(1_000)
+    expect((await key('revoke narrow')).stderr).toContain('There is no API key narrow')
+    await client(admin).models.list()
+  })
+
+  it('knows the client behind the edge, whatever that client says', async () => {
+    const { ca, gatewayExposed } = stage.sluice.endpoints
+    const lie = [
+      '-H',
+      'x-forwarded-for: 6.6.6.6',
+      '-H',
+      'x-request-id: through-the-edge',
+      '-H',
+      `authorization: Bearer ${admin}`,
+    ]
+    const listed = await runProgram('curl', ['-sS', '--cacert', ca, ...lie, `${gatewayExposed}/v1/models/nope`])
+    expect(JSON.parse(listed.stdout)).toMatchObject({ error: { code: 'model_not_found' } })
+    await until('the log line', 5_000, () => requestLines().some(({ requestId }) => requestId === 'through-the-edge'))
+    expect(requestLines().find(({ requestId }) => requestId === 'through-the-edge')).toMatchObject({
+      client: '127.0.0.1',
+    })
+  })
+
+  it('counts what docs/metrics.md says, under those names, with those labels', async () => {
+    const headers = { authorization: `Bearer ${admin}` }
+    const { gateway, management } = stage.sluice.endpoints
+    const pod = await stage.untilPod(isPodReady)
+    const enginePort = pod.spec.containers[0]?.ports?.[0]?.containerPort
+    const kubectl = await runProgram(kubectlPath ?? '', [
+      '--kubeconfig',
+      stage.sluice.kubeconfig,
+      'get',
+      '--raw',
+      '/metrics',
+    ])
+    const texts = [
+      await (await fetch(`${gateway}/metrics`, { headers })).text(),
+      await (await fetch(`${management}/metrics`)).text(),
+      await (await fetch(`http://${pod.status?.podIP}:${enginePort}/metrics`)).text(),
+      kubectl.stdout,
+    ]
+    const exposed = new Map<string, string>()
+    const labels = new Map<string, Set<string>>()
+    for (const text of texts) {
+      for (const [, name = '', help = '', type = ''] of text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\w+)$/gm)) {
+        exposed.set(name, `${type} ${help}`)
+      }
+      for (const [, name = '', list = ''] of text.matchAll(/^([a-zA-Z0-9_:]+)\{(.*)\} \S+$/gm)) {
+        const metric = exposed.has(name) ? name : name.replace(/_(?:bucket|sum|count)$/, '')
+        const seen = labels.get(metric) ?? new Set()
+        for (const [, label = ''] of list.matchAll(/(\w+)="/g)) if (label !== 'le') seen.add(label)
+        labels.set(metric, seen)
+      }
+    }
+    const documented = documentedMetrics()
+    expect(Object.fromEntries(documented.map(({ name, type, meaning }) => [name, `${type} ${meaning}`]))).toEqual(
+      Object.fromEntries(exposed),
+    )
+    const wrong = documented.filter(({ name, labels: said }) => {
+      const seen = labels.get(name)
+      return seen !== undefined && [...seen].some((label) => !said.includes(label))
+    })
+    expect(wrong).toEqual([])
+    const [text = ''] = texts
+    expect(text).toMatch(/sluice_traffic_wakes_total\{model="tiny"\} [1-9]/)
+    for (const phase of ['placed', 'started', 'loaded', 'first_byte']) {
+      expect(text).toMatch(new RegExp(`sluice_traffic_wake_seconds_count\\{model="tiny",phase="${phase}"\\} [1-9]`))
+    }
+    expect(text).toMatch(/sluice_gateway_cards\{model="tiny",card="nvidia.com\/gpu-l40s"\} 1/)
+    expect(text).toMatch(/sluice_gateway_tokens_total\{model="tiny",kind="completion"\} [3-9]/)
+  })
+
+  it('ends live streams properly on SIGTERM: whole, or with an error event', async () => {
+    const streams = await Promise.all(Array.from({ length: 4 }, () => client(admin).chat.completions.create(endless)))
+    const ends = streams.map(async (stream) => {
+      let pieces = 0
+      try {
+        for await (const _ of stream) if (++pieces === 1) begun++
+        return 'whole'
+      } catch (error) {
+        return error instanceof APIError ? String(error.code) : String(error)
+      }
+    })
+    let begun = 0
+    await until('the streams to begin', 30_000, () => begun === 4)
+    const { pid, gateway } = stage.sluice.endpoints
+    process.kill(pid, 'SIGTERM')
+    await until('the gateway to take nothing new', 5_000, () =>
+      fetch(`${gateway}/healthz`).then(
+        () => false,
+        () => true,
+      ),
+    )
+    const results = await Promise.all(ends)
+    expect(results.filter((end) => end !== 'whole' && end !== 'stopping')).toEqual([])
+    await until('the process to end', 30_000, () => !isAlive(pid))
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
