@@ -133,7 +133,9 @@ export class AutoscaleLoop {
 
   #fit(model: Model): number | undefined {
     const need = this.#options.cards?.perReplica(model)
-    return need && this.#options.cards && replicasThatFit(keyOf(refOf(model)), need, this.#options.cards.holdings(need.kind))
+    return (
+      need && this.#options.cards && replicasThatFit(keyOf(refOf(model)), need, this.#options.cards.holdings(need.kind))
+    )
   }
 
   /** For a Model that somebody waits for and that has no card: those of whoever was idle the longest. */
@@ -148,13 +150,22 @@ export class AutoscaleLoop {
       if (holder && holder.metadata.deletionTimestamp === undefined) holders.set(key, holder)
     }
     const described = [...holders].map(([key, holder]) => this.#describeHolder(key, holder, now))
-    for (const { key, replicas, idleMs } of takeCards({ key: keyOf(refOf(model)), need, holdings, holders: described })) {
+    for (const { key, replicas, idleMs } of takeCards({
+      key: keyOf(refOf(model)),
+      need,
+      holdings,
+      holders: described,
+    })) {
       const holder = holders.get(key)
       if (!holder) continue
       const { name } = model.metadata
       const message = `somebody waits for ${name}, which needs its cards; no request for ${Math.floor(idleMs / 1000)} s`
       const watched = this.#watchedOf(holder)
-      this.#change(holder, watched, this.#currentReplicas(holder, watched, now), { replicas, reason: 'CardTaken', message })
+      this.#change(holder, watched, this.#currentReplicas(holder, watched, now), {
+        replicas,
+        reason: 'CardTaken',
+        message,
+      })
       events.record(model, 'Normal', 'TakesCard', `It gets cards of ${holder.metadata.name}, which is idle`)
     }
   }

@@ -59,7 +59,11 @@ export class FakeDemand implements Demand {
   }
 }
 
-export function modelNamed(name: string, spec: Record<string, unknown> = {}, annotations: Record<string, string> = {}): Model {
+export function modelNamed(
+  name: string,
+  spec: Record<string, unknown> = {},
+  annotations: Record<string, string> = {},
+): Model {
   return modelSchema.parse({
     apiVersion: 'sluice.dev/v1',
     kind: 'Model',

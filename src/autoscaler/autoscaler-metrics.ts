@@ -2,6 +2,13 @@ import type { Metrics } from '../foundation/metrics.ts'
 import type { ScaleReason } from './decide.ts'
 import type { DemandReading } from './demand.ts'
 
+interface Shown {
+  isKnown?: boolean
+  active?: number
+  waiting?: number
+  wanted?: number
+}
+
 /** What the autoscaler saw, wanted and did, per Model. */
 export class AutoscalerMetrics {
   readonly #changes
@@ -9,6 +16,8 @@ export class AutoscalerMetrics {
   readonly #wanted
   readonly #demand
   readonly #known
+  /** What is shown of each model: most models are the same from second to second, and setting a gauge is not free. */
+  readonly #shown = new Map<string, Shown>()
 
   constructor(metrics: Metrics) {
     this.#changes = metrics.counter(
@@ -30,14 +39,21 @@ export class AutoscalerMetrics {
   }
 
   observe(model: string, reading: DemandReading | undefined): void {
-    this.#known.set({ model }, reading === undefined ? 0 : 1)
-    if (reading === undefined) return
-    this.#demand.set({ model, state: 'active' }, reading.active)
-    this.#demand.set({ model, state: 'waiting' }, reading.waiting)
+    const shown = this.#shownOf(model)
+    const isKnown = reading !== undefined
+    if (shown.isKnown !== isKnown) this.#known.set({ model }, isKnown ? 1 : 0)
+    shown.isKnown = isKnown
+    for (const state of isKnown ? (['active', 'waiting'] as const) : []) {
+      const count = reading?.[state] ?? 0
+      if (shown[state] !== count) this.#demand.set({ model, state }, count)
+      shown[state] = count
+    }
   }
 
   replicas(model: string, wanted: number): void {
-    this.#wanted.set({ model }, wanted)
+    const shown = this.#shownOf(model)
+    if (shown.wanted !== wanted) this.#wanted.set({ model }, wanted)
+    shown.wanted = wanted
   }
 
   changed(model: string, reason: ScaleReason): void {
@@ -50,9 +66,16 @@ export class AutoscalerMetrics {
 
   /** Counters stay: they are history. */
   forget(model: string): void {
+    this.#shown.delete(model)
     this.#wanted.remove({ model })
     this.#known.remove({ model })
     this.#demand.remove({ model, state: 'active' })
     this.#demand.remove({ model, state: 'waiting' })
+  }
+
+  #shownOf(model: string): Shown {
+    let shown = this.#shown.get(model)
+    if (shown === undefined) this.#shown.set(model, (shown = {}))
+    return shown
   }
 }

@@ -22,7 +22,8 @@ export interface DecideInput {
   readonly current: number
 }
 
-export type ScaleReason = 'RaisedToMinimum' | 'LoweredToMaximum' | 'Woken' | 'ScaledUp' | 'ScaledDown' | 'ScaledToZero' | 'CardTaken'
+export type ScaleReason =
+  'RaisedToMinimum' | 'LoweredToMaximum' | 'Woken' | 'ScaledUp' | 'ScaledDown' | 'ScaledToZero' | 'CardTaken'
 
 export interface ScaleDecision {
   readonly replicas: number

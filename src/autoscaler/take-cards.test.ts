@@ -90,13 +90,22 @@ describe('takeCards', () => {
 })
 
 describe('replicasThatFit', () => {
-  const fit = (count: number, freeByNode: number[], held: Array<[string, number]>, wanted: Array<[string, number]> = []) =>
-    replicasThatFit('mine', { kind, count }, {
-      freeByNode,
-      largestNode: 8,
-      heldBy: new Map(held),
-      wantedBy: new Map(wanted),
-    })
+  const fit = (
+    count: number,
+    freeByNode: number[],
+    held: Array<[string, number]>,
+    wanted: Array<[string, number]> = [],
+  ) =>
+    replicasThatFit(
+      'mine',
+      { kind, count },
+      {
+        freeByNode,
+        largestNode: 8,
+        heldBy: new Map(held),
+        wantedBy: new Map(wanted),
+      },
+    )
 
   it.each([
     ['all cards are free', fit(1, [4], []), 4],

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { NewObject } from '../cluster/cluster-client.ts'
-import { enginePortName, modelHashLabel, modelLabel } from '../resources/model-labels.ts'
+import { enginePortName, modelHashLabel, modelLabel, requestCapacityAnnotation } from '../resources/model-labels.ts'
 import { parseModelUrl, parseResourceProfile } from '../resources/model-references.ts'
 import type { EngineName, Model } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
@@ -20,6 +20,8 @@ export interface NewPod extends NewObject<Pod> {
 export const failuresAnnotation = 'sluice.dev/failures'
 
 const engines: Record<EngineName, (order: ServeOrder) => EnginePod> = { LlamaCpp: llamaCppPod, VLLM: vllmPod }
+/** How many requests an engine takes before it refuses them; the gateway lets the others wait. Others queue without bound. */
+const requestCapacities: Partial<Record<EngineName, number>> = { LlamaCpp: 64 }
 const modelsMount = '/mnt/models'
 const longestName = 63
 
@@ -73,6 +75,7 @@ export function specHash(spec: Pod['spec']): string {
 export function newModelPod(model: Model, spec: Pod['spec'], suffix: string, failures: number): NewPod {
   const { name, namespace, uid } = model.metadata
   const hash = specHash(spec)
+  const capacity = requestCapacities[model.spec.engine]
   const tail = `-${hash.slice(0, 5)}-${suffix}`
   const head = `model-${name}`.slice(0, longestName - tail.length).replace(/[^a-z0-9]+$/, '')
   return {
@@ -80,7 +83,10 @@ export function newModelPod(model: Model, spec: Pod['spec'], suffix: string, fai
       name: head + tail,
       ...(namespace === undefined ? {} : { namespace }),
       labels: { [modelLabel]: name, [modelHashLabel]: hash },
-      ...(failures > 0 ? { annotations: { [failuresAnnotation]: String(failures) } } : {}),
+      annotations: {
+        ...(failures > 0 && { [failuresAnnotation]: String(failures) }),
+        ...(capacity !== undefined && { [requestCapacityAnnotation]: String(capacity) }),
+      },
       ownerReferences: [
         {
           apiVersion: model.apiVersion,

@@ -23,6 +23,7 @@ import { WorkloadControllers } from '../workloads/workload-controllers.ts'
 import { backgroundTask } from './background-task.ts'
 import type { KeyAndCertificate } from './certificates.ts'
 import { ClaimFiles } from './claim-files.ts'
+import { ClaimFolders } from './claim-folders.ts'
 import { type ClusterCaches, clusterCaches } from './cluster-caches.ts'
 import type { ConfigFile } from './config-file.ts'
 import { clusterIpRole } from './cluster-ip-role.ts'
@@ -127,6 +128,7 @@ export class EmbeddedCluster {
         servedKinds: () => this.#controlPlane.client.servedKinds(),
         rootCertificate: this.#options.tls.ca,
         quotaCounts: this.#controlPlane.quotas,
+        claimFolders: new ClaimFolders(volumesDirectory(directory.root)),
         finishedPodLimit: this.#options.finishedPodLimit,
         clock,
         log,

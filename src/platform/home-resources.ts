@@ -11,9 +11,12 @@ import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.
 import { modelKind } from '../resources/model.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { persistentVolumeClaimKind, userDataClaim } from '../resources/persistent-volume-claim.ts'
+import { persistentVolumeKind } from '../resources/persistent-volume.ts'
 import { serviceExporterKind } from '../resources/service-exporter.ts'
 import { serviceKind } from '../resources/service.ts'
 import { isStatusError } from '../resources/status-error.ts'
+import { storageClassKind } from '../resources/storage-class.ts'
+import { nodeVolumeDriver, nodeVolumeSource, volumeProtection } from '../workloads/claim-binder-volume.ts'
 import type { Credentials } from './identity.ts'
 import { modelPathInClaim } from './model-storage.ts'
 
@@ -72,9 +75,37 @@ export async function createHomeResources(client: ClusterClient, facts: HomeFact
     metadata: { name: facts.credentials.accessKey.toLowerCase() },
     spec: apiKeySpec(facts.credentials, facts.credentials.enterprise),
   })
+  await createStorage(client)
+}
+
+/** The class of claims that say nothing else, and the user data, which stays whatever happens to its claim. */
+async function createStorage(client: ClusterClient): Promise<void> {
+  await createMissing(client, storageClassKind, {
+    metadata: { name: 'standard', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+    provisioner: nodeVolumeDriver,
+    reclaimPolicy: 'Delete',
+    volumeBindingMode: 'Immediate',
+    allowVolumeExpansion: true,
+  })
+  const [accessModes, storage] = [['ReadWriteMany'], '1Ti']
+  await createMissing(client, persistentVolumeKind, {
+    metadata: { name: userDataClaim, finalizers: [volumeProtection] },
+    spec: {
+      capacity: { storage },
+      accessModes,
+      persistentVolumeReclaimPolicy: 'Retain',
+      claimRef: {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        namespace: gatewayNamespace,
+        name: userDataClaim,
+      },
+      csi: nodeVolumeSource(userDataClaim),
+    },
+  })
   await createMissing(client, persistentVolumeClaimKind, {
     metadata: { name: userDataClaim, namespace: gatewayNamespace },
-    spec: { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Ti' } }, volumeName: userDataClaim },
+    spec: { accessModes, resources: { requests: { storage } }, volumeName: userDataClaim },
   })
 }
 

@@ -60,7 +60,7 @@ export class ScalingStage {
   }
 
   async createModel(name: string, spec: Record<string, unknown>, annotations: Record<string, string> = {}) {
-    const model = { url: `pvc://userdata/models/${name}`, engine: 'LlamaCpp', resourceProfile: 'default:1', ...spec }
+    const model = { url: `pvc://userdata/models/${name}`, engine: 'VLLM', resourceProfile: 'default:1', ...spec }
     await this.client.create(modelKind, { metadata: { name, namespace, annotations }, spec: model })
     await this.clock.advance(100)
   }
@@ -167,8 +167,11 @@ export function streamingEngines() {
   const streams = new Set<http.ServerResponse>()
   const start: StartEngine = async (pod, host) => {
     const server = http.createServer((request, response) => {
-      if (request.url === '/health') return response.end('ok')
       request.resume()
+      if (request.url === '/health') {
+        response.end('ok')
+        return
+      }
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: {"pod":"${pod.metadata.name}"}\n\n`)
       streams.add(response)

@@ -60,9 +60,9 @@ describe('pickEndpoint by what is known of the prompt', () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 6 }), fc.integer({ min: 1, max: 200 }), (count, requests) => {
         const endpoints = Array.from({ length: count }, (_, index) => at(`pod-${index}`))
-        const [knowing] = endpoints
-        for (let sent = 0; sent < requests && knowing; sent++) {
-          const picked = pickEndpoint(endpoints, { knownBlocks: new Map([[knowing, 4]]) })
+        const knownBlocks = new Map(endpoints.slice(0, 1).map((endpoint) => [endpoint, 4]))
+        for (let sent = 0; sent < requests; sent++) {
+          const picked = pickEndpoint(endpoints, { knownBlocks })
           if (picked) picked.inFlight++
         }
         const most = Math.max(...endpoints.map(({ inFlight }) => inFlight))

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest'
+import { SluiceError } from '../foundation/errors.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import type { Model } from '../resources/model.ts'
@@ -31,5 +32,5 @@ export const settled = () => new Promise((resolve) => setImmediate(resolve))
 export const codeOf = (promise: Promise<unknown>) =>
   promise.then(
     () => 'resolved',
-    (error: unknown) => (error as { code?: string }).code ?? String(error),
+    (error: unknown) => (error instanceof SluiceError ? error.code : String(error)),
   )

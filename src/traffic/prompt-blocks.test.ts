@@ -39,10 +39,7 @@ describe('promptBlocks', () => {
         const text = long(8000, 'The quick brown fox. ')
         const changed = `${text.slice(0, place)}${String.fromCharCode(letter)}${text.slice(place + 1)}`
         const [one, other] = [promptBlocks(chat(text)), promptBlocks(chat(changed))]
-        if (text === changed) {
-          expect(one).toEqual(other)
-          return
-        }
+        fc.pre(text !== changed)
         const equal = shared(one, other)
         expect(one.slice(equal).every((block, index) => block !== other[equal + index])).toBe(true)
         expect(Math.abs(equal * 512 - place)).toBeLessThan(600)

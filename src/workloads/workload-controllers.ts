@@ -12,8 +12,11 @@ import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { newEventKind } from '../resources/new-event.ts'
 import { nodeKind } from '../resources/node.ts'
+import { persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
 import { podKind } from '../resources/pod.ts'
 import { serviceKind } from '../resources/service.ts'
+import type { ClaimFolders } from './claim-binder-reclaim.ts'
+import { claimBinderRunners } from './claim-binder-runners.ts'
 import { EndpointSlices } from './endpoint-slices.ts'
 import { NamespaceTermination } from './namespace-termination.ts'
 import { KindCaches } from './kind-caches.ts'
@@ -33,6 +36,8 @@ export interface WorkloadControllersOptions {
   readonly rootCertificate?: string | undefined
   /** Who counts what namespaces use. */
   readonly quotaCounts?: QuotaCounts | undefined
+  /** Where the node has what is in claims. */
+  readonly claimFolders?: ClaimFolders | undefined
   /** How many Pods that have finished are kept; the oldest beyond that are deleted. */
   readonly finishedPodLimit?: number | undefined
   readonly clock: Clock
@@ -66,7 +71,9 @@ export class WorkloadControllers implements Component {
     const namespaces = watch(namespaceKind)
     const definitions = watch(customResourceDefinitionKind)
     const basics = namespaceBasics({ ...this.#options, watch, namespaces })
-    const workloads = workloadRunners({ client, watch, pods, finishedPodLimit, clock, log })
+    const claims = watch(persistentVolumeClaimKind)
+    const workloads = workloadRunners({ client, watch, pods, claims, finishedPodLimit, clock, log })
+    const binder = claimBinderRunners({ ...this.#options, watch, watched: caches, claims, pods })
     // Events own nothing and are owned by nothing, and there are many of them.
     const owningKinds = () => servedKinds().filter(({ group, kind }) => !isEvent(group, kind))
     caches.follow(owningKinds())
@@ -77,6 +84,7 @@ export class WorkloadControllers implements Component {
       new Scheduler({ client, pods, nodes, events, clock, log }),
       new EndpointSlices({ client, services, pods, slices, clock, log }),
       ...workloads,
+      ...binder,
       ...basics,
       new OwnerGarbage({ client, watched: caches, clock, log }),
       new NamespaceTermination({ client, finalizeNamespace, kinds: servedKinds, namespaces, clock, log }),

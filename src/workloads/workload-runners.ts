@@ -8,7 +8,7 @@ import { deploymentKind } from '../resources/deployment.ts'
 import { jobKind } from '../resources/job.ts'
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import { persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
+import type { PersistentVolumeClaim } from '../resources/persistent-volume-claim.ts'
 import type { Pod } from '../resources/pod.ts'
 import { replicaSetKind } from '../resources/replica-set.ts'
 import { statefulSetKind } from '../resources/stateful-set.ts'
@@ -30,6 +30,7 @@ export interface WorkloadRunnersOptions {
   readonly client: ClusterClient
   readonly watch: <T extends KubernetesObject>(kind: Kind<T>) => ObjectCache<T>
   readonly pods: ObjectCache<Pod>
+  readonly claims: ObjectCache<PersistentVolumeClaim>
   /** How many finished Pods are kept. */
   readonly finishedPodLimit: number
   readonly clock: Clock
@@ -38,7 +39,7 @@ export interface WorkloadRunnersOptions {
 
 /** What makes Pods of the kinds that describe several of them. */
 export function workloadRunners(options: WorkloadRunnersOptions): readonly Runs[] {
-  const { client, watch, pods, finishedPodLimit, clock, log } = options
+  const { client, watch, pods, claims, finishedPodLimit, clock, log } = options
   const eventsOf = (component: string) => new EventBudget(new EventRecorder({ client, component, clock, log }), clock)
   const ownedPods = new OwnedObjects(pods)
   const deployments = watch(deploymentKind)
@@ -59,7 +60,7 @@ export function workloadRunners(options: WorkloadRunnersOptions): readonly Runs[
       statefulSets: watch(statefulSetKind),
       revisions,
       ownedRevisions: new OwnedObjects(revisions),
-      claims: watch(persistentVolumeClaimKind),
+      claims,
       pods,
       ownedPods,
       events: eventsOf('statefulset-controller'),
