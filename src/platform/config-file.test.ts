@@ -18,8 +18,8 @@ describe('readConfigFile', () => {
     return readConfigFile(path)
   }
 
-  it('adds images and profiles to what is built in', () => {
-    const config = read(`
+  it('adds images and profiles to what is built in', async () => {
+    const config = await read(`
 images:
   registry.local-1.localhost/tools/echo: {command: [/bin/cat]}
 profiles:
@@ -37,8 +37,8 @@ profiles:
     ['no file', () => readConfigFile(undefined)],
     ['an empty file', () => read('')],
     ['JSON', () => read('{"profiles": {}}')],
-  ])('takes %s', (_name, readIt) => {
-    expect(readIt()).toEqual({ images: {}, profiles: builtInProfiles })
+  ])('takes %s', async (_name, readIt) => {
+    expect(await readIt()).toEqual({ images: {}, profiles: builtInProfiles })
   })
 
   it.each([
@@ -46,11 +46,11 @@ profiles:
     ['cards: {}', /Unrecognized key: "cards"/],
     ['images: {a: {}}', /--config: images\.a\.command/],
     ['profiles: {x: {}}', /--config: profiles\.x/],
-  ])('refuses %j by name', (text, message) => {
-    expect(() => read(text)).toThrow(message)
+  ])('refuses %j by name', async (text, message) => {
+    await expect(read(text)).rejects.toThrow(message)
   })
 
-  it('names a file that is not there', () => {
-    expect(() => readConfigFile(join(folder, 'nowhere'))).toThrow(/--config: .*nowhere.*ENOENT|no such file/)
+  it('names a file that is not there', async () => {
+    await expect(readConfigFile(join(folder, 'nowhere'))).rejects.toThrow(/--config: .*nowhere.*ENOENT|no such file/)
   })
 })

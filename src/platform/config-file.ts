@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { parse } from 'yaml'
 import { z } from 'zod'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import { parseImages } from '../node/image-file.ts'
@@ -17,14 +16,16 @@ const flag = '--config'
 const sectionsSchema = z.strictObject({ images: z.unknown().optional(), profiles: z.unknown().optional() })
 
 /** Reads `--config FILE`; without one, nothing is added to what is built in. */
-export function readConfigFile(path: string | undefined): ConfigFile {
-  const sections = sectionsSchema.safeParse(path === undefined ? {} : readYaml(path))
+export async function readConfigFile(path: string | undefined): Promise<ConfigFile> {
+  const sections = sectionsSchema.safeParse(path === undefined ? {} : await readYaml(path))
   if (!sections.success) throw refused(`${path ?? ''}: ${sections.error.issues[0]?.message ?? 'is malformed'}`)
   const { images, profiles } = sections.data
   return { images: parseImages(images ?? {}, flag), profiles: parseProfiles(profiles ?? {}, flag) }
 }
 
-function readYaml(path: string): unknown {
+async function readYaml(path: string): Promise<unknown> {
+  // Most have no such file; the library takes memory as long as the program runs.
+  const { parse } = await import('yaml')
   try {
     // Every JSON text is YAML, too. An empty file says nothing.
     return parse(readFileSync(path, 'utf8')) ?? {}

@@ -3,11 +3,16 @@ import { pino } from 'pino'
 import { type Logger, createLogger } from '../foundation/log.ts'
 
 const largestBytes = 64 * 1024 * 1024
+/** A write to the file for every line would cost a busy gateway a fifth of its time. (Less than the most it writes at once.) */
+const gatheredBytes = 15 * 1024
+const flushEveryMs = 200
 
 /** The program's own log. One that has grown large is kept aside once at the start, so that two files are the most. */
 export function openLogFile(path: string): Logger {
   if (sizeOf(path) > largestBytes) renameSync(path, `${path}.1`)
-  const destination = pino.destination({ dest: path, sync: false, mkdir: true, mode: 0o600 })
+  const destination = pino.destination({ dest: path, sync: false, mkdir: true, mode: 0o600, minLength: gatheredBytes })
+  setInterval(() => destination.flush(), flushEveryMs).unref()
+  process.once('exit', () => destination.flushSync())
   return createLogger({ destination, level: process.env['SLUICE_LOG_LEVEL'] ?? 'info' })
 }
 

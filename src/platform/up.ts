@@ -57,7 +57,7 @@ export async function startUp(
   signal: AbortSignal,
   clock: Clock = systemClock,
 ): Promise<RunningPlatform> {
-  const config = readConfigFile(options.config)
+  const config = await readConfigFile(options.config)
   const notes: string[] = []
   const problem = (message: string) => void notes.push(message)
   const cards = await detectCards(options.gpus, { run: programRunner(clock, cardDeadlineMs), signal, problem })
