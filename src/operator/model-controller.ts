@@ -7,11 +7,12 @@ import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
-import { modelLabel } from '../resources/model-labels.ts'
+import { drainingAnnotation, modelLabel } from '../resources/model-labels.ts'
 import { parseModelUrl } from '../resources/model-references.ts'
 import { type EngineName, type Model, modelKind } from '../resources/model.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { isStatusError } from '../resources/status-error.ts'
+import { DrainTime } from './drain-time.ts'
 import { executePlan } from './execute-plan.ts'
 import type { ModelFiles, OperatorFacts } from './operator-facts.ts'
 import { type PodPlan, planPods } from './plan-pods.ts'
@@ -49,6 +50,7 @@ export class ModelController {
   readonly #queue: WorkQueue
   /** When what is to be said of a Model that wakes is to be written at last. */
   readonly #statusDueAt = new Map<string, number>()
+  readonly #drainTime = new DrainTime()
 
   constructor(options: ModelControllerOptions) {
     this.#options = options
@@ -125,14 +127,18 @@ export class ModelController {
   #facts(model: Model): OperatorFacts {
     const { clock, drainDeadlineMs = defaultDrainDeadlineMs, files, registry, version } = this.#options
     const { claim, path } = parseModelUrl(model.spec.url)
+    const now = clock.now()
     return {
-      now: clock.now(),
+      now,
       registry,
       version,
       files: files.check(claim, path),
       profiles: this.#options.profiles(),
       engineUnavailable: this.#options.engineUnavailable?.(model.spec.engine),
       drainDeadlineMs,
+      // A Pod that was recalled and drains again begins again.
+      drainingMs: ({ metadata: { uid, annotations } }) =>
+        this.#drainTime.elapsedMs(`${uid} ${annotations?.[drainingAnnotation]}`, now),
       busy: (podName) => this.#options.busy(podName),
       suffix: randomSuffix,
     }

@@ -1,3 +1,4 @@
+import type { Pod } from '../resources/pod.ts'
 import type { ProfileFacts } from './resource-profile.ts'
 
 /** What a plan needs to know besides the Model and its Pods. */
@@ -15,6 +16,8 @@ export interface OperatorFacts {
   readonly podRefused?: string | undefined
   /** A draining Pod is deleted after this long, whatever it still serves. */
   readonly drainDeadlineMs: number
+  /** How long a Pod has been draining. */
+  drainingMs(pod: Pod): number
   /** Requests in flight at a Pod. `undefined`: unknown, so a drain waits for its deadline. */
   busy(podName: string): number | undefined
   /** Five random characters for the name of the nth new Pod. */

@@ -29,6 +29,7 @@ class TinyCluster {
       files: { state: 'present' },
       profiles: { table: builtInProfiles, cardKinds: ['nvidia.com/gpu-l40s'] },
       drainDeadlineMs: 600_000,
+      drainingMs: ({ metadata }) => this.now - Date.parse(metadata.annotations?.[drainingAnnotation] ?? ''),
       busy: (name) => ((this.#busyUntil.get(name) ?? 0) > this.now ? 1 : 0),
       suffix: (index) => `${this.#created}-${index}`,
     }

@@ -27,6 +27,7 @@ function factsWith(facts: Partial<OperatorFacts> = {}): OperatorFacts {
     files: { state: 'present' },
     profiles: { table: builtInProfiles, cardKinds: [card] },
     drainDeadlineMs: 600_000,
+    drainingMs: ({ metadata }) => (facts.now ?? now) - Date.parse(metadata.annotations?.[drainingAnnotation] ?? ''),
     busy: () => 0,
     suffix: (index) => `rand${index}`,
     ...facts,

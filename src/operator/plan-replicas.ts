@@ -20,7 +20,7 @@ export interface ReplicaInput {
   readonly hash: string | undefined
   /** Something is in the way, so that a new Pod could not start. */
   readonly blocked: boolean
-  readonly facts: Pick<OperatorFacts, 'now' | 'busy' | 'drainDeadlineMs'>
+  readonly facts: Pick<OperatorFacts, 'now' | 'busy' | 'drainingMs' | 'drainDeadlineMs'>
 }
 
 /** After this long, everybody who routes requests knows that a Pod is draining, so an idle one will stay idle. */
@@ -98,11 +98,11 @@ function isIdleAndUnready(pod: Pod, { busy }: Pick<OperatorFacts, 'busy'>): bool
   return !isPodReady(pod) && !busy(pod.metadata.name)
 }
 
-function isDrained(pod: Pod, { now, busy, drainDeadlineMs }: ReplicaInput['facts']): boolean {
-  const since = Date.parse(pod.metadata.annotations?.[drainingAnnotation] ?? '') || 0
+function isDrained(pod: Pod, { busy, drainingMs, drainDeadlineMs }: ReplicaInput['facts']): boolean {
+  const elapsedMs = drainingMs(pod)
   const requests = busy(pod.metadata.name)
-  if (now - since >= drainDeadlineMs) return true
-  if (requests === 0) return now - since >= drainSettleMs
+  if (elapsedMs >= drainDeadlineMs) return true
+  if (requests === 0) return elapsedMs >= drainSettleMs
   return requests === undefined && !isPodReady(pod)
 }
 
