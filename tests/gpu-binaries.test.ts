@@ -68,6 +68,25 @@ describe.skipIf(process.arch !== 'x64')('npm run gpu-binaries', () => {
     expect(existsSync(join(root, '.gpu-binaries'))).toBe(false)
   })
 
+  it('makes of both CUDA builds a third one for older drivers, anew with every version', () => {
+    const place = (name: string, path: string, text = '') => {
+      mkdirSync(join(root, '.gpu-binaries', name, path, '..'), { recursive: true })
+      writeFileSync(join(root, '.gpu-binaries', name, path), text)
+    }
+    place('linux-x64-cuda@1.2.3', 'package.json', '{}')
+    place('linux-x64-cuda@1.2.3', 'bins/linux-x64-cuda/libggml-base.so', 'base')
+    place('linux-x64-cuda@1.2.3', 'bins/linux-x64-cuda/libggml-cuda.so', 'newest')
+    place('linux-x64-cuda-ext@1.2.3', 'bins/linux-x64-cuda/fallback/libggml-cuda.so', 'older')
+    place('linux-x64-cuda-fallback@1.2.2', 'package.json', '{}')
+    expect(runScript('trim-install.mjs').stdout).toBe('')
+    const fallback = join(root, 'node_modules/@node-llama-cpp/linux-x64-cuda-fallback')
+    expect(lstatSync(join(fallback, 'package.json')).isFile()).toBe(true)
+    expect(readFileSync(join(fallback, 'bins/linux-x64-cuda/libggml-base.so'), 'utf8')).toBe('base')
+    expect(readFileSync(join(fallback, 'bins/linux-x64-cuda/libggml-cuda.so'), 'utf8')).toBe('older')
+    runScript('gpu-binaries.mjs', 'remove')
+    expect(lstatSync(fallback, { throwIfNoEntry: false })).toBe(undefined)
+  })
+
   it('leaves nothing behind when the fetch fails', () => {
     writeFileSync(join(root, 'bin/npm'), '#!/bin/sh\nexit 7\n', { mode: 0o755 })
     const { status, stderr } = runScript('gpu-binaries.mjs', 'cuda')

@@ -1,6 +1,10 @@
-import { type Llama, LlamaLogLevel, NoBinaryFoundError, getLlama } from 'node-llama-cpp'
+import { join } from 'node:path'
+import { type Llama, LlamaLogLevel, type LlamaOptions, NoBinaryFoundError, getLlama } from 'node-llama-cpp'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import { chooseGpuBuild, probeGpuBuild } from './gpu-probe.ts'
+import { type GpuBuild, installedGpuBuilds, useGpuBuild } from './gpu-probe-builds.ts'
+import { GpuProbeMemory, gpuCacheFolder, gpuCircumstances } from './gpu-probe-memory.ts'
 
 export interface LlamaBackendOptions {
   readonly threads: number
@@ -8,26 +12,48 @@ export interface LlamaBackendOptions {
   /** The share of the cards' memory that may be used. */
   readonly gpuMemoryUtilization: number | undefined
   readonly log: Logger
+  readonly signal: AbortSignal
 }
 
-/** In the order of preference; both are packages that `npm run gpu-binaries` adds. */
-const gpuBackends = ['cuda', 'vulkan'] as const
+export interface LlamaBackend {
+  readonly llama: Llama
+  /** To be called once a model has computed with it. */
+  readonly confirm: () => Promise<void>
+}
 
-/** Opens llama.cpp on the machine's cards where a build for them is installed and works, else on the CPU. */
-export async function openLlama(options: LlamaBackendOptions): Promise<Llama> {
-  for (const backend of options.gpu ? gpuBackends : []) {
-    if (!(await isInstalled(backend))) continue
-    try {
-      const llama = await open(backend, options)
-      options.log.info({ backend, cards: await llama.getGpuDeviceNames() }, 'computing on the GPU')
-      return llama
-    } catch (error) {
-      const reason = error instanceof NoBinaryFoundError ? 'its libraries cannot be loaded here' : errorMessage(error)
-      options.log.warn({ backend, reason }, 'the GPU build of llama.cpp does not work on this machine')
-    }
-  }
+/** Opens llama.cpp on the machine's cards where a build for them is installed and has computed there, else on the CPU. */
+export async function openLlama(options: LlamaBackendOptions): Promise<LlamaBackend> {
+  return (options.gpu ? await openOnCards(options) : undefined) ?? openOnCpu(options)
+}
+
+async function openOnCards(options: LlamaBackendOptions): Promise<LlamaBackend | undefined> {
+  const { log, signal } = options
+  const builds = await installedGpuBuilds()
+  if (builds.length === 0) return undefined
+  const cache = gpuCacheFolder(process.env)
+  // Kernels that the driver compiles for a card take most of a minute; NVIDIA's own place for them is in the Pod's HOME.
+  process.env['CUDA_CACHE_PATH'] ??= join(cache, 'kernels')
+  const circumstances = await gpuCircumstances(
+    builds.map(({ folder }) => folder),
+    process.env,
+  )
+  const memory = new GpuProbeMemory(join(cache, 'proofs.json'), circumstances)
+  const remembered = await memory.take()
+  const build = await chooseGpuBuild({ builds, remembered, prove: (name) => probeGpuBuild(name, signal), log })
+  if (!build) return undefined
   try {
-    return await open(false, options)
+    const llama = await openGpuBuild(build, settings(options))
+    log.info({ build: build.name, cards: await llama.getGpuDeviceNames() }, 'computing on the GPU')
+    return { llama, confirm: () => memory.keep(build.name) }
+  } catch (error) {
+    log.warn({ build: build.name, reason: errorMessage(error) }, 'the GPU build of llama.cpp cannot be opened')
+    return undefined
+  }
+}
+
+async function openOnCpu(options: LlamaBackendOptions): Promise<LlamaBackend> {
+  try {
+    return { llama: await open(false, settings(options)), confirm: async () => {} }
   } catch (error) {
     const reason =
       error instanceof NoBinaryFoundError
@@ -37,14 +63,18 @@ export async function openLlama(options: LlamaBackendOptions): Promise<Llama> {
   }
 }
 
+export function openGpuBuild(build: GpuBuild, settings: LlamaOptions): Promise<Llama> {
+  useGpuBuild(build)
+  return open(build.gpu, settings)
+}
+
 /** Only the binaries that were installed are used: nothing is ever compiled or downloaded at run time. */
-function open(gpu: (typeof gpuBackends)[number] | false, options: LlamaBackendOptions): Promise<Llama> {
-  const { gpuMemoryUtilization: share, threads, log } = options
-  return getLlama({
-    gpu,
-    build: 'never',
-    skipDownload: true,
-    progressLogs: false,
+function open(gpu: GpuBuild['gpu'] | false, settings: LlamaOptions): Promise<Llama> {
+  return getLlama({ ...settings, gpu, build: 'never', skipDownload: true, progressLogs: false })
+}
+
+function settings({ gpuMemoryUtilization: share, threads, log }: LlamaBackendOptions): LlamaOptions {
+  return {
     maxThreads: threads,
     ...(share === undefined ? {} : { vramPadding: (total: number) => total * (1 - share) }),
     logLevel: LlamaLogLevel.warn,
@@ -52,15 +82,5 @@ function open(gpu: (typeof gpuBackends)[number] | false, options: LlamaBackendOp
       const write = level === LlamaLogLevel.error || level === LlamaLogLevel.fatal ? 'error' : 'debug'
       log[write]({ from: 'llama.cpp' }, message.trim())
     },
-  })
-}
-
-/** In the place of a build that was not asked for stands an empty package. */
-async function isInstalled(backend: string): Promise<boolean> {
-  try {
-    const build: unknown = await import(`@node-llama-cpp/${process.platform}-${process.arch}-${backend}`)
-    return typeof build === 'object' && build !== null && 'getBinsDir' in build
-  } catch {
-    return false
   }
 }

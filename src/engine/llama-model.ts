@@ -4,13 +4,17 @@ import type { Logger } from '../foundation/log.ts'
 import { createChatTemplate } from './chat-template.ts'
 import type { LanguageModel } from './language-model.ts'
 import { openLlama } from './llama-backend.ts'
-import { LlamaLanguageModel } from './llama-language-model.ts'
+import { LlamaLanguageModel, type LoadedParts } from './llama-language-model.ts'
 import type { ModelCompanions } from './model-companions.ts'
+import { toToken } from './sampling-options.ts'
 import { decideSequences } from './sequence-count.ts'
 import { StepGate } from './step-gate.ts'
 
 /** Without --max-model-len: every sequence keeps this much memory ready, so the training length (often 128k) is no default. */
 const defaultContextLength = 4096
+
+/** What is computed on a card before the first request. */
+const firstPromptTokens = 32
 
 export interface LlamaModelOptions {
   readonly file: string
@@ -34,7 +38,7 @@ export interface LlamaModelOptions {
 
 /** Loads a GGUF file through llama.cpp: as much of it as fits onto the cards, where there are some, the rest on the CPU. */
 export async function loadLlamaModel(options: LlamaModelOptions): Promise<LanguageModel> {
-  const llama = await openLlama(options)
+  const { llama, confirm } = await openLlama(options)
   options.onBackend(llama.gpu !== false)
   try {
     const model = await llama.loadModel({
@@ -59,10 +63,36 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
     const { samplingDefaults } = options.companions
     const { name, threads, waitingLimit } = options
     const asked = { name, threads, waitingLimit, samplingDefaults }
-    return new LlamaLanguageModel({ llama, model, slots, template, contextLength, ...asked })
+    const parts = { llama, model, slots, template, contextLength, ...asked }
+    const languageModel = new LlamaLanguageModel(parts)
+    await computeOnce(parts, languageModel, options.signal)
+    await confirm()
+    return languageModel
   } catch (error) {
     await llama.dispose()
     throw asStartFailure(error)
+  }
+}
+
+/** A model that was loaded has not computed yet: whether it can shows with its first token, before anybody is told it can answer. */
+async function computeOnce(parts: LoadedParts, languageModel: LanguageModel, signal: AbortSignal): Promise<void> {
+  const { llama, model, slots } = parts
+  const token = model.tokens.bos ?? toToken(0)
+  // A model that pools its tokens into a vector has no next token.
+  if (model.fileInfo.architectureMetadata.pooling_type !== undefined) {
+    await languageModel.embed([[token]], signal)
+    return
+  }
+  // On a card a prompt takes other kernels than a token after it, and the driver may have to compile both.
+  const prompts = llama.gpu === false ? [1] : [firstPromptTokens, 1]
+  for (const { sequence } of slots.slice(0, 1)) {
+    for (const length of prompts) {
+      const answer = sequence.evaluate(Array.from({ length }, () => token))
+      await answer.next()
+      await answer.return()
+      signal.throwIfAborted()
+    }
+    await sequence.clearHistory()
   }
 }
 
