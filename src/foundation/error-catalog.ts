@@ -10,6 +10,11 @@ interface CatalogEntry {
 /** Every error code of the program. docs/errors.md lists the same codes; a test holds the two together. */
 export const errorCatalog = {
   stopping: { status: 503, message: 'Sluice is stopping; try again in a moment.' },
+  workers_unsupported: {
+    status: 400,
+    message: 'Threads cannot share a port on this system; run with --gateway-workers 1.',
+  },
+  metrics_unavailable: { status: 503, message: 'What the gateway counts could not be gathered in time; try again.' },
   lifecycle_deadline: { status: 500, message: '{component} did not {phase} within {seconds} s.' },
   internal_error: {
     status: 500,

@@ -1,15 +1,35 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+
+/** What a registry holds at one moment, as plain data that can be sent to another thread. */
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 /** One registry per role; every name starts with `sluice_`. */
 export class Metrics {
   readonly #registry = new Registry()
+  readonly #others = new Set<() => Promise<readonly MetricsSnapshot[]>>()
 
   counter<L extends string>(name: `sluice_${string}`, help: string, labelNames: readonly L[] = []): Counter<L> {
     return new Counter({ name, help, labelNames: [...labelNames], registers: [this.#registry] })
   }
 
-  gauge<L extends string>(name: `sluice_${string}`, help: string, labelNames: readonly L[] = []): Gauge<L> {
-    return new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] })
+  /** `collect` sets what is only known when it is asked for. */
+  gauge<L extends string>(
+    name: `sluice_${string}`,
+    help: string,
+    labelNames: readonly L[] = [],
+    collect?: (gauge: Gauge<L>) => void,
+  ): Gauge<L> {
+    return new Gauge({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+      ...(collect && {
+        collect() {
+          collect(this)
+        },
+      }),
+    })
   }
 
   histogram<L extends string>(
@@ -36,7 +56,31 @@ export class Metrics {
     return this.#registry.contentType
   }
 
-  text(): Promise<string> {
-    return this.#registry.metrics()
+  /** What is counted elsewhere is added to what is counted here. */
+  includeOthers(snapshots: () => Promise<readonly MetricsSnapshot[]>): void {
+    this.#others.add(snapshots)
   }
+
+  snapshot(): Promise<MetricsSnapshot> {
+    return this.#registry.getMetricsAsJSON()
+  }
+
+  async text(): Promise<string> {
+    if (this.#others.size === 0) return this.#registry.metrics()
+    const others = await Promise.all([...this.#others].map((snapshots) => snapshots()))
+    return registryOf([await this.snapshot(), ...others.flat()]).metrics()
+  }
+}
+
+/** Several registries as one, series by series. */
+export function sumSnapshots(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
+  return registryOf(snapshots).getMetricsAsJSON()
+}
+
+function registryOf(snapshots: readonly MetricsSnapshot[]): Registry {
+  // What is not to be added up is in one registry only, so its value is that of the first.
+  const summable = snapshots.map((snapshot) =>
+    snapshot.map((metric) => (metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' as const } : metric)),
+  )
+  return AggregatorRegistry.aggregate(summable)
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Answer, Exchange } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
-import { type Handler, RelayServer } from '../relay/relay-server.ts'
+import { type Handler, type ListenOptions, RelayServer } from '../relay/relay-server.ts'
 import type { EndpointPool } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
 import { BodyBudget, type BodyShare } from './body-budget.ts'
@@ -30,6 +30,8 @@ export interface GatewayOptions {
   readonly log: Logger
   readonly clock?: Clock
   readonly metrics?: Metrics
+  /** What `/metrics` answers, where it is more than this gateway's own. */
+  readonly metricsText?: () => Promise<string>
   /** Built files of the chat page; without it there is none. */
   readonly chatPageDirectory?: string
   /** With it a key is asked for; without it everybody may use every model. */
@@ -85,10 +87,10 @@ export class Gateway {
   }
 
   /** Reads the chat page and accepts requests. Port 0 picks a free one. */
-  async listen(host: string, port: number): Promise<{ host: string; port: number }> {
+  async listen(host: string, port: number, options: ListenOptions = {}): Promise<{ host: string; port: number }> {
     const { chatPageDirectory } = this.#options
     if (chatPageDirectory !== undefined) this.#chatPage = await this.#loadChatPage(chatPageDirectory)
-    return this.#server.listen(host, port)
+    return this.#server.listen(host, port, options)
   }
 
   /** Not ready any more, nothing new accepted; what runs has the grace to finish and is then told that it ends. */
@@ -163,7 +165,7 @@ export class Gateway {
       }
       case 'metrics': {
         models.requireAll('the metrics of all models')
-        const body = await this.#registry.text()
+        const body = await (this.#options.metricsText?.() ?? this.#registry.text())
         return this.#respond(exchange, record, {
           status: 200,
           headers: [['content-type', this.#registry.contentType]],

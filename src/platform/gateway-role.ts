@@ -8,15 +8,19 @@ import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { CardMeter } from '../gateway/card-meter.ts'
+import { defaultGatewaySettings } from '../gateway/gateway-settings.ts'
 import { Gateway } from '../gateway/gateway.ts'
 import { TrustedProxies } from '../gateway/trusted-proxies.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
+import { LoadTable } from '../traffic/load-table.ts'
 import { ClusterModelCatalog } from '../traffic/model-catalog.ts'
 import { PodPool } from '../traffic/pod-pool.ts'
 import { cardHoldings } from './card-room.ts'
 import type { ClusterCaches } from './cluster-caches.ts'
+import { GatewayWorkerMetrics } from './gateway-worker-metrics.ts'
+import { GatewayWorkers } from './gateway-workers.ts'
 import { type Listening, listenOn, urlHost } from './listen.ts'
 
 export interface GatewayRoleOptions {
@@ -30,6 +34,10 @@ export interface GatewayRoleOptions {
   /** Addresses and ranges, separated by commas. This machine's own address is one: the edge stands there. */
   readonly trustedProxies: string
   readonly bodyLimitBytes: number
+  /** How many threads serve; with 1 it is this one. */
+  readonly workers: number
+  /** The file that the other threads write their lines to; without it they write none. */
+  readonly logPath?: string | undefined
   /** Whether a Model that somebody waits for may take the cards of one that is idle. */
   readonly cardPreemption: boolean
   /** The kind of card that a Model's Pods hold. */
@@ -46,7 +54,7 @@ export class GatewayRole implements Component {
   readonly name = 'gateway'
   readonly #options: GatewayRoleOptions
   readonly #pool: PodPool
-  readonly #gateway: Gateway
+  readonly #server: Gateway | GatewayWorkers
   readonly #cards: CardMeter
   readonly #autoscaler: AutoscaleLoop
   #listening: Listening = { host: '', port: 0 }
@@ -56,20 +64,10 @@ export class GatewayRole implements Component {
     const { caches, client, clock, log, metrics, idleWindowMs, wakeDeadlineMs } = options
     const { models, pods, nodes } = caches
     const namespace = gatewayNamespace
-    this.#pool = new PodPool({ namespace, pods, models, clock, log, metrics, settings: { wakeDeadlineMs } })
-    const catalog = new ClusterModelCatalog({ models, namespace })
-    const own = isIP(options.host) === 0 ? '' : options.host
-    this.#gateway = new Gateway({
-      catalog,
-      pool: this.#pool,
-      keys: options.requireApiKeys ? caches.keys : undefined,
-      trustedProxies: TrustedProxies.parse(`${options.trustedProxies},${own}`, '--trusted-proxies'),
-      settings: { maxBodyBytes: options.bodyLimitBytes },
-      log,
-      clock,
-      metrics,
-      chatPageDirectory,
-    })
+    const loads =
+      options.workers > 1 ? LoadTable.shared({ workers: options.workers, epochMs: clock.now() }) : LoadTable.local()
+    this.#pool = new PodPool({ namespace, pods, models, clock, log, metrics, loads, settings: { wakeDeadlineMs } })
+    this.#server = this.#createServer(loads)
     this.#cards = new CardMeter({ namespace, pods, demand: this.#pool, clock, metrics })
     this.#autoscaler = new AutoscaleLoop({
       models,
@@ -96,7 +94,7 @@ export class GatewayRole implements Component {
 
   async start(): Promise<void> {
     const { host, port } = this.#options
-    this.#listening = await listenOn(this.#gateway, { name: 'gateway', flag: '--gateway-port', host, port })
+    this.#listening = await listenOn(this.#server, { name: 'gateway', flag: '--gateway-port', host, port })
     this.#cards.start()
     this.#autoscaler.start()
   }
@@ -105,7 +103,7 @@ export class GatewayRole implements Component {
     this.#cards.stop()
     await this.#autoscaler.stop()
     this.#pool.stop()
-    await this.#gateway.close()
+    await this.#server.close({ graceMs: defaultGatewaySettings.stopGraceMs })
   }
 
   get listening(): Listening {
@@ -114,6 +112,61 @@ export class GatewayRole implements Component {
 
   get url(): string {
     return `http://${urlHost(this.#listening.host)}:${this.#listening.port}`
+  }
+
+  #createServer(loads: LoadTable): Gateway | GatewayWorkers {
+    const {
+      caches,
+      clock,
+      log,
+      metrics,
+      wakeDeadlineMs,
+      requireApiKeys,
+      bodyLimitBytes,
+      workers: count,
+    } = this.#options
+    const { models, keys } = caches
+    const namespace = gatewayNamespace
+    const own = isIP(this.#options.host) === 0 ? '' : this.#options.host
+    const trustedProxies = `${this.#options.trustedProxies},${own}`
+    const parsedProxies = TrustedProxies.parse(trustedProxies, '--trusted-proxies')
+    const workerMetrics = new GatewayWorkerMetrics(metrics)
+    if (count === 1) {
+      workerMetrics.running.set(1)
+      return new Gateway({
+        catalog: new ClusterModelCatalog({ models, namespace }),
+        pool: this.#pool,
+        keys: requireApiKeys ? keys : undefined,
+        trustedProxies: parsedProxies,
+        settings: { maxBodyBytes: bodyLimitBytes },
+        log,
+        clock,
+        metrics,
+        chatPageDirectory,
+      })
+    }
+    const settings = {
+      namespace,
+      wakeDeadlineMs,
+      requireApiKeys,
+      trustedProxies,
+      bodyLimitBytes,
+      heldLimitBytes: Math.max(bodyLimitBytes, Math.floor(defaultGatewaySettings.maxHeldBytes / count)),
+      chatPageDirectory,
+      logPath: this.#options.logPath,
+    }
+    return new GatewayWorkers({
+      count,
+      settings,
+      loads,
+      pool: this.#pool,
+      models,
+      keys,
+      clock,
+      log,
+      metrics,
+      workerMetrics,
+    })
   }
 
   /** Requests in flight at a Pod. */

@@ -10,6 +10,11 @@ const flushEveryMs = 200
 /** The program's own log. One that has grown large is kept aside once at the start, so that two files are the most. */
 export function openLogFile(path: string): Logger {
   if (sizeOf(path) > largestBytes) renameSync(path, `${path}.1`)
+  return joinLogFile(path)
+}
+
+/** For a further thread of the program: lines are appended whole, so threads can write to one file. */
+export function joinLogFile(path: string): Logger {
   const destination = pino.destination({ dest: path, sync: false, mkdir: true, mode: 0o600, minLength: gatheredBytes })
   setInterval(() => destination.flush(), flushEveryMs).unref()
   process.once('exit', () => destination.flushSync())

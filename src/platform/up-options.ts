@@ -24,6 +24,8 @@ export interface UpOptions {
   /** Addresses and ranges, separated by commas. */
   readonly trustedProxies: string
   readonly bodyLimitBytes: number
+  /** How many threads serve the gateway; undefined lets the machine decide. */
+  readonly gatewayWorkers?: number | undefined
   /** How many Pods that have finished are kept. */
   readonly finishedPodLimit?: number | undefined
   readonly demoModel: boolean

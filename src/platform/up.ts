@@ -1,4 +1,4 @@
-import { hostname } from 'node:os'
+import { availableParallelism, hostname } from 'node:os'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { Lifecycle } from '../foundation/lifecycle.ts'
@@ -15,6 +15,7 @@ import { DataDirectory } from './data-directory.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
 import { ExposureRole } from './exposure-role.ts'
 import { GatewayRole } from './gateway-role.ts'
+import { defaultGatewayWorkers } from './gateway-worker-count.ts'
 import {
   centerFacts,
   createDemoModel,
@@ -138,6 +139,8 @@ async function compose(
         requireApiKeys: options.requireApiKeys,
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
+        workers: options.gatewayWorkers ?? defaultGatewayWorkers(availableParallelism(), process.platform),
+        logPath: directory.path('logs', 'sluice.log'),
         cardKindOf: (model) => cluster.cardKindOf(model),
       })
     : undefined

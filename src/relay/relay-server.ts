@@ -19,6 +19,11 @@ export interface RelayServerOptions {
   readonly limits?: Partial<RelayLimits>
 }
 
+export interface ListenOptions {
+  /** Whether other threads may listen on the same port, each getting a part of the connections. */
+  readonly reusePort?: boolean
+}
+
 /** Accepts clients and gives each request to the handler. */
 export class RelayServer {
   readonly #options: RelayServerOptions
@@ -44,10 +49,14 @@ export class RelayServer {
     })
   }
 
-  listen(host: string, port: number): Promise<{ host: string; port: number }> {
+  listen(
+    host: string,
+    port: number,
+    { reusePort = false }: ListenOptions = {},
+  ): Promise<{ host: string; port: number }> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen({ host, port, backlog: 1024 }, () => {
+      this.#server.listen({ host, port, backlog: 1024, reusePort }, () => {
         this.#server.off('error', reject)
         this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'the listening socket failed'))
         const address = this.#server.address()

@@ -2,7 +2,7 @@ import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { EndpointProbe } from './endpoint-probe.ts'
-import type { LaneEndpoint } from './model-lane.ts'
+import type { LaneEndpoint } from './lane-endpoint.ts'
 import { probePauseMs } from './probe-pace.ts'
 
 export interface EndpointProberOptions {

@@ -1,29 +1,23 @@
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
-import type { EndpointAddress, ReserveHint, Seat, SeatOutcome } from './endpoint-pool.ts'
-import { pickEndpoint } from './pick-endpoint.ts'
+import { EndpointChooser } from './endpoint-chooser.ts'
+import type { ReserveHint, Seat, SeatOutcome } from './endpoint-pool.ts'
+import { LaneEndpoint } from './lane-endpoint.ts'
+import { type LoadPlace, type LoadTable, ownerRow } from './load-table.ts'
 import type { PodEndpoint } from './pod-endpoint.ts'
-import { PrefixMemory } from './prefix-memory.ts'
 import type { TrafficSettings } from './traffic-settings.ts'
 import { WaitingRoom } from './waiting-room.ts'
 import { type WakePhase, WakeTimes } from './wake-times.ts'
+import type { OfferedEndpoint } from './worker-messages.ts'
 
-/**
- * `starting` and `failed` get nothing until a probe, or for the first the cluster, finds them healthy. `closed`: it gets
- * nothing new and is forgotten when its last seat is released.
- */
-type EndpointState = 'open' | 'starting' | 'failed' | 'closed'
+/** For whom a seat is: without a row it is for a request of this thread. */
+export interface LaneHint extends ReserveHint {
+  readonly row?: number
+}
 
-export interface LaneEndpoint {
-  readonly name: string
-  readonly identity: string
-  readonly address: EndpointAddress
-  readonly healthPath: string
-  readonly capacity: number
-  inFlight: number
-  state: EndpointState
-  /** What the cluster last said. */
-  podReady: boolean
+/** A seat that another thread may be told of. Who counts in another row releases it there, by itself. */
+export interface LaneSeat extends Seat {
+  readonly offered: OfferedEndpoint
 }
 
 /** What a lane tells its owner. */
@@ -35,39 +29,57 @@ export interface LaneEvents {
   endpointFailed(endpoint: LaneEndpoint): void
   /** It is to be found out when the endpoint is healthy, and `recover` to be told. */
   needsProbe(endpoint: LaneEndpoint): void
-  countsChanged(): void
+  /** What may be picked is not what it was. */
+  openChanged(): void
+  /** There is no place left to count its requests at. */
+  leftOut(name: string): void
+  /** Nobody waits, and nothing is left to be forgotten. */
+  emptied(): void
 }
+
+interface ModelLaneOptions {
+  readonly model: string
+  readonly settings: TrafficSettings
+  readonly clock: Clock
+  readonly loads: LoadTable
+  readonly events: LaneEvents
+}
+
+/** How often a pick is tried again when another thread was faster. */
+const mostPicks = 4
 
 /** One model's endpoints, seats and waiters: the only place where they change. */
 export class ModelLane {
   readonly #model: string
   readonly #settings: TrafficSettings
   readonly #clock: Clock
+  readonly #loads: LoadTable
   readonly #events: LaneEvents
-  readonly #room: WaitingRoom
+  readonly #room: WaitingRoom<LaneHint, LaneSeat>
   readonly #wake: WakeTimes
   /** What may be picked, by name. */
   readonly #open = new Map<string, LaneEndpoint>()
   /** Everything that is not forgotten yet; two of one name can be here when a Pod was replaced. */
   readonly #endpoints = new Set<LaneEndpoint>()
-  readonly #isOpen = (endpoint: LaneEndpoint) => endpoint.state === 'open'
+  readonly #chooser = new EndpointChooser<LaneEndpoint>((endpoint) => endpoint.state === 'open')
   readonly #answered = () => this.#wake.reached('first_byte')
-  #prefixes: PrefixMemory<LaneEndpoint> | undefined
-  #active = 0
-  #lastPicked = ''
   #lastActiveAt: number | undefined
+  #wanted = false
 
-  constructor(options: { model: string; settings: TrafficSettings; clock: Clock; events: LaneEvents }) {
+  constructor(options: ModelLaneOptions) {
     this.#model = options.model
     this.#settings = options.settings
     this.#clock = options.clock
+    this.#loads = options.loads
     this.#events = options.events
     this.#room = new WaitingRoom(options.clock)
     this.#wake = new WakeTimes(options.clock, (phase, ms) => options.events.wakeReached(phase, ms))
   }
 
   get active(): number {
-    return this.#active
+    let active = 0
+    for (const { inFlight } of this.#endpoints) active += inFlight
+    return active
   }
 
   get waiting(): number {
@@ -79,12 +91,19 @@ export class ModelLane {
     return this.#open.size > 0
   }
 
+  /** What may be picked, as another thread is told. */
+  get open(): readonly OfferedEndpoint[] {
+    return [...this.#open.values()].map(offeredOf)
+  }
+
   get lastActiveAt(): number | undefined {
-    return this.#active + this.#room.size > 0 ? this.#clock.now() : this.#lastActiveAt
+    if (this.active + this.#room.size > 0) return this.#clock.now()
+    for (const { place } of this.#endpoints) this.#recallActivity(place)
+    return this.#lastActiveAt
   }
 
   get empty(): boolean {
-    return this.#active + this.#room.size + this.#endpoints.size === 0
+    return this.#room.size + this.#endpoints.size === 0
   }
 
   inFlightByEndpoint(): ReadonlyMap<string, number> {
@@ -93,38 +112,34 @@ export class ModelLane {
     return counts
   }
 
-  /**
-   * A seat when there is an endpoint to be picked now. What failed is not open until it has shown to be healthy, so an
-   * excluded one that is open is better than none.
-   */
-  trySeat(hint: ReserveHint): Seat | undefined {
+  /** A seat when there is an endpoint to be picked now, and nobody who came before waits for it. */
+  trySeat(hint: LaneHint): LaneSeat | undefined {
     if (this.#open.size === 0) return undefined
-    const blocks = this.#open.size > 1 ? hint.prefix?.() : undefined
-    const knownBlocks = blocks?.length ? this.#prefixes?.match(blocks, this.#isOpen) : undefined
-    const lastPicked = this.#lastPicked
-    const endpoint =
-      pickEndpoint(this.#open.values(), { exclude: hint.exclude, lastPicked, knownBlocks }) ??
-      (hint.exclude?.size ? pickEndpoint(this.#open.values(), { lastPicked }) : undefined)
-    if (!endpoint) return undefined
-    this.#lastPicked = endpoint.name
-    if (blocks?.length) (this.#prefixes ??= new PrefixMemory()).remember(blocks, endpoint)
-    return this.#seatAt(endpoint)
+    // Another thread may have left a seat, and its word of it not be here yet.
+    if (this.#room.size > 0 && this.#loads.isShared) {
+      this.#admit()
+      if (this.#room.size > 0) return undefined
+    }
+    return this.#takeSeat(hint)
   }
 
-  async wait(hint: ReserveHint, signal: AbortSignal, overdue: () => Error): Promise<Seat> {
+  async wait(hint: LaneHint, signal: AbortSignal, overdue: () => Error): Promise<LaneSeat> {
     const { waitingRoomSize, retryAfterSeconds, wakeDeadlineMs } = this.#settings
     if (this.#room.size >= waitingRoomSize) {
       const details = { model: this.#model, waiting: this.#room.size, retryAfterSeconds }
       throw new SluiceError('waiting_room_full', details)
     }
     const waiting = this.#room.wait({ hint, deadlineMs: wakeDeadlineMs, overdue, signal })
-    this.#events.countsChanged()
     if (this.#room.size === 1) this.#beginWaiting()
+    this.#tellWanted()
+    // What another thread left before it could know that somebody waits.
+    if (this.#loads.isShared) this.#admit()
     try {
       return await waiting
     } finally {
       this.#lastActiveAt = this.#clock.now()
-      this.#events.countsChanged()
+      this.#tellWanted()
+      if (this.empty) this.#events.emptied()
     }
   }
 
@@ -153,6 +168,30 @@ export class ModelLane {
     if (endpoint.state === 'failed' || endpoint.state === 'starting') this.#reopen(endpoint)
   }
 
+  /** Another thread's request found the endpoint failing. */
+  reportFailed(place: LoadPlace): void {
+    for (const endpoint of this.#endpoints) {
+      const { slot, generation } = endpoint.place
+      if (slot === place.slot && generation === place.generation) this.#fail(endpoint)
+    }
+  }
+
+  /** Another thread's requests have left. */
+  freed(): void {
+    for (const endpoint of this.#endpoints) this.#forgetIfDone(endpoint)
+    this.#admit()
+  }
+
+  /** Another thread's requests end at this moment, whoever sent them. */
+  touch(): void {
+    if (this.active > 0) this.#lastActiveAt = this.#clock.now()
+  }
+
+  /** The first byte of an answer by another thread. */
+  answered(): void {
+    this.#answered()
+  }
+
   /** A Pod of the model has come this far. */
   reached(phase: 'placed' | 'started'): void {
     this.#wake.reached(phase)
@@ -160,6 +199,7 @@ export class ModelLane {
 
   refuseWaiters(error: Error): void {
     this.#room.refuseAll(error)
+    this.#tellWanted()
     this.#wake.abandon()
   }
 
@@ -172,9 +212,11 @@ export class ModelLane {
     this.#events.firstWaiter(asleep)
   }
 
-  #add({ name, identity, address, healthPath, capacity }: PodEndpoint, podReady: boolean): void {
-    const about = { name, identity, address, healthPath, capacity }
-    const endpoint: LaneEndpoint = { ...about, inFlight: 0, state: 'starting', podReady }
+  #add(facts: PodEndpoint, podReady: boolean): void {
+    const place = this.#loads.claim()
+    if (!place) return this.#events.leftOut(facts.name)
+    this.#loads.want(place, this.#wanted)
+    const endpoint = new LaneEndpoint(facts, podReady, place, this.#loads)
     this.#endpoints.add(endpoint)
     if (podReady) this.#reopen(endpoint)
     else this.#await(endpoint)
@@ -190,6 +232,7 @@ export class ModelLane {
   #reopen(endpoint: LaneEndpoint): void {
     endpoint.state = 'open'
     this.#open.set(endpoint.name, endpoint)
+    this.#events.openChanged()
     this.#wake.reached('loaded')
     if (this.#room.size === 0) this.#wake.abandon()
     this.#admit()
@@ -197,47 +240,83 @@ export class ModelLane {
 
   #admit(): void {
     this.#room.admit(
-      (hint) => this.trySeat(hint),
+      (hint) => this.#takeSeat(hint),
       (waitedMs) => this.#events.admitted(waitedMs),
     )
+    this.#tellWanted()
+  }
+
+  /** Threads that share the counts must know whether somebody waits. */
+  #tellWanted(): void {
+    const wanted = this.#room.size > 0
+    if (wanted === this.#wanted || !this.#loads.isShared) return
+    this.#wanted = wanted
+    for (const { place } of this.#endpoints) this.#loads.want(place, wanted)
   }
 
   #await(endpoint: LaneEndpoint): void {
-    endpoint.state = 'starting'
-    this.#open.delete(endpoint.name)
+    this.#takeOut(endpoint, 'starting')
     if (this.#room.size > 0) this.#events.needsProbe(endpoint)
   }
 
   #close(endpoint: LaneEndpoint): void {
-    endpoint.state = 'closed'
-    this.#open.delete(endpoint.name)
-    if (endpoint.inFlight === 0) this.#endpoints.delete(endpoint)
+    this.#takeOut(endpoint, 'closed')
+    this.#forgetIfDone(endpoint)
   }
 
   #fail(endpoint: LaneEndpoint): void {
     if (endpoint.state !== 'open') return
-    endpoint.state = 'failed'
-    this.#open.delete(endpoint.name)
+    this.#takeOut(endpoint, 'failed')
     this.#events.endpointFailed(endpoint)
     this.#events.needsProbe(endpoint)
   }
 
-  #seatAt(endpoint: LaneEndpoint): Seat {
-    endpoint.inFlight++
-    this.#active++
-    this.#events.countsChanged()
+  #takeOut(endpoint: LaneEndpoint, state: 'starting' | 'failed' | 'closed'): void {
+    endpoint.state = state
+    if (this.#open.get(endpoint.name) !== endpoint) return
+    this.#open.delete(endpoint.name)
+    this.#events.openChanged()
+  }
+
+  #forgetIfDone(endpoint: LaneEndpoint): void {
+    if (endpoint.state !== 'closed' || endpoint.inFlight > 0 || !this.#endpoints.delete(endpoint)) return
+    this.#recallActivity(endpoint.place)
+    this.#loads.forget(endpoint.place)
+    if (this.empty) this.#events.emptied()
+  }
+
+  #recallActivity(place: LoadPlace): void {
+    const at = this.#loads.lastActiveAt(place)
+    if (at !== undefined && at > (this.#lastActiveAt ?? 0)) this.#lastActiveAt = Math.min(at, this.#clock.now())
+  }
+
+  #takeSeat(hint: LaneHint): LaneSeat | undefined {
+    const row = hint.row ?? ownerRow
+    for (let pick = 0; pick < mostPicks; pick++) {
+      const endpoint = this.#chooser.choose(this.#open, hint)
+      if (!endpoint) return undefined
+      if (this.#loads.take(endpoint.place, row, endpoint.capacity)) return this.#seatAt(endpoint, row)
+    }
+    return undefined
+  }
+
+  #seatAt(endpoint: LaneEndpoint, row: number): LaneSeat {
     let released = false
     const release = (outcome: SeatOutcome = 'served') => {
       if (released) return
       released = true
-      endpoint.inFlight--
-      this.#active--
+      this.#loads.release(endpoint.place, row)
       this.#lastActiveAt = this.#clock.now()
       if (outcome === 'failed') this.#fail(endpoint)
-      if (endpoint.state === 'closed' && endpoint.inFlight === 0) this.#endpoints.delete(endpoint)
+      this.#forgetIfDone(endpoint)
       this.#admit()
-      this.#events.countsChanged()
     }
-    return { address: endpoint.address, endpoint: endpoint.name, answered: this.#answered, release }
+    const { address, name } = endpoint
+    return { address, endpoint: name, offered: endpoint, answered: this.#answered, release }
   }
+}
+
+/** Only what another thread may know can be sent there. */
+export function offeredOf({ name, address, capacity, place }: OfferedEndpoint): OfferedEndpoint {
+  return { name, address, capacity, place }
 }

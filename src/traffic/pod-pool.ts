@@ -7,14 +7,16 @@ import type { Model } from '../resources/model.ts'
 import { modelLabel } from '../resources/model-labels.ts'
 import { isPodTerminating, type Pod } from '../resources/pod.ts'
 import type { Demand, DemandSample } from './demand.ts'
-import type { EndpointPool, ReserveHint, Seat } from './endpoint-pool.ts'
+import type { EndpointPool } from './endpoint-pool.ts'
 import { type EndpointProbe, probeHealth } from './endpoint-probe.ts'
 import { EndpointProber, type ProbedFor } from './endpoint-prober.ts'
-import { type LaneEvents, ModelLane } from './model-lane.ts'
+import { type LoadPlace, LoadTable } from './load-table.ts'
+import { type LaneEvents, type LaneHint, type LaneSeat, ModelLane } from './model-lane.ts'
 import { startFailureOf, whyAsleep } from './model-reason.ts'
 import { endpointOf } from './pod-endpoint.ts'
 import { TrafficMetrics } from './traffic-metrics.ts'
 import { defaultTrafficSettings, type TrafficSettings } from './traffic-settings.ts'
+import type { OfferedEndpoint } from './worker-messages.ts'
 
 export interface PodPoolOptions {
   readonly namespace: string
@@ -23,6 +25,8 @@ export interface PodPoolOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics?: Metrics
+  /** Where requests are counted; one that is shared has the requests of other threads in it too. */
+  readonly loads?: LoadTable
   readonly probe?: EndpointProbe
   readonly settings?: Partial<TrafficSettings>
 }
@@ -32,18 +36,21 @@ export class PodPool implements EndpointPool, Demand {
   readonly #options: PodPoolOptions
   readonly #settings: TrafficSettings
   readonly #metrics: TrafficMetrics
+  readonly #loads: LoadTable
   readonly #lanes = new Map<string, ModelLane>()
   /** Which model a Pod served when it was last seen, so that it can be taken out when it no longer does. */
   readonly #modelOfPod = new Map<string, string>()
   readonly #prober: EndpointProber
   readonly #firstWaiterListeners = new Set<(model: string) => void>()
+  readonly #openListeners = new Set<(model: string) => void>()
   readonly #stopping = new AbortController()
   readonly #unsubscribe: ReadonlyArray<() => void>
 
   constructor(options: PodPoolOptions) {
     this.#options = options
     this.#settings = { ...defaultTrafficSettings, ...options.settings }
-    this.#metrics = new TrafficMetrics(options.metrics)
+    this.#metrics = new TrafficMetrics(options.metrics, () => this.#lanes)
+    this.#loads = options.loads ?? LoadTable.local()
     this.#prober = new EndpointProber({
       clock: options.clock,
       log: options.log,
@@ -60,7 +67,7 @@ export class PodPool implements EndpointPool, Demand {
     for (const pod of options.pods.list()) this.#podSeen(pod)
   }
 
-  async reserve(model: string, hint: ReserveHint, signal: AbortSignal): Promise<Seat> {
+  async reserve(model: string, hint: LaneHint, signal: AbortSignal): Promise<LaneSeat> {
     if (signal.aborted) throw abortReason(signal)
     const seat = this.#lanes.get(model)?.trySeat(hint)
     if (seat) return seat
@@ -98,6 +105,40 @@ export class PodPool implements EndpointPool, Demand {
   onFirstWaiter(callback: (model: string) => void): () => void {
     this.#firstWaiterListeners.add(callback)
     return () => this.#firstWaiterListeners.delete(callback)
+  }
+
+  /** What may be picked of a model now. */
+  openEndpoints(model: string): readonly OfferedEndpoint[] {
+    return this.#lanes.get(model)?.open ?? []
+  }
+
+  /** Calls back whenever that is not what it was; returns how to stop that. */
+  onOpenChanged(callback: (model: string) => void): () => void {
+    this.#openListeners.add(callback)
+    return () => this.#openListeners.delete(callback)
+  }
+
+  /** A request of another thread found the endpoint failing. */
+  reportFailed(model: string, place: LoadPlace): void {
+    this.#lanes.get(model)?.reportFailed(place)
+    this.freed(model)
+  }
+
+  /** Requests of another thread have left the model's endpoints. */
+  freed(model: string): void {
+    this.#lanes.get(model)?.freed()
+  }
+
+  /** The first byte of an answer to a request of another thread that waited. */
+  answered(model: string): void {
+    this.#lanes.get(model)?.answered()
+  }
+
+  /** The thread is gone, and its requests with it. */
+  rowLost(row: number): void {
+    for (const lane of this.#lanes.values()) lane.touch()
+    this.#loads.clearRow(row)
+    for (const lane of this.#lanes.values()) lane.freed()
   }
 
   /** Whoever waits is sent away; seats that are out stay good. */
@@ -171,8 +212,6 @@ export class PodPool implements EndpointPool, Demand {
   #laneOf(model: string): ModelLane {
     const known = this.#lanes.get(model)
     if (known) return known
-    const activeGauge = this.#metrics.active.labels({ model })
-    const waitingGauge = this.#metrics.waiting.labels({ model })
     const by: ProbedFor = {
       model,
       awaited: () => lane.waiting > 0,
@@ -192,14 +231,18 @@ export class PodPool implements EndpointPool, Demand {
         const message = 'an endpoint failed; it is probed before it is used again'
         this.#options.log.warn({ model, endpoint: endpoint.name }, message)
       },
-      countsChanged: () => {
-        if (this.#lanes.get(model) !== lane) return
-        activeGauge.set(lane.active)
-        waitingGauge.set(lane.waiting)
-        if (lane.active === 0) this.#forgetIfGone(model)
+      openChanged: () => {
+        for (const listener of this.#openListeners) listener(model)
+      },
+      leftOut: (endpoint) => {
+        this.#options.log.error({ model, endpoint }, 'there are too many endpoints; this one is left out')
+      },
+      emptied: () => {
+        if (this.#lanes.get(model) === lane) this.#forgetIfGone(model)
       },
     }
-    const lane = new ModelLane({ model, settings: this.#settings, clock: this.#options.clock, events })
+    const { clock } = this.#options
+    const lane = new ModelLane({ model, settings: this.#settings, clock, loads: this.#loads, events })
     this.#lanes.set(model, lane)
     return lane
   }

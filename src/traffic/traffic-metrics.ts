@@ -1,6 +1,11 @@
 import { Metrics } from '../foundation/metrics.ts'
 import { wakePhases } from './wake-times.ts'
 
+export interface TrafficState {
+  readonly active: number
+  readonly waiting: number
+}
+
 /** What traffic counts. Waits are measured when they end with a seat; those that end otherwise are `refused`. */
 export class TrafficMetrics {
   readonly active
@@ -11,11 +16,24 @@ export class TrafficMetrics {
   readonly refused
   readonly endpointFailures
 
-  constructor(metrics: Metrics = new Metrics()) {
-    this.active = metrics.gauge('sluice_traffic_active_requests', 'Requests that hold a seat at an endpoint.', [
-      'model',
-    ])
-    this.waiting = metrics.gauge('sluice_traffic_waiting_requests', 'Requests that wait for their model.', ['model'])
+  /** States are read when they are asked for: keeping them current would cost every request. */
+  constructor(metrics: Metrics = new Metrics(), states: () => ReadonlyMap<string, TrafficState> = () => new Map()) {
+    this.active = metrics.gauge(
+      'sluice_traffic_active_requests',
+      'Requests that hold a seat at an endpoint.',
+      ['model'],
+      (gauge) => {
+        for (const [model, { active }] of states()) gauge.set({ model }, active)
+      },
+    )
+    this.waiting = metrics.gauge(
+      'sluice_traffic_waiting_requests',
+      'Requests that wait for their model.',
+      ['model'],
+      (gauge) => {
+        for (const [model, { waiting }] of states()) gauge.set({ model }, waiting)
+      },
+    )
     this.waitSeconds = metrics.histogram(
       'sluice_traffic_wait_seconds',
       'How long requests that had to wait for their model waited until they got a seat.',

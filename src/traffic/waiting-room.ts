@@ -1,15 +1,15 @@
 import { abortReason, type CancelTimer, type Clock } from '../foundation/clock.ts'
 import type { ReserveHint, Seat } from './endpoint-pool.ts'
 
-interface Waiter {
+interface Waiter<H, S> {
   readonly since: number
-  readonly hint: ReserveHint
-  admit(seat: Seat): void
+  readonly hint: H
+  admit(seat: S): void
   refuse(error: Error): void
 }
 
-export interface WaitOptions {
-  readonly hint: ReserveHint
+export interface WaitOptions<H> {
+  readonly hint: H
   readonly deadlineMs: number
   /** Made when it is needed: only then is the reason known. */
   overdue(): Error
@@ -20,8 +20,8 @@ export interface WaitOptions {
  * Requests that wait for one model, in the order they came. Each leaves exactly once: with a seat, with a refusal, at its
  * deadline, or the moment its client is gone.
  */
-export class WaitingRoom {
-  readonly #waiters = new Set<Waiter>()
+export class WaitingRoom<H = ReserveHint, S = Seat> {
+  readonly #waiters = new Set<Waiter<H, S>>()
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -32,7 +32,7 @@ export class WaitingRoom {
     return this.#waiters.size
   }
 
-  wait(options: WaitOptions): Promise<Seat> {
+  wait(options: WaitOptions<H>): Promise<S> {
     const { signal, hint } = options
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(abortReason(signal))
@@ -43,7 +43,7 @@ export class WaitingRoom {
         signal.removeEventListener('abort', onAbort)
       }
       const onAbort = () => waiter.refuse(abortReason(signal))
-      const waiter: Waiter = {
+      const waiter: Waiter<H, S> = {
         since: this.#clock.now(),
         hint,
         admit(seat) {
@@ -62,7 +62,7 @@ export class WaitingRoom {
   }
 
   /** Gives out seats in the order of arrival, until there are none. */
-  admit(take: (hint: ReserveHint) => Seat | undefined, onAdmitted: (waitedMs: number) => void): void {
+  admit(take: (hint: H) => S | undefined, onAdmitted: (waitedMs: number) => void): void {
     if (this.#waiters.size === 0) return
     const now = this.#clock.now()
     for (const waiter of this.#waiters) {

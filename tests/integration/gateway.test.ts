@@ -40,6 +40,7 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
   it('wakes a sleeping model for who has a key, and logs what it took', async () => {
     const answer = await client(admin).chat.completions.create(question)
     expect(answer.usage).toMatchObject({ completion_tokens: 3 })
+    await until('the log line', 5_000, () => requestLines().some(({ model }) => model === 'tiny'))
     const line = requestLines().findLast(({ model }) => model === 'tiny')
     expect(line).toMatchObject({
       key: 'admin',
