@@ -46,7 +46,13 @@ export class GatewayWorker {
     const { port1, port2 } = new MessageChannel()
     const data: GatewayWorkerData = { settings, row, loads: loads.shape, poolPort: port2 }
     this.#snapshots = new PendingAnswers({ clock, deadlineMs: snapshotDeadlineMs })
-    this.#thread = new Worker(program, { workerData: data, transferList: [port2], name: `gateway-${row}` })
+    this.#thread = new Worker(program, {
+      workerData: data,
+      transferList: [port2],
+      name: `gateway-${row}`,
+      // Requests leave much behind that dies at once; with less room it would be looked through several times as often.
+      resourceLimits: { maxYoungGenerationSizeMb: 96 },
+    })
     const desk = new PoolDesk({ pool, port: port1, row })
     this.#thread.on('message', (message: FromGatewayWorker) => this.#hear(message))
     this.#thread.on('error', (error) => (this.#error = error instanceof Error ? error : new Error(String(error))))
