@@ -40,7 +40,8 @@ export const serveCommand: Command = {
       import('../engine/serve.ts'),
       import('../foundation/log.ts'),
     ])
-    const log = createLogger()
+    // Where the last words of a failed start go, too: of two pipes nobody could say which line came last.
+    const log = createLogger({ destination: process.stderr })
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
     const whole = { min: 1, max: 1_000_000_000 }

@@ -74,7 +74,7 @@ describe('sluice serve as a process', () => {
 
   it('ends with 0 on SIGTERM, after the answer it was writing', async () => {
     const flags = ['--port', '0', '--served-model-name', model]
-    const child = spawn(process.execPath, [main, 'serve', file, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, [main, 'serve', file, ...flags], { stdio: ['ignore', 'inherit', 'pipe'] })
     processes.push(child)
     const url = await urlOf(child)
     const engine = { address: { url, host: '', port: 0 }, ready: Promise.resolve(), stop: () => Promise.resolve() }
@@ -90,7 +90,7 @@ describe('sluice serve as a process', () => {
     let seen = ''
     return new Promise((resolve, reject) => {
       child.once('exit', () => reject(new Error(`the engine ended: ${seen}`)))
-      child.stdout?.on('data', (chunk: Buffer) => {
+      child.stderr?.on('data', (chunk: Buffer) => {
         seen += chunk.toString()
         const url = /"url":"([^"]+)"/.exec(seen)?.[1]
         if (url !== undefined) resolve(url)

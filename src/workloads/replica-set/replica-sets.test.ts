@@ -63,6 +63,7 @@ let replicaSets: Informer<ReplicaSet>
 let stopping: AbortController
 let running: Promise<unknown>
 let refuse = false
+let controllerNow = () => Date.now()
 
 beforeEach(async () => {
   const admit = () => {
@@ -82,7 +83,9 @@ beforeEach(async () => {
   const ownedPods = new OwnedObjects<Pod>(cache)
   const ownedReplicaSets = new OwnedObjects(replicaSets)
   const events = { record: () => {} }
-  const controller = new ReplicaSets({ ...options, replicaSets, ownedReplicaSets, pods: cache, ownedPods, events })
+  const clock = { ...systemClock, now: () => controllerNow() }
+  const caches = { replicaSets, ownedReplicaSets, pods: cache, ownedPods }
+  const controller = new ReplicaSets({ ...options, ...caches, clock, events })
   stopping = new AbortController()
   running = Promise.all([pods, replicaSets, controller].map((each) => each.run(stopping.signal)))
   await Promise.all([pods.whenSynced(), replicaSets.whenSynced()])
@@ -90,14 +93,15 @@ beforeEach(async () => {
 
 afterEach(async () => {
   refuse = false
+  controllerNow = () => Date.now()
   stopping.abort()
   await running
 })
 
-const create = (replicas: number) =>
+const create = (replicas: number, more: { minReadySeconds?: number } = {}) =>
   client.create(replicaSetKind, {
     metadata: { name: 'web', namespace },
-    spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template() },
+    spec: { replicas, selector: { matchLabels: { app: 'web' } }, template: template(), ...more },
   })
 const touch = (note: string) =>
   client.patch(replicaSetKind, { namespace, name: 'web' }, { metadata: { annotations: { note } } })
@@ -143,4 +147,18 @@ it('says why it cannot make Pods, and makes them when it can', async () => {
   refuse = false
   await expect.poll(async () => (await status())?.replicas, soon).toBe(3)
   await expect.poll(async () => (await status())?.conditions, soon).toBeUndefined()
+})
+
+it.each([1, 2, 3, 4, 5, 6, 7, 8])('counts a Pod that becomes available after look %i at the clock', async (looks) => {
+  cache.catchUp()
+  await create(1, { minReadySeconds: 2 })
+  await expect.poll(count, soon).toBe(1)
+  const [pod] = (await client.list(podKind, { namespace })).items
+  if (!pod) throw new Error('there is no Pod')
+  const readyAt = Date.parse('2030-01-01T00:00:00Z')
+  let looked = 0
+  controllerNow = () => (looked++ < looks ? readyAt + 1_999 : readyAt + 2_000)
+  const conditions = [{ type: 'Ready', status: 'True' as const, lastTransitionTime: '2030-01-01T00:00:00Z' }]
+  await client.updateStatus(podKind, { ...pod, status: { phase: 'Running', conditions } })
+  await expect.poll(async () => (await status())?.availableReplicas, soon).toBe(1)
 })

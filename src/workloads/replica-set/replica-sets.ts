@@ -91,12 +91,14 @@ export class ReplicaSets {
     const active = (await claimObjects(client, kinds, replicaSet, claims, signal)).filter(isPodActive)
     const managing = mayManage && deletionTimestamp === undefined
     const outcome = managing ? await this.#manage(replicaSet, active, signal) : {}
-    const status = replicaSetStatus(replicaSet, active, outcome.failure, clock.now())
+    // One moment for both: what is not yet available in the status is looked at again.
+    const now = clock.now()
+    const status = replicaSetStatus(replicaSet, active, outcome.failure, now)
     if (!sameStatus(status, replicaSet.status)) {
       await client.updateStatus(replicaSetKind, { ...replicaSet, status }, signal).catch(ignoreGone)
     }
     if (outcome.error !== undefined) throw outcome.error
-    const requeueAfterMs = nextAvailabilityMs(active, replicaSet.spec.minReadySeconds ?? 0, clock.now())
+    const requeueAfterMs = nextAvailabilityMs(active, replicaSet.spec.minReadySeconds ?? 0, now)
     return requeueAfterMs === undefined ? {} : { requeueAfterMs }
   }
 

@@ -75,9 +75,11 @@ export class StatefulSets {
     const known = ownedRevisions.of(uid)
     const revisions = await syncRevisions(client, set, known, signal)
     const names = { current: revisions.current.metadata.name, update: revisions.update.metadata.name }
-    await this.#writeStatus(set, statefulSetStatus(set, pods, names, revisions.collisionCount, clock.now()), signal)
+    // One moment for all: what is not yet available in the status is looked at again.
+    const now = clock.now()
+    await this.#writeStatus(set, statefulSetStatus(set, pods, names, revisions.collisionCount, now), signal)
     if (deletionTimestamp !== undefined) return {}
-    const plan = planStatefulSet(set, pods, names, clock.now())
+    const plan = planStatefulSet(set, pods, names, now)
     for (const removal of plan.remove) await this.#control.remove(set, removal, signal)
     for (const { ordinal, revision } of plan.create) {
       const chosen = revision === names.update ? revisions.update : revisions.current
@@ -85,7 +87,7 @@ export class StatefulSets {
     }
     await this.#control.keep(set, pods, signal)
     await this.#forgetRevisions(set, revisions, known, pods, signal)
-    const requeueAfterMs = nextAvailabilityMs(pods, set.spec.minReadySeconds ?? 0, clock.now())
+    const requeueAfterMs = nextAvailabilityMs(pods, set.spec.minReadySeconds ?? 0, now)
     return requeueAfterMs === undefined ? {} : { requeueAfterMs }
   }
 
