@@ -9,8 +9,8 @@ const startDeadlineMs = 120_000
 /** `sluice serve` in a process of its own, as users run it. */
 export async function startServedModel(file: string, threads: number) {
   const flags = ['--port', '0', '--served-model-name', 'bench', '--threads', String(threads)]
-  const child = spawn(process.execPath, [main, 'serve', file, ...flags], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const url = await addressOf(child.stdout)
+  const child = spawn(process.execPath, [main, 'serve', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const url = await addressOf(child.stderr)
   await untilReady(url)
   return {
     /** Tokens of all requests together, from the first token of the first to the last of the last. */
@@ -27,17 +27,18 @@ export async function startServedModel(file: string, threads: number) {
   }
 }
 
-/** The engine says where it listens in its first log line. */
-async function addressOf(stdout: NodeJS.ReadableStream): Promise<string> {
+/** The engine says where it listens in its first log line. What it says later is read too, so that it never waits. */
+function addressOf(output: NodeJS.ReadableStream): Promise<string> {
   let seen = ''
-  for await (const chunk of stdout) {
-    seen += String(chunk)
-    const url = /"url":"([^"]+)"/.exec(seen)?.[1]
-    if (url === undefined) continue
-    stdout.resume()
-    return url
-  }
-  throw new Error(`the engine ended: ${seen}`)
+  return new Promise((resolve, reject) => {
+    output.on('data', (chunk: Buffer) => {
+      if (seen.length > 65_536) return
+      seen += chunk.toString()
+      const url = /"url":"([^"]+)"/.exec(seen)?.[1]
+      if (url !== undefined) resolve(url)
+    })
+    output.on('end', () => reject(new Error(`the engine ended: ${seen}`)))
+  })
 }
 
 async function untilReady(url: string): Promise<void> {
