@@ -163,6 +163,7 @@ export async function loadStreams(
       return new Promise<void>((resolve) => {
         const socket = connect({ port: peer.port, host: '127.0.0.1', noDelay: true }, () => socket.write(request))
         let complete = false
+        const overdue = setTimeout(() => socket.destroy(), 30_000 + events * 100)
         socket.on('data', (chunk: Buffer) => {
           const text = chunk.toString('latin1')
           for (let at = text.indexOf('token '); at >= 0; at = text.indexOf('token ', at + 1)) {
@@ -181,6 +182,7 @@ export async function loadStreams(
         })
         socket.on('error', () => {})
         socket.on('close', () => {
+          clearTimeout(overdue)
           if (!complete) failed++
           resolve()
         })

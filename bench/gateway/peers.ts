@@ -36,9 +36,13 @@ export async function startPeers(upstreamPort: number, folder: string, only: rea
   const peers: Peer[] = []
   for (const [name, start] of starts) {
     if (only.length > 0 && !only.includes(name)) continue
-    const peer = await start()
-    if (peer) peers.push(peer)
-    else console.log(`${name} is not installed: left out`)
+    try {
+      const peer = await start()
+      if (peer) peers.push(peer)
+      else console.log(`${name} is not installed: left out`)
+    } catch (error) {
+      console.log(`${name} does not start: left out (${String(error)})`)
+    }
   }
   return peers
 }
@@ -138,9 +142,10 @@ async function litellm(upstreamPort: number, folder: string): Promise<Peer | und
   const model = `{ model: openai/bench, api_base: "http://127.0.0.1:${upstreamPort}/v1", api_key: none }`
   writeFileSync(file, `model_list:\n  - model_name: bench\n    litellm_params: ${model}\n`)
   const args = ['--config', file, '--port', String(port), '--host', '127.0.0.1']
-  const child = spawnPinned(core, program, args, { LITELLM_LOG: 'ERROR' })
+  const key = 'sk-bench-0123456789abcdef0123456789abcdef'
+  const child = spawnPinned(core, program, args, { LITELLM_LOG: 'ERROR', LITELLM_MASTER_KEY: key })
   child.stdout?.resume()
-  return started('litellm', child, port, '', 90_000)
+  return started('litellm', child, port, `authorization: Bearer ${key}\r\n`, 90_000)
 }
 
 async function started(
