@@ -25,6 +25,7 @@ export function enginePrograms(
     .find(isExecutable)
   return {
     images: {
+      [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram] },
       [`${registry}/sluice/llama-cpp`]: { command: [process.execPath, mainProgram, 'serve'] },
       [vllmImage]: vllm === undefined ? { unavailable: vllmMissing } : { command: [vllm, 'serve'] },
       ...added,
