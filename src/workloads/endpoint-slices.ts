@@ -8,8 +8,8 @@ import { type EndpointSlice, endpointSliceKind, serviceNameLabel } from '../reso
 import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { Service } from '../resources/service.ts'
-import { isStatusError } from '../resources/status-error.ts'
 import { hasSelector, isSelected, managedByLabel, managedByUs, planEndpointSlices } from './endpoint-plan.ts'
+import { ignoreGoneOrChanged } from './ignore-gone.ts'
 
 export interface EndpointSlicesOptions {
   readonly client: ClusterClient
@@ -64,7 +64,9 @@ export class EndpointSlices {
     const wanted = new Set(planned.map(({ metadata }) => metadata.name))
     for (const slice of current) {
       if (wanted.has(slice.metadata.name)) continue
-      await client.delete(endpointSliceKind, refOf(slice), { uid: slice.metadata.uid }, signal).catch(ignoreGone)
+      await client
+        .delete(endpointSliceKind, refOf(slice), { uid: slice.metadata.uid }, signal)
+        .catch(ignoreGoneOrChanged)
     }
   }
 
@@ -85,8 +87,4 @@ export class EndpointSlices {
 
 function isOurs(slice: EndpointSlice): boolean {
   return slice.metadata.labels?.[managedByLabel] === managedByUs
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
 }

@@ -8,6 +8,7 @@ import { type KubernetesObject, refOf } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import type { WatchedKind, WatchedKinds } from './kind-caches.ts'
 import { OwnerStates, fateOf, foregroundFinalizer, isOrphaning, isWaiting, orphanFinalizer } from './owner-states.ts'
+import { ignoreGoneOrChanged } from './ignore-gone.ts'
 
 export interface OwnerGarbageOptions {
   readonly client: ClusterClient
@@ -117,7 +118,7 @@ export class OwnerGarbage {
             : finalizers.includes(orphanFinalizer)
               ? 'Orphan'
               : 'Background'
-        await this.#options.client.delete(kind, refOf(object), { uid, propagation }, signal).catch(ignoreGone)
+        await this.#options.client.delete(kind, refOf(object), { uid, propagation }, signal).catch(ignoreGoneOrChanged)
       }
     }
   }
@@ -188,8 +189,4 @@ function blocks(dependent: KubernetesObject | undefined, ownerUid: string): bool
 
 function keyFor(kind: Kind, { metadata }: KubernetesObject): string {
   return `${resourceNameOf(kind)}|${metadata.namespace ?? ''}|${metadata.name}`
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
 }

@@ -22,6 +22,7 @@ import {
   sizeAnnotations,
 } from './revisions.ts'
 import { progressDeadlineMs, replicasOf, rolloutLimits } from './rollout-limits.ts'
+import { ignoreGoneOrChanged } from '../ignore-gone.ts'
 
 /** Creates, resizes and deletes a Deployment's ReplicaSets, and says so in its events. */
 export class ReplicaSetControl {
@@ -124,7 +125,7 @@ export class ReplicaSetControl {
       if (!empty || (metadata.generation ?? 0) > (status?.observedGeneration ?? 0)) continue
       await this.#client
         .delete(replicaSetKind, refOf(set), { uid: metadata.uid, propagation: 'Background' }, signal)
-        .catch(ignoreGone)
+        .catch(ignoreGoneOrChanged)
     }
   }
 
@@ -159,8 +160,4 @@ function newReplicaSet(deployment: Deployment, replicas: number, revision: numbe
 function sizesFor(deployment: Deployment): Record<string, string> {
   const desired = replicasOf(deployment.spec)
   return sizeAnnotations(desired, desired + rolloutLimits(deployment).surge)
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
 }

@@ -6,7 +6,6 @@ import type { Logger } from '../../foundation/log.ts'
 import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
-import { isStatusError } from '../../resources/status-error.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
 import { claimObjects, planClaims } from '../claim-objects.ts'
 import type { Events } from '../event-budget.ts'
@@ -18,6 +17,7 @@ import { retryConflicts } from '../retry-conflicts.ts'
 import { slowStart } from '../slow-start.ts'
 import { sameStatus } from '../status-fields.ts'
 import { type ReplicaFailure, planReplicaSet, replicaSetStatus } from './plan-replica-set.ts'
+import { ignoreGone } from '../ignore-gone.ts'
 
 export interface ReplicaSetsOptions {
   readonly client: ClusterClient
@@ -157,8 +157,4 @@ export class ReplicaSets {
     const siblings = ownedReplicaSets.of(owner.uid)
     return siblings.flatMap(({ metadata }) => ownedPods.of(metadata.uid)).filter(isPodActive)
   }
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isStatusError(error, 'NotFound')) throw error
 }

@@ -8,7 +8,6 @@ import { type KubernetesObject, keyOf, refOf } from '../../resources/kubernetes-
 import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { type StatefulSet, statefulSetKind } from '../../resources/stateful-set.ts'
-import { isStatusError } from '../../resources/status-error.ts'
 import { claimObjects, planClaims } from '../claim-objects.ts'
 import type { Events } from '../event-budget.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
@@ -19,6 +18,7 @@ import { planStatefulSet, statefulSetStatus } from './plan-stateful-set.ts'
 import { ordinalOf } from './pod-identity.ts'
 import { type Revisions, surplusRevisions, syncRevisions } from './revision-history.ts'
 import { StatefulPodControl } from './stateful-pod-control.ts'
+import { ignoreGone } from '../ignore-gone.ts'
 
 export interface StatefulSetsOptions {
   readonly client: ClusterClient
@@ -108,8 +108,4 @@ export class StatefulSets {
     if (sameStatus(status, set.status)) return
     await this.#options.client.updateStatus(statefulSetKind, { ...set, status }, signal).catch(ignoreGone)
   }
-}
-
-function ignoreGone(error: unknown): void {
-  if (!isStatusError(error, 'NotFound')) throw error
 }
