@@ -32,8 +32,19 @@ export function logFlatLine(
   message: string,
 ): void {
   if (!log.isLevelEnabled(level)) return
-  const rest = JSON.stringify({ ...fields, msg: message }).slice(1)
-  streamOf(log).write(`{"level":"${level}","time":"${isoNow()}",${rest}\n`)
+  let line = `{"level":"${level}","time":"${isoNow()}"`
+  for (const name in fields) {
+    const value = fields[name]
+    if (value !== undefined) line += `,"${name}":${typeof value === 'string' ? quoted(value) : String(value)}`
+  }
+  streamOf(log).write(`${line},"msg":${quoted(message)}}\n`)
+}
+
+/** Nothing in it has to be escaped. */
+const plain = /^[ !#-[\]-~]*$/
+
+function quoted(text: string): string {
+  return plain.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
 function streamOf(log: Logger): DestinationStream {

@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { HeldCounter, HeldHistogram } from './held-series.ts'
 
 /** What a registry holds at one moment, as plain data that can be sent to another thread. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
@@ -45,6 +46,21 @@ export class Metrics {
       labelNames: [...labelNames],
       registers: [this.#registry],
     })
+  }
+
+  /** For what every request counts; its series are held by who counts. */
+  heldCounter(name: `sluice_${string}`, help: string, labelNames: readonly string[]): HeldCounter {
+    return new HeldCounter({ name, help, labelNames, registers: [this.#registry] })
+  }
+
+  /** The same for what every request measures. */
+  heldHistogram(
+    name: `sluice_${string}`,
+    help: string,
+    buckets: readonly number[],
+    labelNames: readonly string[],
+  ): HeldHistogram {
+    return new HeldHistogram({ name, help, buckets, labelNames, registers: [this.#registry] })
   }
 
   /** Memory, CPU and event-loop figures of this process, under the same prefix. */

@@ -6,7 +6,8 @@ import { BodyBudget } from './body-budget.ts'
 /** Just enough of an exchange: a head and a body that arrives when the test says so. */
 function upload(headers: ReadonlyArray<readonly [string, string]>) {
   const arrival = Promise.withResolvers<Buffer>()
-  const exchange = { head: { headers: new HeaderList(headers) }, readBody: () => arrival.promise }
+  const head = { headers: HeaderList.of(headers) }
+  const exchange = { head, arrivedBody: () => undefined, readBody: () => arrival.promise }
   return { exchange: exchange as unknown as Exchange, arrive: (bytes: number) => arrival.resolve(Buffer.alloc(bytes)) }
 }
 

@@ -44,7 +44,16 @@ export class BodyShare {
     this.#change = change
   }
 
+  /** The body when all of it is here. */
+  arrived(exchange: Exchange): Buffer | undefined {
+    const body = exchange.arrivedBody(this.#limitBytes)
+    if (body) this.#take(body.length)
+    return body
+  }
+
   async read(exchange: Exchange): Promise<Buffer> {
+    const arrived = this.arrived(exchange)
+    if (arrived) return arrived
     const { headers } = exchange.head
     const announced =
       headers.get('transfer-encoding') === undefined ? Number(headers.get('content-length') ?? 0) : undefined

@@ -29,7 +29,7 @@ describe('ChatPage', () => {
     expect(headers.get('content-security-policy')).toContain("script-src 'self'")
     expect(headers.get('x-content-type-options')).toBe('nosniff')
     const etag = headers.get('etag') ?? ''
-    expect(page.answer('/', new HeaderList([['If-None-Match', `"x", W/${etag}`]]))).toEqual({
+    expect(page.answer('/', HeaderList.of([['If-None-Match', `"x", W/${etag}`]]))).toEqual({
       status: 304,
       headers: answer?.headers,
     })

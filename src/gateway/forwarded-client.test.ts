@@ -8,10 +8,11 @@ const trusted = TrustedProxies.parse('127.0.0.1, 10.0.0.0/8,::1', '--trusted-pro
 
 function seen(peer: string, headers: Record<string, string>) {
   const head = { method: 'GET', target: '/', path: '/', query: '', version: '1.1' as const }
-  return forwardedClient(
-    { client: { address: peer, secure: false }, head: { ...head, headers: new HeaderList(Object.entries(headers)) } },
+  const { address, headers: told } = forwardedClient(
+    { client: { address: peer, secure: false }, head: { ...head, headers: HeaderList.of(Object.entries(headers)) } },
     trusted,
   )
+  return { address, headers: Object.fromEntries(told) }
 }
 
 describe('forwardedClient', () => {

@@ -1,17 +1,17 @@
 import { isIP } from 'node:net'
-import type { Exchange } from '../relay/exchange.ts'
+import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
 /** Who asks, and what the model's server is told about it. */
 export interface ForwardedClient {
   readonly address: string
   /** Only what differs from what the relay says by itself. */
-  readonly headers: Readonly<Record<string, string>>
+  readonly headers: HeaderPairs
 }
 
 const mostHops = 32
 const hostForm = /^(?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
-const nothing: Readonly<Record<string, string>> = {}
+const nothing: HeaderPairs = []
 
 /**
  * What proxies say about the client counts as far as they are trusted: the list of addresses is read from its end, and the
@@ -29,11 +29,11 @@ export function forwardedClient(
   const host = head.headers.get('x-forwarded-host')
   return {
     address,
-    headers: {
-      'x-forwarded-for': [...hops, client.address].join(', '),
-      ...((protocol === 'http' || protocol === 'https') && { 'x-forwarded-proto': protocol }),
-      ...(host !== undefined && hostForm.test(host) && { 'x-forwarded-host': host }),
-    },
+    headers: [
+      ['x-forwarded-for', [...hops, client.address].join(', ')],
+      ...(protocol === 'http' || protocol === 'https' ? [['x-forwarded-proto', protocol] as const] : []),
+      ...(host !== undefined && hostForm.test(host) ? [['x-forwarded-host', host] as const] : []),
+    ],
   }
 }
 

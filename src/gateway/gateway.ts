@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
-import type { Answer, Exchange } from '../relay/exchange.ts'
+import type { Answer, Exchange, HeaderChanges, HeaderPairs } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
 import { type Handler, type ListenOptions, RelayServer } from '../relay/relay-server.ts'
 import type { EndpointPool } from '../traffic/endpoint-pool.ts'
@@ -18,7 +18,7 @@ import { type Grant, GrantedModels, openGrant } from './granted-models.ts'
 import { Inference, type InferenceRequest } from './inference.ts'
 import { KeyCheck, type KeySource } from './key-check.ts'
 import { openAiModel, openAiModelList } from './model-listing.ts'
-import { type Asked, readAsked, readPassThroughModel } from './model-name.ts'
+import { type Asked, readAsked, readPassThrough } from './model-name.ts'
 import { codedError, errorAnswer } from './openai-errors.ts'
 import { RequestRecord } from './request-record.ts'
 import { matchRoute, type Route } from './routes.ts'
@@ -41,6 +41,9 @@ export interface GatewayOptions {
   readonly settings?: Partial<GatewaySettings>
   readonly relayLimits?: Partial<RelayLimits>
 }
+
+const withoutKey: HeaderChanges = [['authorization', undefined]]
+const noChanges: HeaderChanges = []
 
 type ModelRoute = Extract<Route, { kind: 'inference' | 'pass-through' }>
 
@@ -113,19 +116,19 @@ export class Gateway {
   async #handle(exchange: Exchange): Promise<void> {
     const record = new RequestRecord(exchange, forwardedClient(exchange, this.#trusted), this.#clock.now())
     const share = this.#bodies.share()
-    this.#metrics.inFlight.inc()
+    this.#metrics.inFlight++
     try {
       await this.#serve(exchange, record, share)
     } catch (error) {
       await this.#answerError(exchange, record, error)
     } finally {
       share.release()
-      this.#metrics.inFlight.dec()
+      this.#metrics.inFlight--
       record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
     }
   }
 
-  async #serve(exchange: Exchange, record: RequestRecord, share: BodyShare): Promise<void> {
+  #serve(exchange: Exchange, record: RequestRecord, share: BodyShare): Promise<void> {
     const { method, path, headers } = exchange.head
     const preflight = isPreflight(method, headers)
     const match = matchRoute(preflight ? (headers.get('access-control-request-method') ?? '') : method, path)
@@ -142,10 +145,12 @@ export class Gateway {
         record.route = 'chat-page'
         return this.#respond(exchange, record, page)
       }
+      default:
+        return match satisfies never
     }
   }
 
-  async #serveRoute(exchange: Exchange, route: Route, record: RequestRecord, share: BodyShare): Promise<void> {
+  #serveRoute(exchange: Exchange, route: Route, record: RequestRecord, share: BodyShare): Promise<void> {
     record.route = route.kind === 'inference' || route.kind === 'pass-through' ? route.name : route.kind
     if (route.kind === 'health') return this.#respond(exchange, record, textAnswer(200, 'ok'))
     if (route.kind === 'readiness') return this.#respond(exchange, record, this.#readiness())
@@ -155,24 +160,26 @@ export class Gateway {
         return this.#respond(exchange, record, jsonAnswer(openAiModelList(models.list())))
       case 'model':
         return this.#respond(exchange, record, jsonAnswer(openAiModel(models.find(route.id))))
-      case 'inference': {
-        const asked = await readAsked(exchange, route, models, share)
-        return this.#inference.serve(exchange, this.#requestOf(exchange, route, asked, record), record)
-      }
-      case 'pass-through': {
-        const asked = { model: await readPassThroughModel(exchange, models, share), streamed: false }
-        return this.#inference.serve(exchange, this.#requestOf(exchange, route, asked, record), record)
-      }
-      case 'metrics': {
+      case 'inference':
+        return this.#serveModel(exchange, route, readAsked(exchange, route, models, share), record)
+      case 'pass-through':
+        return this.#serveModel(exchange, route, readPassThrough(exchange, models, share), record)
+      case 'metrics':
         models.requireAll('the metrics of all models')
-        const body = await (this.#options.metricsText?.() ?? this.#registry.text())
-        return this.#respond(exchange, record, {
-          status: 200,
-          headers: [['content-type', this.#registry.contentType]],
-          body,
-        })
-      }
+        return this.#serveMetrics(exchange, record)
+      default:
+        return route satisfies never
     }
+  }
+
+  async #serveModel(exchange: Exchange, route: ModelRoute, asked: Promise<Asked>, record: RequestRecord) {
+    return this.#inference.serve(exchange, this.#requestOf(exchange, route, await asked, record), record)
+  }
+
+  async #serveMetrics(exchange: Exchange, record: RequestRecord): Promise<void> {
+    const body = await (this.#options.metricsText?.() ?? this.#registry.text())
+    const headers: HeaderPairs = [['content-type', this.#registry.contentType]]
+    return this.#respond(exchange, record, { status: 200, headers, body })
   }
 
   /** The models that the request's key allows. */
@@ -186,15 +193,17 @@ export class Gateway {
     record.model = asked.model
     const { query } = exchange.head
     return {
-      ...asked,
+      model: asked.model,
+      streamed: asked.streamed,
+      prefix: asked.prefix,
       target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
-      headers: {
+      headers: [
         ...record.client.headers,
+        ['x-sluice-model', undefined],
+        ['x-request-id', record.requestId],
         // A key of ours is between the client and the gateway. Without keys it may be one that the engine asks for.
-        ...(this.#keys && { authorization: undefined }),
-        'x-sluice-model': undefined,
-        'x-request-id': record.requestId,
-      },
+        ...(this.#keys ? withoutKey : noChanges),
+      ],
       reportsUsage: route.kind === 'inference',
     }
   }

@@ -5,9 +5,10 @@ import {
   ForwardError,
   type ForwardOptions,
   type ForwardResult,
+  type HeaderChanges,
   type ResponseHead,
 } from '../relay/exchange.ts'
-import type { EndpointPool, Seat } from '../traffic/endpoint-pool.ts'
+import type { EndpointPool, ReserveHint, Seat } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
 import { isClientGone } from './client-gone.ts'
 import { doneEvent, EventStreamBody, isEventStream } from './event-stream-body.ts'
@@ -23,7 +24,7 @@ export interface InferenceRequest extends Asked {
   /** Path and query at the model's server. */
   readonly target: string
   /** Headers to set on the way there or, with `undefined`, to remove. */
-  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly headers: HeaderChanges
   /** Whether answers say what they took. */
   readonly reportsUsage: boolean
 }
@@ -44,12 +45,17 @@ export class Inference {
     this.#options = options
   }
 
-  async serve(exchange: Exchange, request: InferenceRequest, record: RequestRecord): Promise<void> {
-    const feedback = request.streamed ? this.#feedback(exchange, request.model, record) : undefined
+  serve(exchange: Exchange, request: InferenceRequest, record: RequestRecord): Promise<void> {
+    if (!request.streamed) return this.#serveSomewhere(exchange, request, record, undefined)
+    return this.#serveStreamed(exchange, request, record)
+  }
+
+  async #serveStreamed(exchange: Exchange, request: InferenceRequest, record: RequestRecord): Promise<void> {
+    const feedback = this.#feedback(exchange, request.model, record)
     try {
       await this.#serveSomewhere(exchange, request, record, feedback)
     } catch (error) {
-      if (!feedback?.stream || isClientGone(exchange)) throw error
+      if (!feedback.stream || isClientGone(exchange)) throw error
       await this.#endWithError(feedback, record, codedError(error))
     }
   }
@@ -60,12 +66,13 @@ export class Inference {
     record: RequestRecord,
     feedback: WakeFeedback | undefined,
   ): Promise<void> {
-    const { clock, settings, metrics } = this.#options
-    const failed = new Set<string>()
+    const { clock, settings, metrics, pool } = this.#options
+    let failed: Set<string> | undefined
     const begunAt = clock.now()
     for (;;) {
       record.attempts++
-      const seat = await this.#reserve(exchange, request, record, feedback, failed)
+      const hint = { exclude: failed, prefix: request.prefix }
+      const seat = pool.trySeat(request.model, hint) ?? (await this.#wait(exchange, request, hint, record, feedback))
       record.endpoint = seat.endpoint
       let healthy = true
       try {
@@ -75,7 +82,7 @@ export class Inference {
       } catch (error) {
         if (!(error instanceof ForwardError) || exchange.signal.aborted) throw error
         healthy = false
-        failed.add(seat.endpoint)
+        failed = (failed ?? new Set()).add(seat.endpoint)
         const late = clock.now() - begunAt >= settings.retryWithinMs
         if (!error.retryable || late || record.attempts >= settings.maxAttempts) {
           throw new SluiceError('upstream_failed', { model: request.model, reason: error.message }, { cause: error })
@@ -87,17 +94,17 @@ export class Inference {
     }
   }
 
-  async #reserve(
+  async #wait(
     exchange: Exchange,
     request: InferenceRequest,
+    hint: ReserveHint,
     record: RequestRecord,
     feedback: WakeFeedback | undefined,
-    exclude: ReadonlySet<string>,
   ): Promise<Seat> {
     const { clock, pool } = this.#options
     const askedAt = clock.now()
     try {
-      const reserving = pool.reserve(request.model, { exclude, prefix: request.prefix }, exchange.signal)
+      const reserving = pool.reserve(request.model, hint, exchange.signal)
       return await (feedback ? feedback.during(reserving) : reserving)
     } finally {
       record.waitMs += clock.now() - askedAt
@@ -116,7 +123,7 @@ export class Inference {
     const options: ForwardOptions = {
       target: request.target,
       requestHeaders: request.headers,
-      responseHeaders: Object.fromEntries(record.headers),
+      responseHeaders: record.headers,
       onResponseHead: (head) => {
         record.status = head.status
         record.firstByteMs = record.elapsedMs(this.#options.clock.now())

@@ -18,7 +18,7 @@ export interface Asked {
  * JSON is read whole, within the bound: `model` and `stream` may stand anywhere in it, and what is whole can be sent to
  * another endpoint. A form is read up to its model and streams from there: what follows is an audio file.
  */
-export async function readAsked(
+export function readAsked(
   exchange: Exchange,
   route: InferenceRoute,
   models: GrantedModels,
@@ -35,11 +35,11 @@ export async function readAsked(
 }
 
 /** Header, query, JSON body, the only Model, in this order. The body is read only when it is needed. */
-export async function readPassThroughModel(
-  exchange: Exchange,
-  models: GrantedModels,
-  share: BodyShare,
-): Promise<string> {
+export async function readPassThrough(exchange: Exchange, models: GrantedModels, share: BodyShare): Promise<Asked> {
+  return { model: await readPassThroughModel(exchange, models, share), streamed: false }
+}
+
+async function readPassThroughModel(exchange: Exchange, models: GrantedModels, share: BodyShare): Promise<string> {
   const { head } = exchange
   const named = head.headers.get('x-sluice-model') ?? new URLSearchParams(head.query).get('model')
   if (named !== null && named !== '') return models.find(named).name
@@ -53,7 +53,7 @@ export async function readPassThroughModel(
 }
 
 async function readJson(exchange: Exchange, models: GrantedModels, share: BodyShare): Promise<Asked> {
-  const body = await share.read(exchange)
+  const body = share.arrived(exchange) ?? (await share.read(exchange))
   const { model, stream } = parseJson(body)
   return { model: chosen(model, models), streamed: stream === true, prefix: () => promptBlocks(body) }
 }

@@ -42,20 +42,19 @@ export class RequestRecord {
   finish(exchange: Exchange, now: number, log: Logger, metrics: GatewayMetrics): void {
     const { route, model, endpoint, status, waitMs, firstByteMs, bytes } = this
     const durationMs = this.elapsedMs(now)
-    metrics.requests.inc({ route, model: model ?? '', status: String(status) })
-    metrics.requestSeconds.observe({ route }, durationMs / 1000)
+    metrics.requests.series(route, model ?? '', String(status)).add()
+    metrics.requestSeconds.series(route).observe(durationMs / 1000)
     if (model !== undefined && firstByteMs !== undefined) {
-      metrics.firstByteSeconds.observe({ model }, firstByteMs / 1000)
-      metrics.responseBytes.inc({ model }, bytes)
+      metrics.firstByteSeconds.series(model).observe(firstByteMs / 1000)
+      metrics.responseBytes.series(model).add(bytes)
     }
     if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
     const { requestId, client, key, attempts, usage, errorCode, complete } = this
     if (model !== undefined && usage) metrics.countTokens(model, usage)
-    const { method } = exchange.head
     const line = {
       requestId,
       client: client.address,
-      method,
+      method: exchange.head.method,
       route,
       model,
       endpoint,
@@ -64,16 +63,15 @@ export class RequestRecord {
       firstByteMs,
       durationMs,
       bytes,
-    }
-    const more = {
-      ...(key && { key }),
-      ...usage,
-      ...(errorCode && { errorCode }),
-      ...(attempts > 1 && { attempts }),
-      ...(!complete && { complete }),
+      key,
+      promptTokens: usage?.promptTokens,
+      completionTokens: usage?.completionTokens,
+      errorCode,
+      attempts: attempts > 1 ? attempts : undefined,
+      complete: complete ? undefined : false,
     }
     // What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails.
     const level = status >= 500 || !complete ? 'warn' : model === undefined && status < 400 ? 'debug' : 'info'
-    logFlatLine(log, level, { ...line, ...more }, 'request')
+    logFlatLine(log, level, line, 'request')
   }
 }

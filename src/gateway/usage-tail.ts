@@ -9,14 +9,26 @@ const tailBytes = 3_072
 const heldBytes = 2 * tailBytes
 
 /**
- * Keeps the last bytes of an answer on its way to the client and reads the token counts from them. Costs a copy of each
- * piece: the pieces themselves belong to the sockets.
+ * Keeps the last bytes of an answer on its way to the client and reads the token counts from them. An answer of one piece is
+ * not copied; of more, only their last bytes are kept.
  */
 export class UsageTail {
+  #only: Buffer | undefined
   #held: Buffer | undefined
   #length = 0
 
   push(piece: Buffer): void {
+    const first = this.#only
+    if (!first && !this.#held) {
+      this.#only = piece
+      return
+    }
+    this.#only = undefined
+    if (first) this.#keep(first)
+    this.#keep(piece)
+  }
+
+  #keep(piece: Buffer): void {
     const tail = piece.length > tailBytes ? piece.subarray(piece.length - tailBytes) : piece
     const held = this.#room(tail.length)
     tail.copy(held, this.#length)
@@ -25,6 +37,8 @@ export class UsageTail {
 
   /** `undefined` where the engine says nothing that is understood. */
   read(): TokenUsage | undefined {
+    const only = this.#only
+    if (only) return findUsage(only.toString('utf8', Math.max(0, only.length - tailBytes)))
     return this.#held && findUsage(this.#held.toString('utf8', 0, this.#length))
   }
 

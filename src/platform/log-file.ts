@@ -1,10 +1,8 @@
 import { renameSync, statSync } from 'node:fs'
-import { pino } from 'pino'
 import { type Logger, createLogger } from '../foundation/log.ts'
+import { GatheredFile } from './gathered-file.ts'
 
 const largestBytes = 64 * 1024 * 1024
-/** A write to the file for every line would cost a busy gateway a fifth of its time. (Less than the most it writes at once.) */
-const gatheredBytes = 15 * 1024
 const flushEveryMs = 200
 
 /** The program's own log. One that has grown large is kept aside once at the start, so that two files are the most. */
@@ -15,9 +13,9 @@ export function openLogFile(path: string): Logger {
 
 /** For a further thread of the program: lines are appended whole, so threads can write to one file. */
 export function joinLogFile(path: string): Logger {
-  const destination = pino.destination({ dest: path, sync: false, mkdir: true, mode: 0o600, minLength: gatheredBytes })
+  const destination = new GatheredFile(path)
   setInterval(() => destination.flush(), flushEveryMs).unref()
-  process.once('exit', () => destination.flushSync())
+  process.once('exit', () => destination.close())
   return createLogger({ destination, level: process.env['SLUICE_LOG_LEVEL'] ?? 'info' })
 }
 

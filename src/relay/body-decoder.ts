@@ -1,5 +1,5 @@
-import type { HeaderPairs } from './exchange.ts'
 import { HeadReader, type HeadLimits, invalidHttp } from './head-reader.ts'
+import type { HeaderField } from './header-field.ts'
 
 /**
  * Takes a body's framing off. `push` appends the payload it finds to `pieces` (views, never copies) and returns the offset
@@ -8,11 +8,11 @@ import { HeadReader, type HeadLimits, invalidHttp } from './head-reader.ts'
 export interface BodyDecoder {
   readonly done: boolean
   /** Fields after the last chunk; empty until `done`. */
-  readonly trailers: HeaderPairs
+  readonly trailers: readonly HeaderField[]
   push(chunk: Buffer, start: number, pieces: Buffer[]): number
 }
 
-const noTrailers: HeaderPairs = []
+const noTrailers: readonly HeaderField[] = []
 
 export const emptyBody: BodyDecoder = { done: true, trailers: noTrailers, push: (_chunk, start) => start }
 
@@ -59,21 +59,22 @@ const sizeLine =
 const maxSizeLineBytes = 1_024
 
 export class ChunkedDecoder implements BodyDecoder {
-  readonly #trailerReader: HeadReader
+  readonly #limits: HeadLimits
+  #trailerReader: HeadReader | undefined
   #state: 'size' | 'data' | 'data-end' | 'trailers' | 'done' = 'size'
   #line = ''
   #left = 0
-  #trailers: HeaderPairs = noTrailers
+  #trailers = noTrailers
 
   constructor(limits: HeadLimits) {
-    this.#trailerReader = new HeadReader(limits, 'fields')
+    this.#limits = limits
   }
 
   get done(): boolean {
     return this.#state === 'done'
   }
 
-  get trailers(): HeaderPairs {
+  get trailers(): readonly HeaderField[] {
     return this.#trailers
   }
 
@@ -132,6 +133,7 @@ export class ChunkedDecoder implements BodyDecoder {
   }
 
   #readTrailers(chunk: Buffer, at: number): number {
+    this.#trailerReader ??= new HeadReader(this.#limits, 'fields')
     const end = this.#trailerReader.push(chunk, at)
     if (end < 0) return chunk.length
     this.#trailers = this.#trailerReader.take().fields

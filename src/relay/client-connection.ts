@@ -9,6 +9,7 @@ import { HeadReader } from './head-reader.ts'
 import { OutputBatch } from './output-batch.ts'
 import type { RequestBody } from './request-body.ts'
 import { parseRequest, parseRequestLine } from './request-head.ts'
+import { answerFields } from './response-fields.ts'
 import { ResponseWriter } from './response-writer.ts'
 
 export interface ConnectionTools extends ExchangeTools {
@@ -118,6 +119,8 @@ export class ClientConnection implements ClientLink {
     if (this.#exchange) this.#exchange.abort(new SluiceError('stopping'), false)
     else this.cut()
   }
+
+  readonly #cutOff = (): void => this.cut()
 
   readonly #onData = (chunk: Buffer): void => {
     switch (this.#phase) {
@@ -238,12 +241,12 @@ export class ClientConnection implements ClientLink {
     this.#phase = 'idle'
     this.#draining = undefined
     this.#bodyPaused = false
-    this.#readDeadline.set(this.#tools.limits.keepAliveIdleMs, () => this.cut())
-    const backlog = this.#backlog
-    this.#backlog = []
-    this.#backlogBytes = 0
-    if (backlog.length > 0) {
+    this.#readDeadline.set(this.#tools.limits.keepAliveIdleMs, this.#cutOff)
+    if (this.#backlog.length > 0) {
+      const backlog = this.#backlog
       const [first] = backlog
+      this.#backlog = []
+      this.#backlogBytes = 0
       this.#onData(backlog.length === 1 && first ? first : Buffer.concat(backlog))
     }
     if (this.#socket.isPaused() && !this.#bodyPaused) this.#socket.resume()
@@ -254,14 +257,10 @@ export class ClientConnection implements ClientLink {
   #refuse(error: unknown): void {
     if (this.#closed) return
     const answer = errorAnswer(error)
-    const writer = new ResponseWriter(this.out, {
-      method: 'GET',
-      version: '1.1',
-      keepAlive: () => false,
-      now: () => this.#tools.clock.now(),
-    })
+    const { clock } = this.#tools
+    const writer = new ResponseWriter(this.out, { method: 'GET', version: '1.1', clock, keepsConnection: () => false })
     const body = Buffer.from(answer.body ?? '')
-    writer.begin(answer.status, answer.headers ?? [], body.length)
+    writer.begin(answer.status, answerFields(answer.headers ?? []), body.length)
     writer.pieces([body])
     writer.end()
     writer.flush()

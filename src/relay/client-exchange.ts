@@ -16,14 +16,17 @@ import type {
 import { forward } from './forward.ts'
 import type { ForwardSide } from './forward-side.ts'
 import type { RelayLimits } from './limits.ts'
-import type { MessageFacts } from './message-facts.ts'
+import type { HttpVersion, MessageFacts } from './message-facts.ts'
 import type { OutputBatch } from './output-batch.ts'
-import { type BodySource, RequestBody } from './request-body.ts'
+import { type BodySource, RequestBody, withinLimit } from './request-body.ts'
 import type { ParsedRequest } from './request-head.ts'
+import { answerFields } from './response-fields.ts'
 import { isBodiless } from './response-head.ts'
-import { ResponseWriter } from './response-writer.ts'
+import { type ResponseContext, ResponseWriter } from './response-writer.ts'
 import { tunnel } from './tunnel.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
+
+const noBytes = Buffer.alloc(0)
 
 /** What an exchange asks of the connection it lives on. */
 export interface ClientLink {
@@ -45,7 +48,7 @@ export interface ExchangeTools {
 }
 
 /** One request and its one answer on a client's connection. */
-export class ClientExchange implements Exchange, ForwardSide {
+export class ClientExchange implements Exchange, ForwardSide, BodySource, ResponseContext {
   readonly head: RequestHead
   readonly facts: MessageFacts
   readonly body: RequestBody
@@ -55,7 +58,7 @@ export class ClientExchange implements Exchange, ForwardSide {
   readonly pool: UpstreamPool
   readonly #link: ClientLink
   readonly #expectsContinue: boolean
-  readonly #abortCallbacks = new Set<(reason: Error) => void>()
+  #abortCallbacks: Array<(reason: Error) => void> | undefined
   #controller: AbortController | undefined
   #abortedBecause: Error | undefined
   #bodyWanted = false
@@ -71,17 +74,16 @@ export class ClientExchange implements Exchange, ForwardSide {
     this.#link = link
     this.#expectsContinue = request.expectsContinue
     const declared = request.facts.chunked || request.facts.contentLength !== undefined
-    this.body = new RequestBody(decoderOf(request.facts, tools.limits), declared, {
-      pause: () => link.input.pause(),
-      resume: () => link.input.resume(),
-      wanted: () => this.#onBodyWanted(),
-    })
-    this.writer = new ResponseWriter(link.out, {
-      method: request.head.method,
-      version: request.head.version,
-      keepAlive: () => this.#keepsConnection(),
-      now: () => tools.clock.now(),
-    })
+    this.body = new RequestBody(decoderOf(request.facts, tools.limits), declared, this)
+    this.writer = new ResponseWriter(link.out, this)
+  }
+
+  get method(): string {
+    return this.head.method
+  }
+
+  get version(): HttpVersion {
+    return this.head.version
   }
 
   get client(): ClientFacts {
@@ -104,9 +106,16 @@ export class ClientExchange implements Exchange, ForwardSide {
     return this.#controller.signal
   }
 
+  arrivedBody(limitBytes: number): Buffer | undefined {
+    const body = this.body.declared ? this.body.keepIfArrived() : noBytes
+    if (!body) return undefined
+    this.bodyWasRead = true
+    return withinLimit(body, limitBytes)
+  }
+
   async readBody(limitBytes: number): Promise<Buffer> {
     this.bodyWasRead = true
-    if (!this.body.declared) return Buffer.alloc(0)
+    if (!this.body.declared) return noBytes
     this.body.keepIfArrived()
     return this.body.readAll(limitBytes)
   }
@@ -118,8 +127,12 @@ export class ClientExchange implements Exchange, ForwardSide {
 
   async respond(answer: Answer): Promise<void> {
     this.#assertClient()
-    const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : (answer.body ?? Buffer.alloc(0))
-    this.writer.begin(answer.status, answer.headers ?? [], isBodiless(answer.status) ? undefined : body.length)
+    const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : (answer.body ?? noBytes)
+    this.writer.begin(
+      answer.status,
+      answerFields(answer.headers ?? []),
+      isBodiless(answer.status) ? undefined : body.length,
+    )
     if (body.length > 0) this.writer.pieces([body])
     this.writer.end()
     if (!this.writer.flush()) await this.#link.drained()
@@ -127,7 +140,7 @@ export class ClientExchange implements Exchange, ForwardSide {
 
   startResponse(status: number, headers: HeaderPairs): ResponseStream {
     this.#assertClient()
-    this.writer.begin(status, headers, undefined)
+    this.writer.begin(status, answerFields(headers), undefined)
     this.writer.flush()
     return {
       write: async (chunk) => {
@@ -145,16 +158,32 @@ export class ClientExchange implements Exchange, ForwardSide {
     }
   }
 
-  async forward(upstream: Upstream, options: ForwardOptions = {}): Promise<ForwardResult> {
-    this.#assertClient()
-    return forward(this, upstream, options)
+  forward(upstream: Upstream, options: ForwardOptions = {}): Promise<ForwardResult> {
+    return this.#gone ? Promise.reject(new SluiceError('client_gone')) : forward(this, upstream, options)
   }
 
-  onAbort(callback: (reason: Error) => void): () => void {
+  onAbort(callback: (reason: Error) => void): void {
     const reason = this.#abortedBecause
     if (reason) queueMicrotask(() => callback(reason))
-    this.#abortCallbacks.add(callback)
-    return () => this.#abortCallbacks.delete(callback)
+    else if (this.#abortCallbacks) this.#abortCallbacks.push(callback)
+    else this.#abortCallbacks = [callback]
+  }
+
+  forgetAbort(callback: (reason: Error) => void): void {
+    const at = this.#abortCallbacks?.indexOf(callback) ?? -1
+    if (at >= 0) this.#abortCallbacks?.splice(at, 1)
+  }
+
+  pause(): void {
+    this.#link.input.pause()
+  }
+
+  resume(): void {
+    this.#link.input.resume()
+  }
+
+  wanted(): void {
+    this.#onBodyWanted()
   }
 
   drained(): Promise<void> {
@@ -167,12 +196,13 @@ export class ClientExchange implements Exchange, ForwardSide {
 
   async tunnelTo(upstream: Socket, leftover: Buffer) {
     const { socket, backlog } = this.#link.detach()
-    const forget = this.onAbort(() => {
+    const onAbort = () => {
       // A client that closed is the tunnel's own business: what it said last is still on its way up.
       if (this.#gone) return
       socket.destroy()
       upstream.destroy()
-    })
+    }
+    this.onAbort(onAbort)
     try {
       return await tunnel(socket, upstream, {
         clock: this.clock,
@@ -181,7 +211,7 @@ export class ClientExchange implements Exchange, ForwardSide {
         fromUpstream: leftover,
       })
     } finally {
-      forget()
+      this.forgetAbort(onAbort)
     }
   }
 
@@ -193,7 +223,9 @@ export class ClientExchange implements Exchange, ForwardSide {
     }
     if (this.#abortedBecause) return
     this.#abortedBecause = reason
-    for (const callback of this.#abortCallbacks) callback(reason)
+    const callbacks = this.#abortCallbacks ?? []
+    this.#abortCallbacks = undefined
+    for (const callback of callbacks) callback(reason)
     this.#controller?.abort(reason)
   }
 
@@ -202,12 +234,12 @@ export class ClientExchange implements Exchange, ForwardSide {
     this.#bodyWanted = true
     this.#link.input.bodyWanted()
     if (!this.#expectsContinue || this.writer.started) return
-    this.writer.informational(100, [])
+    this.writer.informational(100, '')
     this.writer.flush()
   }
 
   /** A body that nobody wants is drained when it is small; otherwise the connection has to end with the answer. */
-  #keepsConnection(): boolean {
+  keepsConnection(): boolean {
     if (!this.facts.persistent || this.body.failed || this.#abortedBecause || !this.#link.mayKeep()) return false
     if (this.body.arrived || this.#bodyWanted) return true
     return !this.#expectsContinue && this.body.knownRemaining <= this.limits.drainBytes

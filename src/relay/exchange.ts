@@ -8,6 +8,8 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** True once a byte of the response head has been handed to the socket: from then on no other answer can be given. */
   readonly responseStarted: boolean
+  /** The whole body when all of it is here already, as with most requests; otherwise `readBody` waits for it. */
+  arrivedBody(limitBytes: number): Buffer | undefined
   /** Reads the whole body once and keeps it for `forward`. Throws `body_too_large` beyond the limit. */
   readBody(limitBytes: number): Promise<Buffer>
   /**
@@ -44,6 +46,9 @@ export interface ClientFacts {
 
 export type HeaderPairs = ReadonlyArray<readonly [name: string, value: string]>
 
+/** Fields to set, replacing those of the same name, or with `undefined` to remove. Names are lower case. */
+export type HeaderChanges = ReadonlyArray<readonly [name: string, value: string | undefined]>
+
 export interface Answer {
   readonly status: number
   readonly headers?: HeaderPairs
@@ -64,10 +69,10 @@ export interface Upstream {
 export interface ForwardOptions {
   /** Path and query to ask the upstream for, instead of the client's. */
   readonly target?: string
-  /** Headers to set on the way up (replacing the client's) or, with `undefined`, to remove. Names are lower case. */
-  readonly requestHeaders?: Readonly<Record<string, string | undefined>>
-  /** Headers to set on the way back. */
-  readonly responseHeaders?: Readonly<Record<string, string | undefined>>
+  /** What is changed on the way up. */
+  readonly requestHeaders?: HeaderChanges
+  /** What is set on the way back, replacing the upstream's. Names are lower case. */
+  readonly responseHeaders?: HeaderPairs
   readonly signal?: AbortSignal
   readonly connectTimeoutMs?: number
   /** How long the upstream may take to its first response byte. */
@@ -82,7 +87,7 @@ export interface ForwardOptions {
    * `forward` throws the same: another answer, or another upstream, is still possible.
    */
   readonly onResponseHead?: (head: ResponseHead) => void
-  /** Sees every piece of the upstream's body on its way; a piece is good only during the call. */
+  /** Sees every piece of the upstream's body on its way. */
   readonly onResponsePiece?: ((piece: Buffer) => void) | undefined
   /**
    * The upstream broke off after its first byte. What is returned is appended before the response is ended properly;

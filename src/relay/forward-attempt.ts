@@ -1,9 +1,9 @@
 import { abortReason } from '../foundation/clock.ts'
-import type { ForwardError, ForwardOptions, ForwardResult, HeaderPairs, Upstream } from './exchange.ts'
+import type { ForwardError, ForwardOptions, ForwardResult } from './exchange.ts'
 import type { ForwardSide } from './forward-side.ts'
-import { responseFields } from './forward-headers.ts'
+import { forwardedFields } from './response-fields.ts'
 import type { ParsedResponse } from './response-head.ts'
-import { type ResponseSink, clientSink, streamSink } from './response-sink.ts'
+import { type BodyEnd, ClientSink, type ResponseSink, StreamSink } from './response-sink.ts'
 import { type CallEvents, type CallRequest, UpstreamCall } from './upstream-call.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 
@@ -19,7 +19,6 @@ export type AttemptOutcome =
 /** One try to get a response from one connection and to hand it on. */
 export class ForwardAttempt implements CallEvents {
   readonly #side: ForwardSide
-  readonly #upstream: Upstream
   readonly #options: ForwardOptions
   readonly #startedAt: number
   readonly #sink: ResponseSink
@@ -29,39 +28,49 @@ export class ForwardAttempt implements CallEvents {
   #tunnelled = false
   #firstByteAt = 0
   #responseBytes = 0
-  #resolve: (outcome: AttemptOutcome) => void = () => {}
-  #reject: (error: Error) => void = () => {}
+  #onSignal: (() => void) | undefined
+  #onDelivered: (outcome: AttemptOutcome) => void = () => {}
+  #onRejected: (error: Error) => void = () => {}
 
-  constructor(side: ForwardSide, upstream: Upstream, options: ForwardOptions, startedAt: number) {
+  constructor(side: ForwardSide, options: ForwardOptions, startedAt: number) {
     this.#side = side
-    this.#upstream = upstream
     this.#options = options
     this.#startedAt = startedAt
-    this.#sink = options.into ? streamSink(options.into) : clientSink(side, options.responseHeaders)
+    this.#sink = options.into ? new StreamSink(options.into) : new ClientSink(side, options.responseHeaders)
   }
 
   /** Throws the abort's reason, or what the handler's own callback threw. */
-  async run(connection: UpstreamConnection, request: CallRequest): Promise<AttemptOutcome> {
-    const { signal } = this.#options
-    const onSignal = () => {
-      if (signal) this.#abort(abortReason(signal))
-    }
-    this.#connection = connection
-    const call = new UpstreamCall(connection, request, this, this.#side.limits)
-    this.#call = call
-    const outcome = new Promise<AttemptOutcome>((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
+  run(connection: UpstreamConnection, request: CallRequest): Promise<AttemptOutcome> {
+    return new Promise((resolve, reject) => {
+      this.#onDelivered = resolve
+      this.#onRejected = reject
+      this.#connection = connection
+      this.#call = new UpstreamCall(connection, request, this, this.#side.limits)
+      this.#side.onAbort(this.#abort)
+      this.#listenTo(this.#options.signal)
+      this.#call.start()
     })
-    const forget = this.#side.onAbort((reason) => this.#abort(reason))
-    signal?.addEventListener('abort', onSignal, { once: true })
-    try {
-      call.start()
-      return await outcome
-    } finally {
-      forget()
-      signal?.removeEventListener('abort', onSignal)
-    }
+  }
+
+  #resolve(outcome: AttemptOutcome): void {
+    this.#letGo()
+    this.#onDelivered(outcome)
+  }
+
+  #reject(error: Error): void {
+    this.#letGo()
+    this.#onRejected(error)
+  }
+
+  #letGo(): void {
+    this.#side.forgetAbort(this.#abort)
+    if (this.#onSignal) this.#options.signal?.removeEventListener('abort', this.#onSignal)
+  }
+
+  #listenTo(signal: AbortSignal | undefined): void {
+    if (!signal) return
+    this.#onSignal = () => this.#abort(abortReason(signal))
+    signal.addEventListener('abort', this.#onSignal, { once: true })
   }
 
   onFirstByte(): void {
@@ -70,7 +79,7 @@ export class ForwardAttempt implements CallEvents {
 
   onInformational(response: ParsedResponse): void {
     if (this.#options.into) return
-    this.#side.writer.informational(response.head.status, responseFields(response.head, response.facts, undefined))
+    this.#side.writer.informational(response.head.status, forwardedFields(response, undefined).text)
     this.#side.writer.flush()
   }
 
@@ -87,7 +96,7 @@ export class ForwardAttempt implements CallEvents {
     }
   }
 
-  onBody(pieces: readonly Buffer[], end: { trailers: HeaderPairs } | undefined): Promise<void> | undefined {
+  onBody(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined {
     const { onResponsePiece } = this.#options
     for (const piece of pieces) {
       this.#responseBytes += piece.length
@@ -100,7 +109,7 @@ export class ForwardAttempt implements CallEvents {
   }
 
   onReusable(keptForMs: number): void {
-    if (this.#connection) this.#side.pool.give(this.#upstream, this.#connection, keptForMs)
+    if (this.#connection) this.#side.pool.give(this.#connection, keptForMs)
   }
 
   onUpgraded(response: ParsedResponse, leftover: Buffer): void {
@@ -110,18 +119,20 @@ export class ForwardAttempt implements CallEvents {
     try {
       this.#options.onResponseHead?.(response.head)
       const protocol = response.head.headers.get('upgrade') ?? this.#side.facts.upgrade ?? ''
-      const fields = responseFields(response.head, response.facts, this.#options.responseHeaders)
-      this.#side.writer.switchProtocols(fields, protocol)
+      this.#side.writer.switchProtocols(forwardedFields(response, this.#options.responseHeaders), protocol)
       this.#side.writer.flush()
     } catch (error) {
       socket.destroy()
       return this.#reject(error instanceof Error ? error : new Error(String(error)))
     }
     this.#tunnelled = true
-    this.#side.tunnelTo(socket, leftover).then(({ requestBytes, responseBytes }) => {
-      const result = { status: 101, requestBytes, responseBytes, firstByteMs: this.#firstByteMs, complete: true }
-      this.#resolve({ kind: 'delivered', result })
-    }, this.#reject)
+    this.#side.tunnelTo(socket, leftover).then(
+      ({ requestBytes, responseBytes }) => {
+        const result = { status: 101, requestBytes, responseBytes, firstByteMs: this.#firstByteMs, complete: true }
+        this.#resolve({ kind: 'delivered', result })
+      },
+      (error: Error) => this.#reject(error),
+    )
   }
 
   onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void {
@@ -144,7 +155,7 @@ export class ForwardAttempt implements CallEvents {
     this.#reject(error)
   }
 
-  #abort(reason: Error): void {
+  readonly #abort = (reason: Error): void => {
     if (this.#tunnelled) return
     this.#call?.abort()
     // A stop while the client still listens is told to it like any other break; a client that left hears nothing.
@@ -165,7 +176,11 @@ export class ForwardAttempt implements CallEvents {
   }
 
   #deliverAfter(wait: Promise<void> | undefined, complete: boolean): void {
-    if (wait) wait.then(() => this.#deliver(complete), this.#reject)
+    if (wait)
+      wait.then(
+        () => this.#deliver(complete),
+        (error: Error) => this.#reject(error),
+      )
     else this.#deliver(complete)
   }
 

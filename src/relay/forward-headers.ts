@@ -1,40 +1,9 @@
-import type { ForwardOptions, HeaderPairs, RequestHead, ResponseHead, Upstream } from './exchange.ts'
-import { isFieldValue, isToken } from './head-reader.ts'
+import type { ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exchange.ts'
+import { fieldName, type HeaderField, isFieldValue } from './header-field.ts'
 import { type MessageFacts, splitList } from './message-facts.ts'
-
-type Changes = Readonly<Record<string, string | undefined>> | undefined
-
-/** Fields about one hop, never sent on. `trailer` and the framing fields are made anew where they still hold. */
-const hopFields = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-])
-
-/** What only the relay may say about where a request came from, plus what it answers itself. */
-const relayFields = new Set([
-  'x-forwarded-for',
-  'x-forwarded-proto',
-  'x-forwarded-host',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-real-ip',
-  'forwarded',
-  'content-length',
-  'expect',
-])
 
 /** In trailers these would change how the message is framed, routed or authorized (RFC 9110 6.5.1). */
 const forbiddenInTrailers = new Set([
-  ...hopFields,
-  ...relayFields,
   'host',
   'authorization',
   'cookie',
@@ -44,6 +13,8 @@ const forbiddenInTrailers = new Set([
   'content-range',
   'cache-control',
 ])
+
+const noChanges: HeaderChanges = []
 
 /** Protocols that would turn the connection into something whose requests nobody checks. */
 const refusedUpgrades = /^(?:h2c?|http\/|tls\/)/
@@ -75,22 +46,22 @@ export function offeredUpgrade(head: RequestHead, facts: MessageFacts): string |
 
 export function requestHeadText(request: OutgoingRequest): string {
   const { head, facts, framing, options } = request
-  const changes = options.requestHeaders
+  const changes = options.requestHeaders ?? noChanges
+  const { connectionNames } = facts
   const target = options.target ?? head.target
   if (!/^[!-~]+$/.test(target)) throw new TypeError('the target for the upstream has a forbidden character')
   let text = `${head.method} ${target} HTTP/1.1\r\n`
-  let hasHost = changes?.['host'] !== undefined
-  for (const [name, value] of head.headers) {
-    const key = name.toLowerCase()
-    if (changes && Object.hasOwn(changes, key)) continue
-    if (key === 'host') hasHost = true
-    else if (hopFields.has(key) || relayFields.has(key) || facts.connectionNames.includes(key)) continue
+  let hasHost = changes.some(([name, value]) => name === 'host' && value !== undefined)
+  for (const { name, value, known } of head.headers.fields) {
+    if (known.isHop || known.isRelays || isChanged(known.key, changes)) continue
+    if (known.role === 'host') hasHost = true
+    else if (connectionNames.length > 0 && connectionNames.includes(known.key)) continue
     text += `${name}: ${value}\r\n`
   }
   if (!hasHost) text += `host: ${authorityOf(request.upstream)}\r\n`
-  text += fieldUnlessChanged('x-forwarded-for', request.clientAddress, changes)
-  text += fieldUnlessChanged('x-forwarded-proto', request.secure ? 'https' : 'http', changes)
-  text += fieldUnlessChanged('x-forwarded-host', facts.host, changes)
+  if (!isChanged('x-forwarded-for', changes)) text += `x-forwarded-for: ${request.clientAddress}\r\n`
+  if (!isChanged('x-forwarded-proto', changes)) text += `x-forwarded-proto: ${request.secure ? 'https' : 'http'}\r\n`
+  if (facts.host !== undefined && !isChanged('x-forwarded-host', changes)) text += `x-forwarded-host: ${facts.host}\r\n`
   text += changedFields(changes)
   if (framing.kind === 'length') text += `content-length: ${framing.length}\r\n`
   if (framing.kind === 'chunked') text += 'transfer-encoding: chunked\r\n'
@@ -98,38 +69,25 @@ export function requestHeadText(request: OutgoingRequest): string {
   return `${text}\r\n`
 }
 
-/** The fields of an upstream's response that go on to the client. */
-export function responseFields(head: ResponseHead, facts: MessageFacts, changes: Changes): HeaderPairs {
-  const fields: Array<readonly [string, string]> = []
-  for (const [name, value] of head.headers) {
-    const key = name.toLowerCase()
-    if (hopFields.has(key) || facts.connectionNames.includes(key)) continue
-    if (changes && Object.hasOwn(changes, key) && key !== 'content-length') continue
-    fields.push([name, value])
-  }
-  for (const [name, value] of Object.entries(changes ?? {})) {
-    if (value !== undefined && !hopFields.has(name) && name !== 'content-length') fields.push([name, value])
-  }
-  return fields
-}
-
 /** Trailers that may go on. */
-export function trailerFields(trailers: HeaderPairs): HeaderPairs {
+export function trailerFields(trailers: readonly HeaderField[]): readonly HeaderField[] {
   if (trailers.length === 0) return trailers
-  return trailers.filter(([name]) => !forbiddenInTrailers.has(name.toLowerCase()))
+  return trailers.filter(({ known }) => !known.isHop && !known.isRelays && !forbiddenInTrailers.has(known.key))
 }
 
-function fieldUnlessChanged(name: string, value: string | undefined, changes: Changes): string {
-  return value === undefined || (changes && Object.hasOwn(changes, name)) ? '' : `${name}: ${value}\r\n`
+/** There are a few at most: looking through them is faster than any table. */
+function isChanged(key: string, changes: HeaderChanges): boolean {
+  for (const [name] of changes) if (name === key) return true
+  return false
 }
 
-function changedFields(changes: Changes): string {
+function changedFields(changes: HeaderChanges): string {
   let text = ''
-  if (!changes) return text
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === undefined || hopFields.has(name) || name === 'content-length') continue
-    if (!isToken(name) || !isFieldValue(value)) throw new TypeError(`the header ${JSON.stringify(name)} is malformed`)
-    text += `${name}: ${value}\r\n`
+  for (const [name, value] of changes) {
+    if (value === undefined) continue
+    const known = fieldName(name)
+    if (!known || !isFieldValue(value)) throw new TypeError(`the header ${JSON.stringify(name)} is malformed`)
+    if (!known.isHop && known.role !== 'content-length') text += `${name}: ${value}\r\n`
   }
   return text
 }

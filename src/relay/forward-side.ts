@@ -22,8 +22,9 @@ export interface ForwardSide {
   readonly clock: Clock
   readonly limits: RelayLimits
   readonly pool: UpstreamPool
-  /** Called once when the exchange is aborted; the returned function forgets the callback. */
-  onAbort(callback: (reason: Error) => void): () => void
+  /** Called once when the exchange is aborted, unless it is forgotten before. */
+  onAbort(callback: (reason: Error) => void): void
+  forgetAbort(callback: (reason: Error) => void): void
   /** Resolves when the client has taken what is waiting for it. */
   drained(): Promise<void>
   /** Ends the client's connection without a proper end, so that it sees that something is missing. */

@@ -48,7 +48,13 @@ describe('what goes up', () => {
       })
     })
     const { port } = await stage.relay(
-      forwardTo(spy, { target: '/other?q', requestHeaders: { 'x-set': 'yes', 'x-drop': undefined } }),
+      forwardTo(spy, {
+        target: '/other?q',
+        requestHeaders: [
+          ['x-set', 'yes'],
+          ['x-drop', undefined],
+        ],
+      }),
     )
     const fields = [
       'Connection: close, X-Secret',
@@ -176,7 +182,7 @@ describe('what comes back', () => {
       connections = count
       answer(peer)
     })
-    const { port } = await stage.relay(forwardTo(upstream, { responseHeaders: { 'x-added': '1' } }))
+    const { port } = await stage.relay(forwardTo(upstream, { responseHeaders: [['x-added', '1']] }))
     for (let round = 0; round < 3; round++) {
       const text = await stage.ask(port, get('/', close))
       expect(text).toMatch(expected)

@@ -50,7 +50,7 @@ export async function forward(side: ForwardSide, upstream: Upstream, options: Fo
       connection.destroy()
       throw abortReason(options.signal)
     }
-    const attempt = new ForwardAttempt(side, upstream, options, startedAt)
+    const attempt = new ForwardAttempt(side, options, startedAt)
     const outcome = await attempt.run(connection, request)
     if (outcome.kind === 'delivered') return outcome.result
     // The upstream closed the connection while it rested: that says nothing about the upstream.

@@ -39,7 +39,7 @@ describe('HeadReader', () => {
           if (end < 0) continue
           expect(start + end).toBe(head.length)
           const { head: parsed } = parseRequest(reader.take())
-          expect([...parsed.headers]).toEqual([
+          expect(parsed.headers.fields.map(({ name, value }) => [name, value])).toEqual([
             ['Host', 'a.example'],
             ['X-Empty', ''],
             ['X-Padded', 'b'],
@@ -54,7 +54,7 @@ describe('HeadReader', () => {
   })
 
   it('keeps bytes above 0x7f and does not trim 0xa0 off a value', () => {
-    expect(parseFieldLine('x: \u00e9\u00a0')).toEqual(['x', '\u00e9\u00a0'])
+    expect(parseFieldLine('x: \u00e9\u00a0')).toMatchObject({ name: 'x', value: '\u00e9\u00a0' })
   })
 
   it.each([

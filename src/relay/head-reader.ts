@@ -1,29 +1,17 @@
 import { SluiceError } from '../foundation/errors.ts'
-import type { HeaderPairs } from './exchange.ts'
+import { fieldName, type HeaderField, isFieldValue, isToken } from './header-field.ts'
 import type { RelayLimits } from './limits.ts'
 
 /** The first line and the fields of a message as they stood on the wire, checked for form but not yet for meaning. */
 export interface RawHead {
   readonly startLine: string
-  readonly fields: HeaderPairs
+  readonly fields: readonly HeaderField[]
 }
 
 /** `fields`: there is no first line, as in trailers. A check sees a first line whose head is still on its way. */
 export type HeadBeginning = 'fields' | ((startLine: string) => void)
 
 export type HeadLimits = Pick<RelayLimits, 'maxLineBytes' | 'maxHeadBytes' | 'maxHeaderFields'>
-
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
-const framingField = /^(?:content-length|transfer-encoding)$/i
-const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/
-
-export function isToken(text: string): boolean {
-  return token.test(text)
-}
-
-export function isFieldValue(text: string): boolean {
-  return fieldValue.test(text)
-}
 
 export function invalidHttp(reason: string): SluiceError {
   return new SluiceError('invalid_http', { reason })
@@ -36,7 +24,7 @@ export function invalidHttp(reason: string): SluiceError {
 export class HeadReader {
   readonly #limits: HeadLimits
   readonly #begins: HeadBeginning
-  #fields: Array<readonly [string, string]> = []
+  #fields: HeaderField[] = []
   #startLine = ''
   #pending = ''
   #bytes = 0
@@ -147,18 +135,21 @@ export class HeadReader {
 }
 
 /** One field line without its line ending; the same rules hold for trailers. */
-export function parseFieldLine(line: string): readonly [name: string, value: string] {
+export function parseFieldLine(line: string): HeaderField {
   const colon = line.indexOf(':')
   const first = line.charCodeAt(0)
   if (first === 32 || first === 9) throw invalidHttp('a header field is folded over two lines')
   if (colon < 0) throw invalidHttp('a header field has no colon')
   const name = line.slice(0, colon)
-  if (!token.test(name)) throw invalidHttp('a header field name has a forbidden character')
+  const known = fieldName(name)
+  if (!known) throw invalidHttp('a header field name has a forbidden character')
   // RFC 9110 allows the tab, llhttp does not; where two parsers may disagree on a length, neither reading is safe.
-  if (line.endsWith('\t') && framingField.test(name)) throw invalidHttp(`${name} ends in a tab`)
+  if ((known.role === 'content-length' || known.role === 'transfer-encoding') && line.endsWith('\t')) {
+    throw invalidHttp(`${name} ends in a tab`)
+  }
   const value = trimBlanks(line, colon + 1)
-  if (!fieldValue.test(value)) throw invalidHttp('a header field value has a forbidden character')
-  return [name, value]
+  if (!isFieldValue(value)) throw invalidHttp('a header field value has a forbidden character')
+  return { name, value, known }
 }
 
 /** Only space and tab: String.trim would also take bytes such as 0xA0 that belong to the value. */

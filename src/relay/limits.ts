@@ -43,7 +43,7 @@ export const defaultRelayLimits: RelayLimits = {
   drainBytes: 65_536,
   lingerMs: 2_000,
   tunnelHalfOpenMs: 30_000,
-  upstreamIdlePerAddress: 64,
+  upstreamIdlePerAddress: 512,
   upstreamIdleMs: 4_000,
   upstreamConnectMs: 5_000,
   upstreamFirstByteMs: 600_000,

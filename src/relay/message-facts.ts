@@ -1,5 +1,5 @@
 import { SluiceError } from '../foundation/errors.ts'
-import type { HeaderPairs } from './exchange.ts'
+import type { HeaderField } from './header-field.ts'
 import { invalidHttp } from './head-reader.ts'
 
 export type HttpVersion = '1.0' | '1.1'
@@ -20,8 +20,9 @@ export interface MessageFacts {
 }
 
 const digits = /^\d{1,15}$/
+const noNames: readonly string[] = []
 
-export function readMessageFacts(fields: HeaderPairs, version: HttpVersion): MessageFacts {
+export function readMessageFacts(fields: readonly HeaderField[], version: HttpVersion): MessageFacts {
   let contentLength: number | undefined
   let transferEncoding: string | undefined
   let host: string | undefined
@@ -29,8 +30,11 @@ export function readMessageFacts(fields: HeaderPairs, version: HttpVersion): Mes
   let upgrade: string | undefined
   let expect: string | undefined
   let keepAlive: string | undefined
-  for (const [name, value] of fields) {
-    switch (name.toLowerCase()) {
+  for (const { known, value } of fields) {
+    switch (known.role) {
+      case 'none':
+      case 'date':
+        break
       case 'content-length':
         // A repeated length is refused even when both agree: somebody else may have read only one of them.
         if (contentLength !== undefined) throw invalidHttp('Content-Length is given twice')
@@ -57,9 +61,10 @@ export function readMessageFacts(fields: HeaderPairs, version: HttpVersion): Mes
         keepAlive = value
         break
       default:
+        known.role satisfies never
     }
   }
-  const names = connection === undefined ? [] : splitList(connection)
+  const names = connection === undefined ? noNames : splitList(connection)
   return {
     contentLength,
     chunked: isChunked(transferEncoding, contentLength, version),

@@ -3,20 +3,32 @@ import type { Socket } from 'node:net'
 /** Up to this much, copying into one buffer is cheaper than a gathered write. */
 const copyLimitBytes = 32_768
 
-/** Gathers what goes out in one turn of the event loop, so that a head and a small body leave in one write. */
+/**
+ * Gathers what goes out in one turn of the event loop, so that a head and a small body leave in one write. Almost everything
+ * is a text, a buffer and a text (a head and a body; a chunk in its framing): these have places of their own.
+ */
 export class OutputBatch {
   readonly #socket: Socket
-  #parts: Array<string | Buffer> = []
-  #bytes = 0
+  #before = ''
+  #middle: Buffer | undefined
+  #after = ''
+  #rest: Array<string | Buffer> | undefined
+  #restBytes = 0
 
   constructor(socket: Socket) {
     this.#socket = socket
   }
 
-  /** Strings are Latin-1: heads and framing. */
-  add(part: string | Buffer): void {
-    this.#parts.push(part)
-    this.#bytes += part.length
+  /** Latin-1: heads and framing. */
+  addText(text: string): void {
+    if (this.#rest) this.#addRest(text)
+    else if (this.#middle) this.#after += text
+    else this.#before += text
+  }
+
+  addBuffer(buffer: Buffer): void {
+    if (this.#middle) this.#addRest(buffer)
+    else this.#middle = buffer
   }
 
   /** One payload as one chunk of a chunked body. */
@@ -25,40 +37,65 @@ export class OutputBatch {
     for (const piece of pieces) length += piece.length
     // An empty chunk would end the body.
     if (length === 0) return
-    this.add(`${length.toString(16)}\r\n`)
-    for (const piece of pieces) this.add(piece)
-    this.add('\r\n')
+    this.addText(`${length.toString(16)}\r\n`)
+    for (const piece of pieces) this.addBuffer(piece)
+    this.addText('\r\n')
   }
 
   /** Returns false when the socket asks to wait for its `drain`. */
   flush(): boolean {
-    const parts = this.#parts
-    const first = parts[0]
-    if (first === undefined) return !this.#socket.writableNeedDrain
-    this.#parts = []
-    const bytes = this.#bytes
-    this.#bytes = 0
-    if (parts.length === 1) return writePart(this.#socket, first)
-    if (bytes <= copyLimitBytes) return this.#socket.write(joinParts(parts, bytes))
+    const before = this.#before
+    const middle = this.#middle
+    if (!middle) {
+      if (before === '') return !this.#socket.writableNeedDrain
+      this.#before = ''
+      return this.#socket.write(before, 'latin1')
+    }
+    const after = this.#after
+    const rest = this.#rest
+    const bytes = before.length + middle.length + after.length + this.#restBytes
+    this.#before = ''
+    this.#middle = undefined
+    this.#after = ''
+    this.#rest = undefined
+    this.#restBytes = 0
+    if (bytes === middle.length) return this.#socket.write(middle)
+    if (bytes > copyLimitBytes) return this.#writeGathered([before, middle, after, ...(rest ?? [])])
+    const joined = Buffer.allocUnsafe(bytes)
+    joined.write(before, 0, 'latin1')
+    joined.set(middle, before.length)
+    let at = before.length + middle.length
+    if (after !== '') {
+      joined.write(after, at, 'latin1')
+      at += after.length
+    }
+    if (rest) copyParts(rest, joined, at)
+    return this.#socket.write(joined)
+  }
+
+  #addRest(part: string | Buffer): void {
+    if (this.#rest) this.#rest.push(part)
+    else this.#rest = [part]
+    this.#restBytes += part.length
+  }
+
+  #writeGathered(parts: ReadonlyArray<string | Buffer>): boolean {
     this.#socket.cork()
     let room = true
-    for (const part of parts) room = writePart(this.#socket, part)
+    for (const part of parts) {
+      if (part.length === 0) continue
+      room = typeof part === 'string' ? this.#socket.write(part, 'latin1') : this.#socket.write(part)
+    }
     this.#socket.uncork()
     return room
   }
 }
 
-function writePart(socket: Socket, part: string | Buffer): boolean {
-  return typeof part === 'string' ? socket.write(part, 'latin1') : socket.write(part)
-}
-
-function joinParts(parts: ReadonlyArray<string | Buffer>, bytes: number): Buffer {
-  const joined = Buffer.allocUnsafe(bytes)
-  let at = 0
+function copyParts(parts: ReadonlyArray<string | Buffer>, into: Buffer, start: number): void {
+  let at = start
   for (const part of parts) {
-    if (typeof part === 'string') joined.write(part, at, 'latin1')
-    else joined.set(part, at)
+    if (typeof part === 'string') into.write(part, at, 'latin1')
+    else into.set(part, at)
     at += part.length
   }
-  return joined
 }

@@ -1,12 +1,12 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { type BodyDecoder, LengthDecoder } from './body-decoder.ts'
-import type { HeaderPairs } from './exchange.ts'
+import type { HeaderField } from './header-field.ts'
 
 /** What takes a body as it arrives. After `onEnd` or `onError` nothing more comes. */
 export interface BodyConsumer {
   /** Returns false when it wants no more until `resume`. */
   onPieces(pieces: readonly Buffer[]): boolean
-  onEnd(trailers: HeaderPairs): void
+  onEnd(trailers: readonly HeaderField[]): void
   onError(error: Error): void
 }
 
@@ -57,7 +57,7 @@ export class RequestBody {
   }
 
   /** Known once it has arrived. */
-  get trailers(): HeaderPairs {
+  get trailers(): readonly HeaderField[] {
     return this.#decoder.trailers
   }
 
@@ -246,7 +246,7 @@ function joinBuffers(pieces: readonly Buffer[], bytes: number): Buffer {
   return pieces.length === 1 && first ? first : Buffer.concat(pieces, bytes)
 }
 
-function withinLimit(body: Buffer, limitBytes: number): Buffer {
+export function withinLimit(body: Buffer, limitBytes: number): Buffer {
   if (body.length > limitBytes) throw tooLarge(limitBytes)
   return body
 }

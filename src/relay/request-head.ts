@@ -1,8 +1,9 @@
 import { METHODS } from 'node:http'
 import { SluiceError } from '../foundation/errors.ts'
-import type { HeaderPairs, RequestHead } from './exchange.ts'
-import { type RawHead, invalidHttp, isToken } from './head-reader.ts'
-import { HeaderList } from './header-list.ts'
+import type { RequestHead } from './exchange.ts'
+import { type RawHead, invalidHttp } from './head-reader.ts'
+import { type HeaderField, isToken, ownCopy } from './header-field.ts'
+import { headerField, HeaderList } from './header-list.ts'
 import { type HttpVersion, type MessageFacts, readMessageFacts } from './message-facts.ts'
 
 export interface ParsedRequest {
@@ -21,21 +22,13 @@ const absoluteForm = /^https?:\/\/([^/?]*)(.*)$/i
 const hostForm = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=%]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
 
 export function parseRequest(raw: RawHead): ParsedRequest {
-  const { method, version, target, authority } = parseRequestLine(raw.startLine)
+  const { method, version, target, path, query, authority } = parseRequestLine(raw.startLine)
   const facts = readMessageFacts(raw.fields, version)
   const host = readHost(facts.host, authority, version)
-  const question = target.indexOf('?')
   const fields = authority === undefined ? raw.fields : withHost(raw.fields, host)
   return {
-    head: {
-      method,
-      target,
-      path: question < 0 ? target : target.slice(0, question),
-      query: question < 0 ? '' : target.slice(question + 1),
-      version,
-      headers: new HeaderList(fields),
-    },
-    facts: { ...facts, host },
+    head: { method, target, path, query, version, headers: new HeaderList(fields) },
+    facts: authority === undefined ? facts : { ...facts, host },
     expectsContinue: readExpect(facts.expect, version),
   }
 }
@@ -44,10 +37,28 @@ interface RequestLine {
   readonly method: string
   readonly version: HttpVersion
   readonly target: string
+  readonly path: string
+  readonly query: string
   readonly authority: string | undefined
 }
 
+/** The same few lines come with almost every request. When others have filled the room it is emptied. */
+const remembered = new Map<string, RequestLine>()
+const mostRemembered = 256
+const longestRemembered = 128
+
 export function parseRequestLine(line: string): RequestLine {
+  const known = remembered.get(line)
+  if (known) return known
+  if (line.length > longestRemembered) return readRequestLine(line)
+  const own = ownCopy(line)
+  const parsed = readRequestLine(own)
+  if (remembered.size >= mostRemembered) remembered.clear()
+  remembered.set(own, parsed)
+  return parsed
+}
+
+function readRequestLine(line: string): RequestLine {
   const match = requestLine.exec(line)
   if (!match) throw invalidHttp('the request line is not "METHOD target HTTP/1.1"')
   const [, method = '', rawTarget = '', major, minor] = match
@@ -55,7 +66,10 @@ export function parseRequestLine(line: string): RequestLine {
   const version = readVersion(major, minor)
   // CONNECT asks for a tunnel to anywhere, which a gateway does not give.
   if (!knownMethods.has(method) || method === 'CONNECT') throw new SluiceError('method_not_implemented', { method })
-  return { method, version, ...readTarget(method, rawTarget) }
+  const { target, authority } = readTarget(method, rawTarget)
+  const question = target.indexOf('?')
+  const path = question < 0 ? target : target.slice(0, question)
+  return { method, version, target, path, query: question < 0 ? '' : target.slice(question + 1), authority }
 }
 
 function readVersion(major: string | undefined, minor: string | undefined): HttpVersion {
@@ -95,9 +109,9 @@ function readHost(host: string | undefined, authority: string | undefined, versi
   return authority
 }
 
-function withHost(fields: HeaderPairs, host: string | undefined): HeaderPairs {
-  const others = fields.filter(([name]) => name.toLowerCase() !== 'host')
-  return host === undefined ? others : [['Host', host], ...others]
+function withHost(fields: readonly HeaderField[], host: string | undefined): readonly HeaderField[] {
+  const others = fields.filter(({ known }) => known.role !== 'host')
+  return host === undefined ? others : [headerField('Host', host), ...others]
 }
 
 function readExpect(expect: string | undefined, version: HttpVersion): boolean {

@@ -15,6 +15,10 @@ export type ResponseBody =
   | { readonly kind: 'chunked' }
   | { readonly kind: 'until-close' }
 
+const noBody: ResponseBody = { kind: 'none' }
+const chunkedBody: ResponseBody = { kind: 'chunked' }
+const bodyUntilClose: ResponseBody = { kind: 'until-close' }
+
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 
 export function parseResponse(raw: RawHead, requestMethod: string): ParsedResponse {
@@ -29,10 +33,10 @@ export function parseResponse(raw: RawHead, requestMethod: string): ParsedRespon
 
 /** RFC 9112 6.3: how long the body of a response is. */
 function bodyOf(status: number, facts: MessageFacts, requestMethod: string): ResponseBody {
-  if (requestMethod === 'HEAD' || isBodiless(status)) return { kind: 'none' }
-  if (facts.chunked) return { kind: 'chunked' }
+  if (requestMethod === 'HEAD' || isBodiless(status)) return noBody
+  if (facts.chunked) return chunkedBody
   if (facts.contentLength !== undefined) return { kind: 'length', length: facts.contentLength }
-  return { kind: 'until-close' }
+  return bodyUntilClose
 }
 
 export function isBodiless(status: number): boolean {

@@ -1,7 +1,12 @@
-import type { ForwardOptions, HeaderPairs, ResponseStream } from './exchange.ts'
+import type { HeaderPairs, ResponseStream } from './exchange.ts'
 import type { ForwardSide } from './forward-side.ts'
-import { responseFields } from './forward-headers.ts'
+import type { HeaderField } from './header-field.ts'
+import { forwardedFields } from './response-fields.ts'
 import type { ParsedResponse } from './response-head.ts'
+
+export interface BodyEnd {
+  readonly trailers: readonly HeaderField[]
+}
 
 /** Where an upstream's response goes. */
 export interface ResponseSink {
@@ -9,38 +14,54 @@ export interface ResponseSink {
   readonly openEnded: boolean
   begin(response: ParsedResponse): void
   /** A returned promise resolves when there is room for more, or, at the end, when all is handed over. */
-  body(pieces: readonly Buffer[], end: { trailers: HeaderPairs } | undefined): Promise<void> | undefined
+  body(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined
 }
 
 /** The client's own connection: head and body as the upstream sent them. */
-export function clientSink(side: ForwardSide, headers: ForwardOptions['responseHeaders']): ResponseSink {
-  const { writer } = side
-  return {
-    get openEnded() {
-      return writer.openEnded
-    },
-    begin(response) {
-      const length = response.body.kind === 'length' ? response.body.length : undefined
-      writer.begin(response.head.status, responseFields(response.head, response.facts, headers), length)
-    },
-    body(pieces, end) {
-      writer.pieces(pieces)
-      if (end && !writer.end(end.trailers)) side.cut()
-      return writer.flush() ? undefined : side.drained()
-    },
+export class ClientSink implements ResponseSink {
+  readonly #side: ForwardSide
+  readonly #headers: HeaderPairs | undefined
+
+  constructor(side: ForwardSide, headers: HeaderPairs | undefined) {
+    this.#side = side
+    this.#headers = headers
+  }
+
+  get openEnded(): boolean {
+    return this.#side.writer.openEnded
+  }
+
+  begin(response: ParsedResponse): void {
+    const length = response.body.kind === 'length' ? response.body.length : undefined
+    this.#side.writer.begin(response.head.status, forwardedFields(response, this.#headers), length)
+  }
+
+  body(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined {
+    const { writer } = this.#side
+    writer.pieces(pieces)
+    if (end && !writer.end(end.trailers)) this.#side.cut()
+    return writer.flush() ? undefined : this.#side.drained()
   }
 }
 
 /** A response already begun: only the body goes there. */
-export function streamSink(stream: ResponseStream): ResponseSink {
-  const send = async (pieces: readonly Buffer[], end: boolean) => {
-    const [first] = pieces
-    if (first) await stream.write(pieces.length === 1 ? first : Buffer.concat(pieces))
-    if (end) await stream.end()
+export class StreamSink implements ResponseSink {
+  readonly openEnded = true
+  readonly #stream: ResponseStream
+
+  constructor(stream: ResponseStream) {
+    this.#stream = stream
   }
-  return {
-    openEnded: true,
-    begin: () => {},
-    body: (pieces, end) => (pieces.length === 0 && !end ? undefined : send(pieces, end !== undefined)),
+
+  begin(): void {}
+
+  body(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined {
+    return pieces.length === 0 && !end ? undefined : this.#send(pieces, end !== undefined)
+  }
+
+  async #send(pieces: readonly Buffer[], end: boolean): Promise<void> {
+    const [first] = pieces
+    if (first) await this.#stream.write(pieces.length === 1 ? first : Buffer.concat(pieces))
+    if (end) await this.#stream.end()
   }
 }

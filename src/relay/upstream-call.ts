@@ -1,11 +1,13 @@
 import { type BodyDecoder, ChunkedDecoder, LengthDecoder, UntilCloseDecoder, emptyBody } from './body-decoder.ts'
 import { errorMessage } from '../foundation/errors.ts'
-import type { ForwardError, HeaderPairs } from './exchange.ts'
+import type { ForwardError } from './exchange.ts'
 import { type RequestFraming, trailerFields } from './forward-headers.ts'
-import { HeadReader, invalidHttp } from './head-reader.ts'
+import { invalidHttp } from './head-reader.ts'
+import type { HeaderField } from './header-field.ts'
 import type { RelayLimits } from './limits.ts'
 import type { RequestBody } from './request-body.ts'
 import { type ParsedResponse, type ResponseBody, parseResponse } from './response-head.ts'
+import type { BodyEnd } from './response-sink.ts'
 import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
 
 export interface CallRequest {
@@ -25,7 +27,7 @@ export interface CallEvents {
   onInformational(response: ParsedResponse): void
   onHead(response: ParsedResponse): void
   /** `end` comes with the last pieces. A returned promise asks to wait before more is read. */
-  onBody(pieces: readonly Buffer[], end: { trailers: HeaderPairs } | undefined): Promise<void> | undefined
+  onBody(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined
   onUpgraded(response: ParsedResponse, leftover: Buffer): void
   /** Nothing of a final response arrived whole. `stale`: the connection closed without saying a word. */
   onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void
@@ -37,6 +39,8 @@ export interface CallEvents {
   onReusable(keptForMs: number): void
 }
 
+const cleanEnd: BodyEnd = { trailers: [] }
+
 /** More interim responses than this are no conversation any more. */
 const maxInformational = 32
 
@@ -46,7 +50,8 @@ export class UpstreamCall implements UpstreamListener {
   readonly #request: CallRequest
   readonly #events: CallEvents
   readonly #limits: RelayLimits
-  readonly #reader: HeadReader
+  readonly #noAnswer = () => this.#fail(new Error(`no answer within ${this.#request.firstByteMs} ms`))
+  #silence: (() => void) | undefined
   #decoder: BodyDecoder = emptyBody
   #response: ParsedResponse | undefined
   #informational = 0
@@ -60,14 +65,13 @@ export class UpstreamCall implements UpstreamListener {
     this.#request = request
     this.#events = events
     this.#limits = limits
-    this.#reader = new HeadReader(limits, () => {})
   }
 
   start(): void {
     const { out } = this.#connection
     const { whole, stream, headText } = this.#request
     this.#connection.use(this)
-    out.add(headText)
+    out.addText(headText)
     this.#expectFirstByte()
     if (whole) {
       this.#sendPieces(whole.length > 0 ? [whole] : [])
@@ -93,14 +97,15 @@ export class UpstreamCall implements UpstreamListener {
     let at = 0
     try {
       while (!this.#response) {
-        const begun = this.#reader.begun
-        at = this.#reader.push(chunk, at)
+        const { reader } = this.#connection
+        const begun = reader.begun
+        at = reader.push(chunk, at)
         if (at < 0) {
           // Counted from its first byte, so that a head cannot be dripped out for ever.
-          if (!begun && this.#reader.begun) this.#expectHead()
+          if (!begun && reader.begun) this.#expectHead()
           return
         }
-        this.#takeHead(parseResponse(this.#reader.take(), this.#request.method), chunk, at)
+        this.#takeHead(parseResponse(reader.take(), this.#request.method), chunk, at)
         if (this.#over) return
       }
     } catch (error) {
@@ -117,7 +122,7 @@ export class UpstreamCall implements UpstreamListener {
     if (this.#over) return
     if (this.#response?.body.kind === 'until-close' && !error) {
       this.#finish()
-      void this.#events.onBody([], { trailers: [] })
+      void this.#events.onBody([], cleanEnd)
       return
     }
     this.#fail(error ?? new Error('it closed the connection'))
@@ -155,7 +160,7 @@ export class UpstreamCall implements UpstreamListener {
       return this.#fail(badResponse(error))
     }
     if (this.#decoder.done) {
-      const trailers = trailerFields(this.#decoder.trailers)
+      const { trailers } = this.#decoder
       this.#finish()
       // Bytes behind the end could pass for the answer to the next request.
       if (end === chunk.length && this.#sent && response.facts.persistent) {
@@ -163,7 +168,7 @@ export class UpstreamCall implements UpstreamListener {
       } else {
         this.#connection.destroy()
       }
-      void this.#events.onBody(pieces, { trailers })
+      void this.#events.onBody(pieces, trailers.length === 0 ? cleanEnd : { trailers: trailerFields(trailers) })
       return
     }
     this.#expectMore()
@@ -204,20 +209,19 @@ export class UpstreamCall implements UpstreamListener {
     const { out } = this.#connection
     for (const piece of pieces) this.requestBytes += piece.length
     if (this.#request.framing.kind === 'chunked') out.addChunk(pieces)
-    else for (const piece of pieces) out.add(piece)
+    else for (const piece of pieces) out.addBuffer(piece)
   }
 
-  #sendEnd(trailers: HeaderPairs): void {
+  #sendEnd(trailers: readonly HeaderField[]): void {
     this.#sent = true
     if (this.#request.framing.kind !== 'chunked') return
     let tail = '0\r\n'
-    for (const [name, value] of trailerFields(trailers)) tail += `${name}: ${value}\r\n`
-    this.#connection.out.add(`${tail}\r\n`)
+    for (const { name, value } of trailerFields(trailers)) tail += `${name}: ${value}\r\n`
+    this.#connection.out.addText(`${tail}\r\n`)
   }
 
   #expectFirstByte(): void {
-    const { firstByteMs } = this.#request
-    this.#connection.deadline.set(firstByteMs, () => this.#fail(new Error(`no answer within ${firstByteMs} ms`)))
+    this.#connection.deadline.set(this.#request.firstByteMs, this.#noAnswer)
   }
 
   #expectHead(): void {
@@ -225,8 +229,8 @@ export class UpstreamCall implements UpstreamListener {
   }
 
   #expectMore(): void {
-    const idleMs = this.#limits.upstreamIdleBodyMs
-    this.#connection.deadline.set(idleMs, () => this.#fail(new Error(`it fell silent for ${idleMs} ms`)))
+    this.#silence ??= () => this.#fail(new Error(`it fell silent for ${this.#limits.upstreamIdleBodyMs} ms`))
+    this.#connection.deadline.set(this.#limits.upstreamIdleBodyMs, this.#silence)
   }
 
   #clientFailed(error: Error): void {

@@ -3,6 +3,7 @@ import { abortReason, type Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import { Deadline } from './deadline.ts'
 import { ForwardError, type Upstream } from './exchange.ts'
+import { type HeadLimits, HeadReader } from './head-reader.ts'
 import { OutputBatch } from './output-batch.ts'
 
 /** What a request in progress hears from its connection. After `onClosed` nothing more comes. */
@@ -13,23 +14,38 @@ export interface UpstreamListener {
   onClosed(error: Error | undefined): void
 }
 
+interface ConnectionOptions {
+  readonly address: string
+  readonly clock: Clock
+  readonly limits: HeadLimits
+  /** It closed while it rested: the pool forgets it. */
+  readonly onIdleClosed: (connection: UpstreamConnection) => void
+}
+
 /** One connection to an upstream, listening to its socket once for its whole life, used by one request at a time. */
 export class UpstreamConnection {
+  /** What the pool calls its upstream. */
+  readonly address: string
   readonly socket: Socket
   readonly out: OutputBatch
   readonly deadline: Deadline
+  /** One response's head after the other. */
+  readonly reader: HeadReader
   #listener: UpstreamListener | undefined
   #error: Error | undefined
+  readonly #onIdleClosed: (connection: UpstreamConnection) => void
   #closed = false
-  #onIdleClosed: () => void = () => {}
   /** Requests this connection has already answered. */
   served = 0
   idleSince = 0
 
-  constructor(socket: Socket, clock: Clock) {
+  constructor(socket: Socket, { address, clock, limits, onIdleClosed }: ConnectionOptions) {
     this.socket = socket
+    this.address = address
     this.out = new OutputBatch(socket)
     this.deadline = new Deadline(clock)
+    this.reader = new HeadReader(limits, () => {})
+    this.#onIdleClosed = onIdleClosed
     socket.on('data', this.#onData)
     socket.on('drain', this.#onDrain)
     socket.on('end', this.#close)
@@ -47,10 +63,9 @@ export class UpstreamConnection {
     this.#listener = listener
   }
 
-  /** Nobody listens any more; `onClosed` is for the pool, which then forgets the connection. */
-  rest(onClosed: () => void): void {
+  /** Nobody listens any more. */
+  rest(): void {
     this.#listener = undefined
-    this.#onIdleClosed = onClosed
   }
 
   /** Gives the bare socket away (a tunnel); this object forgets it. */
@@ -70,6 +85,8 @@ export class UpstreamConnection {
     this.#close()
   }
 
+  readonly letGo = (): void => this.destroy()
+
   readonly #onData = (chunk: Buffer): void => {
     // Bytes nobody asked for: whatever they are, the next request must not take them for its answer.
     if (this.#listener) this.#listener.onData(chunk)
@@ -86,13 +103,12 @@ export class UpstreamConnection {
     this.#listener = undefined
     this.socket.destroy()
     if (listener) listener.onClosed(this.#error)
-    else this.#onIdleClosed()
+    else this.#onIdleClosed(this)
   }
 }
 
-export interface OpenOptions {
+export interface OpenOptions extends ConnectionOptions {
   readonly timeoutMs: number
-  readonly clock: Clock
   readonly signal: AbortSignal
 }
 
@@ -110,7 +126,7 @@ export function openUpstream(upstream: Upstream, options: OpenOptions): Promise<
     }
     const onConnect = () => {
       settle()
-      resolve(new UpstreamConnection(socket, options.clock))
+      resolve(new UpstreamConnection(socket, options))
     }
     const onError = (error: Error) => {
       settle()

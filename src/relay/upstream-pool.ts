@@ -1,15 +1,18 @@
 import type { Clock } from '../foundation/clock.ts'
 import type { Upstream } from './exchange.ts'
+import type { HeadLimits } from './head-reader.ts'
 import type { RelayLimits } from './limits.ts'
 import { type OpenOptions, type UpstreamConnection, openUpstream } from './upstream-connection.ts'
 
-export type PoolLimits = Pick<RelayLimits, 'upstreamIdlePerAddress' | 'upstreamIdleMs' | 'upstreamConnectMs'>
+export type PoolLimits = HeadLimits &
+  Pick<RelayLimits, 'upstreamIdlePerAddress' | 'upstreamIdleMs' | 'upstreamConnectMs'>
 
 /** Connections that answered a request and may answer another, by address. The most recently used goes first. */
 export class UpstreamPool {
   readonly #limits: PoolLimits
   readonly #clock: Clock
   readonly #idle = new Map<string, UpstreamConnection[]>()
+  readonly #onIdleClosed = (connection: UpstreamConnection) => this.#forget(connection)
   #closed = false
 
   constructor(limits: PoolLimits, clock: Clock) {
@@ -19,28 +22,33 @@ export class UpstreamPool {
 
   /** An open connection that rested no longer than `maxIdleMs`. */
   take(upstream: Upstream, maxIdleMs: number): UpstreamConnection | undefined {
-    const key = keyOf(upstream)
-    const idle = this.#idle.get(key)
+    const idle = this.#idle.get(addressOf(upstream))
     const connection = idle?.at(-1)
     if (!idle || !connection || this.#clock.now() - connection.idleSince > maxIdleMs) return undefined
     idle.pop()
-    if (idle.length === 0) this.#idle.delete(key)
+    if (idle.length === 0) this.#idle.delete(connection.address)
     connection.deadline.clear()
     return connection
   }
 
-  open(upstream: Upstream, options: Pick<OpenOptions, 'signal'> & { timeoutMs: number | undefined }) {
+  open(
+    upstream: Upstream,
+    options: Pick<OpenOptions, 'signal'> & { timeoutMs: number | undefined },
+  ): Promise<UpstreamConnection> {
     return openUpstream(upstream, {
+      address: addressOf(upstream),
+      onIdleClosed: this.#onIdleClosed,
       signal: options.signal,
       timeoutMs: options.timeoutMs ?? this.#limits.upstreamConnectMs,
       clock: this.#clock,
+      limits: this.#limits,
     })
   }
 
   /** Takes a connection back whose last response ended cleanly. `idleMs`: how long the upstream says it keeps it. */
-  give(upstream: Upstream, connection: UpstreamConnection, idleMs: number): void {
-    const key = keyOf(upstream)
-    const idle = this.#idle.get(key) ?? []
+  give(connection: UpstreamConnection, idleMs: number): void {
+    const known = this.#idle.get(connection.address)
+    const idle = known ?? []
     const restMs = Math.min(idleMs, this.#limits.upstreamIdleMs)
     if (this.#closed || connection.closed || restMs <= 0 || idle.length >= this.#limits.upstreamIdlePerAddress) {
       return connection.destroy()
@@ -48,9 +56,9 @@ export class UpstreamPool {
     connection.idleSince = this.#clock.now()
     connection.served++
     idle.push(connection)
-    this.#idle.set(key, idle)
-    connection.rest(() => this.#forget(key, connection))
-    connection.deadline.set(restMs, () => connection.destroy())
+    if (!known) this.#idle.set(connection.address, idle)
+    connection.rest()
+    connection.deadline.set(restMs, connection.letGo)
   }
 
   close(): void {
@@ -64,15 +72,15 @@ export class UpstreamPool {
     return count
   }
 
-  #forget(key: string, connection: UpstreamConnection): void {
-    const idle = this.#idle.get(key)
+  #forget(connection: UpstreamConnection): void {
+    const idle = this.#idle.get(connection.address)
     const at = idle?.indexOf(connection) ?? -1
     if (!idle || at < 0) return
     idle.splice(at, 1)
-    if (idle.length === 0) this.#idle.delete(key)
+    if (idle.length === 0) this.#idle.delete(connection.address)
   }
 }
 
-function keyOf(upstream: Upstream): string {
+function addressOf(upstream: Upstream): string {
   return `${upstream.host}|${upstream.port}`
 }

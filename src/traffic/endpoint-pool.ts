@@ -1,5 +1,7 @@
 /** The door of traffic: a place at a server of the model, now or as soon as there is one. */
 export interface EndpointPool {
+  /** A seat at an awake endpoint, when there is one now that nobody else waits for. */
+  trySeat(model: string, hint: ReserveHint): Seat | undefined
   /**
    * Resolves with an awake endpoint, at once or after waiting for the model to wake. Rejects with `model_not_found`,
    * `model_unavailable`, `waiting_room_full`, `wake_deadline`, or the signal's reason.
@@ -9,7 +11,7 @@ export interface EndpointPool {
 
 export interface ReserveHint {
   /** Endpoints that already failed this request: others come first, and one of these only after a probe found it healthy. */
-  readonly exclude?: ReadonlySet<string>
+  readonly exclude?: ReadonlySet<string> | undefined
   /**
    * The hashed blocks that the prompt begins with (`promptBlocks`): requests that begin alike go to the same endpoint, which
    * has that beginning in memory. Asked for only where there is a choice.

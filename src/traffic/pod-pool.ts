@@ -67,9 +67,13 @@ export class PodPool implements EndpointPool, Demand {
     for (const pod of options.pods.list()) this.#podSeen(pod)
   }
 
+  trySeat(model: string, hint: LaneHint): LaneSeat | undefined {
+    return this.#lanes.get(model)?.trySeat(hint)
+  }
+
   async reserve(model: string, hint: LaneHint, signal: AbortSignal): Promise<LaneSeat> {
     if (signal.aborted) throw abortReason(signal)
-    const seat = this.#lanes.get(model)?.trySeat(hint)
+    const seat = this.trySeat(model, hint)
     if (seat) return seat
     try {
       this.#refuseHopeless(model)

@@ -44,9 +44,13 @@ export class WorkerPool implements EndpointPool {
     })
   }
 
+  trySeat(model: string, hint: ReserveHint): Seat | undefined {
+    return this.#lanes.get(model)?.trySeat(hint)
+  }
+
   async reserve(model: string, hint: ReserveHint, signal: AbortSignal): Promise<Seat> {
     if (signal.aborted) throw abortReason(signal)
-    return this.#lanes.get(model)?.trySeat(hint) ?? this.#ask(model, hint, signal)
+    return this.trySeat(model, hint) ?? this.#ask(model, hint, signal)
   }
 
   /** How many wait for the owner's answer. */

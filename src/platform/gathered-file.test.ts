@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it, vi } from 'vitest'
+import { GatheredFile } from './gathered-file.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'sluice-gathered-file-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const module = join(import.meta.dirname, 'gathered-file.ts')
+
+/** Runs in a process of its own, which ends as the script says. */
+function linesOf(script: string, path: string): string[] {
+  const program = `import { GatheredFile } from ${JSON.stringify(module)}\nconst file = new GatheredFile(${JSON.stringify(path)})\n${script}`
+  execFileSync(process.execPath, ['--input-type=module', '--eval', program], { timeout: 30_000 })
+  return readFileSync(path, 'utf8').trimEnd().split('\n')
+}
+
+describe('GatheredFile', () => {
+  it('writes every line once, though the program ends in the middle of a write', () => {
+    const script = `
+      process.once('exit', () => file.close())
+      for (let line = 0; line < 20000; line++) file.write('line ' + line + ' with ä and 漢 in it\\n')
+      setImmediate(() => process.exit(0))`
+    const expected = Array.from({ length: 20_000 }, (_, line) => `line ${line} with ä and 漢 in it`)
+    expect(linesOf(script, join(folder, 'new', 'whole.log')).toSorted()).toEqual(expected.toSorted())
+  })
+
+  it('gathers until it is told to hand on, for the owner only', async () => {
+    const path = join(folder, 'gathered.log')
+    const file = new GatheredFile(path)
+    file.write('one\n')
+    expect(readFileSync(path, 'utf8')).toBe('')
+    file.flush()
+    await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toBe('one\n'))
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    file.close()
+  })
+
+  it('takes a line longer than a block', () => {
+    const script = `
+      for (const line of ['a', 'x'.repeat(200000), 'b']) file.write(line + '\\n')
+      setTimeout(() => file.close(), 100)`
+    expect(linesOf(script, join(folder, 'long.log')).map(({ length }) => length)).toEqual([1, 200_000, 1])
+  })
+
+  it('leaves lines out when the disk is behind, and says how many', () => {
+    // Nothing is written while the program does not return to its event loop.
+    const script = `
+      const line = 'y'.repeat(1023) + '\\n'
+      for (let count = 0; count < 6000; count++) file.write(line)
+      setTimeout(() => { file.write('after\\n'); file.close() }, 300)`
+    const lines = linesOf(script, join(folder, 'behind.log'))
+    const written = lines.filter((line) => line.startsWith('y')).length
+    const told = lines.filter((line) => line.includes('lines are missing here'))
+    expect(told).toHaveLength(1)
+    expect(JSON.parse(told[0] ?? '')).toMatchObject({ lines: 6000 - written })
+    expect(lines.at(-1)).toBe('after')
+  })
+
+  it('goes on when a write fails', async () => {
+    const file = new GatheredFile('/dev/full')
+    file.write('lost\n')
+    file.flush()
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(() => {
+      file.write('lost too\n')
+      file.close()
+    }).not.toThrow()
+  })
+})

@@ -1,0 +1,96 @@
+/** What a field says about the message it stands in, or about the connection. */
+export type FieldRole =
+  'content-length' | 'transfer-encoding' | 'host' | 'connection' | 'upgrade' | 'expect' | 'keep-alive' | 'date' | 'none'
+
+/** What is known of a field by its name alone. */
+export interface FieldName {
+  /** Lower case. */
+  readonly key: string
+  readonly role: FieldRole
+  /** About one hop, never sent on. `trailer` and the framing fields are made anew where they still hold. */
+  readonly isHop: boolean
+  /** Not sent up as the client wrote it: only the relay may say where a request came from, and some it answers itself. */
+  readonly isRelays: boolean
+}
+
+/** One field of a head or of trailers, in the order and case it arrived. */
+export interface HeaderField {
+  readonly name: string
+  readonly value: string
+  readonly known: FieldName
+}
+
+const roles = new Set<FieldRole>([
+  'content-length',
+  'transfer-encoding',
+  'host',
+  'connection',
+  'upgrade',
+  'expect',
+  'keep-alive',
+  'date',
+])
+
+const hopFields = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+])
+
+const relaysFields = new Set([
+  'x-forwarded-for',
+  'x-forwarded-proto',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-real-ip',
+  'forwarded',
+  'content-length',
+  'expect',
+])
+
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const value = /^[\t\x20-\x7e\x80-\xff]*$/
+
+export function isToken(text: string): boolean {
+  return token.test(text)
+}
+
+export function isFieldValue(text: string): boolean {
+  return value.test(text)
+}
+
+/** The same few names come with every message. Those that clients make up find no room here once it is full. */
+const remembered = new Map<string, FieldName>()
+const mostRemembered = 1_024
+const longestRemembered = 64
+
+/** `undefined`: no field can be called that. */
+export function fieldName(name: string): FieldName | undefined {
+  return remembered.get(name) ?? learn(name)
+}
+
+function learn(name: string): FieldName | undefined {
+  if (!isToken(name)) return undefined
+  const key = name.toLowerCase()
+  const known = { key, role: roleOf(key), isHop: hopFields.has(key), isRelays: relaysFields.has(key) }
+  if (remembered.size < mostRemembered && name.length <= longestRemembered) remembered.set(ownCopy(name), known)
+  return known
+}
+
+/** A piece of a text keeps all of it in memory; what is to be remembered is copied out. */
+export function ownCopy(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
+}
+
+function roleOf(key: string): FieldRole {
+  for (const role of roles) if (role === key) return role
+  return 'none'
+}
