@@ -30,9 +30,10 @@ export function logFlatLine(
   level: 'debug' | 'info' | 'warn',
   fields: Readonly<Record<string, string | number | boolean | undefined>>,
   message: string,
+  now = Date.now(),
 ): void {
   if (!log.isLevelEnabled(level)) return
-  let line = `{"level":"${level}","time":"${isoNow()}"`
+  let line = `{"level":"${level}","time":"${isoTime(now)}"`
   for (const name in fields) {
     const value = fields[name]
     if (value !== undefined) line += `,"${name}":${typeof value === 'string' ? quoted(value) : String(value)}`
@@ -61,8 +62,7 @@ function isStream(value: unknown): value is DestinationStream {
 let lastMillisecond = 0
 let lastTime = ''
 
-function isoNow(): string {
-  const now = Date.now()
+function isoTime(now: number): string {
   if (now !== lastMillisecond) {
     lastMillisecond = now
     lastTime = new Date(now).toISOString()

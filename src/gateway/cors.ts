@@ -1,5 +1,5 @@
 import type { Answer, HeaderPairs } from '../relay/exchange.ts'
-import type { HeaderList } from '../relay/header-list.ts'
+import { headerField, type HeaderList } from '../relay/header-list.ts'
 
 const headerNames = /^[A-Za-z0-9-]{1,64}(?: ?, ?[A-Za-z0-9-]{1,64}){0,63}$/
 
@@ -8,6 +8,8 @@ export const corsHeaders: HeaderPairs = [
   ['access-control-allow-origin', '*'],
   ['access-control-expose-headers', 'x-request-id, retry-after, x-should-retry'],
 ]
+
+export const corsFields = corsHeaders.map(([name, value]) => headerField(name, value))
 
 export function isPreflight(method: string, headers: HeaderList): boolean {
   return method === 'OPTIONS' && headers.get('access-control-request-method') !== undefined

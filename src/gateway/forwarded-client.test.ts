@@ -8,11 +8,11 @@ const trusted = TrustedProxies.parse('127.0.0.1, 10.0.0.0/8,::1', '--trusted-pro
 
 function seen(peer: string, headers: Record<string, string>) {
   const head = { method: 'GET', target: '/', path: '/', query: '', version: '1.1' as const }
-  const { address, headers: told } = forwardedClient(
+  const { address, fields } = forwardedClient(
     { client: { address: peer, secure: false }, head: { ...head, headers: HeaderList.of(Object.entries(headers)) } },
     trusted,
   )
-  return { address, headers: Object.fromEntries(told) }
+  return { address, headers: Object.fromEntries(fields.map(({ name, value }) => [name, value])) }
 }
 
 describe('forwardedClient', () => {

@@ -1,17 +1,19 @@
 import { isIP } from 'node:net'
-import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
+import type { Exchange } from '../relay/exchange.ts'
+import type { HeaderField } from '../relay/header-field.ts'
+import { headerField } from '../relay/header-list.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
 /** Who asks, and what the model's server is told about it. */
 export interface ForwardedClient {
   readonly address: string
   /** Only what differs from what the relay says by itself. */
-  readonly headers: HeaderPairs
+  readonly fields: readonly HeaderField[]
 }
 
 const mostHops = 32
 const hostForm = /^(?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/
-const nothing: HeaderPairs = []
+const nothing: readonly HeaderField[] = []
 
 /**
  * What proxies say about the client counts as far as they are trusted: the list of addresses is read from its end, and the
@@ -21,18 +23,18 @@ export function forwardedClient(
   { client, head }: Pick<Exchange, 'client' | 'head'>,
   trusted: TrustedProxies,
 ): ForwardedClient {
-  if (!trusted.includes(client.address)) return { address: client.address, headers: nothing }
+  if (!trusted.includes(client.address)) return { address: client.address, fields: nothing }
   const hops = trustworthyHops(head.headers.get('x-forwarded-for'), trusted)
   const [address] = hops
-  if (address === undefined) return { address: client.address, headers: nothing }
+  if (address === undefined) return { address: client.address, fields: nothing }
   const protocol = head.headers.get('x-forwarded-proto')?.toLowerCase()
   const host = head.headers.get('x-forwarded-host')
   return {
     address,
-    headers: [
-      ['x-forwarded-for', [...hops, client.address].join(', ')],
-      ...(protocol === 'http' || protocol === 'https' ? [['x-forwarded-proto', protocol] as const] : []),
-      ...(host !== undefined && hostForm.test(host) ? [['x-forwarded-host', host] as const] : []),
+    fields: [
+      headerField('x-forwarded-for', [...hops, client.address].join(', ')),
+      ...(protocol === 'http' || protocol === 'https' ? [headerField('x-forwarded-proto', protocol)] : []),
+      ...(host !== undefined && hostForm.test(host) ? [headerField('x-forwarded-host', host)] : []),
     ],
   }
 }

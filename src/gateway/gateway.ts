@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
-import type { Answer, Exchange, HeaderChanges, HeaderPairs } from '../relay/exchange.ts'
+import type { Answer, Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
 import { type Handler, type ListenOptions, RelayServer } from '../relay/relay-server.ts'
 import type { EndpointPool } from '../traffic/endpoint-pool.ts'
@@ -41,9 +41,6 @@ export interface GatewayOptions {
   readonly settings?: Partial<GatewaySettings>
   readonly relayLimits?: Partial<RelayLimits>
 }
-
-const withoutKey: HeaderChanges = [['authorization', undefined]]
-const noChanges: HeaderChanges = []
 
 type ModelRoute = Extract<Route, { kind: 'inference' | 'pass-through' }>
 
@@ -197,13 +194,11 @@ export class Gateway {
       streamed: asked.streamed,
       prefix: asked.prefix,
       target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
-      headers: [
-        ...record.client.headers,
-        ['x-sluice-model', undefined],
-        ['x-request-id', record.requestId],
+      headers: {
+        set: [record.idField, ...record.client.fields],
         // A key of ours is between the client and the gateway. Without keys it may be one that the engine asks for.
-        ...(this.#keys ? withoutKey : noChanges),
-      ],
+        remove: this.#keys ? ['x-sluice-model', 'authorization'] : ['x-sluice-model'],
+      },
       reportsUsage: route.kind === 'inference',
     }
   }

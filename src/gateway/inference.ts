@@ -123,10 +123,10 @@ export class Inference {
     const options: ForwardOptions = {
       target: request.target,
       requestHeaders: request.headers,
-      responseHeaders: record.headers,
-      onResponseHead: (head) => {
+      responseHeaders: record.fields,
+      onResponseHead: (head, firstByteAt) => {
         record.status = head.status
-        record.firstByteMs = record.elapsedMs(this.#options.clock.now())
+        record.firstByteMs = record.elapsedMs(firstByteAt)
         seat.answered()
         if (request.reportsUsage && mayTellUsage(head)) tail = new UsageTail()
         body?.begin(head)

@@ -1,6 +1,8 @@
 import { type Logger, logFlatLine } from '../foundation/log.ts'
 import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
-import { corsHeaders } from './cors.ts'
+import type { HeaderField } from '../relay/header-field.ts'
+import { headerField } from '../relay/header-list.ts'
+import { corsFields, corsHeaders } from './cors.ts'
 import type { ForwardedClient } from './forwarded-client.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import { requestIdFrom } from './request-id.ts'
@@ -9,8 +11,8 @@ import type { TokenUsage } from './usage-tail.ts'
 /** What becomes known of one request while it is served; told once, when it is finished. */
 export class RequestRecord {
   readonly requestId: string
-  /** On every answer, whoever gives it. */
-  readonly headers: HeaderPairs
+  /** The same as a field. */
+  readonly idField: HeaderField
   readonly #startedAt: number
   /** Who asks, behind the proxies that are trusted. */
   readonly client: ForwardedClient
@@ -30,9 +32,19 @@ export class RequestRecord {
 
   constructor(exchange: Exchange, client: ForwardedClient, now: number) {
     this.requestId = requestIdFrom(exchange.head.headers.get('x-request-id'))
-    this.headers = [['x-request-id', this.requestId], ...corsHeaders]
+    this.idField = headerField('x-request-id', this.requestId)
     this.client = client
     this.#startedAt = now
+  }
+
+  /** On every answer of the gateway itself. */
+  get headers(): HeaderPairs {
+    return [['x-request-id', this.requestId], ...corsHeaders]
+  }
+
+  /** On every answer of a model's server. */
+  get fields(): readonly HeaderField[] {
+    return [this.idField, ...corsFields]
   }
 
   elapsedMs(now: number): number {
@@ -72,6 +84,6 @@ export class RequestRecord {
     }
     // What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails.
     const level = status >= 500 || !complete ? 'warn' : model === undefined && status < 400 ? 'debug' : 'info'
-    logFlatLine(log, level, line, 'request')
+    logFlatLine(log, level, line, 'request', now)
   }
 }

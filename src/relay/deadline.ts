@@ -15,10 +15,13 @@ export class Deadline {
     this.#clock = clock
   }
 
-  set(ms: number, callback: () => void): void {
-    this.#dueAt = this.#clock.now() + ms
+  /** Returns the time it is. */
+  set(ms: number, callback: () => void): number {
+    const now = this.#clock.now()
+    this.#dueAt = now + ms
     this.#callback = callback
     if (this.#dueAt < this.#armedFor) this.#arm(ms)
+    return now
   }
 
   clear(): void {

@@ -1,3 +1,4 @@
+import type { HeaderField } from './header-field.ts'
 import type { HeaderList } from './header-list.ts'
 
 /** The door of the relay: what a handler sees of one request and may do with it. Exactly one answer is given to each. */
@@ -46,8 +47,12 @@ export interface ClientFacts {
 
 export type HeaderPairs = ReadonlyArray<readonly [name: string, value: string]>
 
-/** Fields to set, replacing those of the same name, or with `undefined` to remove. Names are lower case. */
-export type HeaderChanges = ReadonlyArray<readonly [name: string, value: string | undefined]>
+export interface HeaderChanges {
+  /** These replace those of the same name. */
+  readonly set: readonly HeaderField[]
+  /** Names, in lower case. */
+  readonly remove: readonly string[]
+}
 
 export interface Answer {
   readonly status: number
@@ -71,8 +76,8 @@ export interface ForwardOptions {
   readonly target?: string
   /** What is changed on the way up. */
   readonly requestHeaders?: HeaderChanges
-  /** What is set on the way back, replacing the upstream's. Names are lower case. */
-  readonly responseHeaders?: HeaderPairs
+  /** What is set on the way back, replacing the upstream's. */
+  readonly responseHeaders?: readonly HeaderField[]
   readonly signal?: AbortSignal
   readonly connectTimeoutMs?: number
   /** How long the upstream may take to its first response byte. */
@@ -86,7 +91,7 @@ export interface ForwardOptions {
    * Sees the upstream's response head before a byte of it goes to the client. When it throws, the response is dropped and
    * `forward` throws the same: another answer, or another upstream, is still possible.
    */
-  readonly onResponseHead?: (head: ResponseHead) => void
+  readonly onResponseHead?: (head: ResponseHead, firstByteAt: number) => void
   /** Sees every piece of the upstream's body on its way. */
   readonly onResponsePiece?: ((piece: Buffer) => void) | undefined
   /**
@@ -105,8 +110,8 @@ export interface ForwardResult {
   readonly status: number
   readonly requestBytes: number
   readonly responseBytes: number
-  /** Milliseconds from the start of `forward` to the upstream's first response byte. */
-  readonly firstByteMs: number
+  /** When the upstream's first response byte came, by the relay's clock. */
+  readonly firstByteAt: number
   /** False when the upstream broke off after its first byte. */
   readonly complete: boolean
 }

@@ -20,7 +20,6 @@ export type AttemptOutcome =
 export class ForwardAttempt implements CallEvents {
   readonly #side: ForwardSide
   readonly #options: ForwardOptions
-  readonly #startedAt: number
   readonly #sink: ResponseSink
   #call: UpstreamCall | undefined
   #connection: UpstreamConnection | undefined
@@ -32,10 +31,9 @@ export class ForwardAttempt implements CallEvents {
   #onDelivered: (outcome: AttemptOutcome) => void = () => {}
   #onRejected: (error: Error) => void = () => {}
 
-  constructor(side: ForwardSide, options: ForwardOptions, startedAt: number) {
+  constructor(side: ForwardSide, options: ForwardOptions) {
     this.#side = side
     this.#options = options
-    this.#startedAt = startedAt
     this.#sink = options.into ? new StreamSink(options.into) : new ClientSink(side, options.responseHeaders)
   }
 
@@ -86,7 +84,7 @@ export class ForwardAttempt implements CallEvents {
   onHead(response: ParsedResponse): void {
     this.#response = response
     try {
-      this.#options.onResponseHead?.(response.head)
+      this.#options.onResponseHead?.(response.head, this.#firstByteAt)
       this.#sink.begin(response)
     } catch (error) {
       // A handler that does not want this response says so by throwing; nothing has reached the client.
@@ -117,7 +115,7 @@ export class ForwardAttempt implements CallEvents {
     const socket = this.#connection?.detach()
     if (!socket) return
     try {
-      this.#options.onResponseHead?.(response.head)
+      this.#options.onResponseHead?.(response.head, this.#firstByteAt)
       const protocol = response.head.headers.get('upgrade') ?? this.#side.facts.upgrade ?? ''
       this.#side.writer.switchProtocols(forwardedFields(response, this.#options.responseHeaders), protocol)
       this.#side.writer.flush()
@@ -128,7 +126,7 @@ export class ForwardAttempt implements CallEvents {
     this.#tunnelled = true
     this.#side.tunnelTo(socket, leftover).then(
       ({ requestBytes, responseBytes }) => {
-        const result = { status: 101, requestBytes, responseBytes, firstByteMs: this.#firstByteMs, complete: true }
+        const result = { status: 101, requestBytes, responseBytes, firstByteAt: this.#firstByteAt, complete: true }
         this.#resolve({ kind: 'delivered', result })
       },
       (error: Error) => this.#reject(error),
@@ -171,10 +169,6 @@ export class ForwardAttempt implements CallEvents {
     }
   }
 
-  get #firstByteMs(): number {
-    return this.#firstByteAt - this.#startedAt
-  }
-
   #deliverAfter(wait: Promise<void> | undefined, complete: boolean): void {
     if (wait)
       wait.then(
@@ -189,7 +183,7 @@ export class ForwardAttempt implements CallEvents {
       status: this.#response?.head.status ?? 0,
       requestBytes: this.#call?.requestBytes ?? 0,
       responseBytes: this.#responseBytes,
-      firstByteMs: this.#firstByteMs,
+      firstByteAt: this.#firstByteAt,
       complete,
     }
     this.#resolve({ kind: 'delivered', result })

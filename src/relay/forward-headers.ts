@@ -1,5 +1,5 @@
 import type { ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exchange.ts'
-import { fieldName, type HeaderField, isFieldValue } from './header-field.ts'
+import type { HeaderField } from './header-field.ts'
 import { type MessageFacts, splitList } from './message-facts.ts'
 
 /** In trailers these would change how the message is framed, routed or authorized (RFC 9110 6.5.1). */
@@ -14,7 +14,7 @@ const forbiddenInTrailers = new Set([
   'cache-control',
 ])
 
-const noChanges: HeaderChanges = []
+const noChanges: HeaderChanges = { set: [], remove: [] }
 
 /** Protocols that would turn the connection into something whose requests nobody checks. */
 const refusedUpgrades = /^(?:h2c?|http\/|tls\/)/
@@ -51,18 +51,18 @@ export function requestHeadText(request: OutgoingRequest): string {
   const target = options.target ?? head.target
   if (!/^[!-~]+$/.test(target)) throw new TypeError('the target for the upstream has a forbidden character')
   let text = `${head.method} ${target} HTTP/1.1\r\n`
-  let hasHost = changes.some(([name, value]) => name === 'host' && value !== undefined)
-  for (const { name, value, known } of head.headers.fields) {
+  let hasHost = isSet('host', changes.set)
+  for (const { line, known } of head.headers.fields) {
     if (known.isHop || known.isRelays || isChanged(known.key, changes)) continue
     if (known.role === 'host') hasHost = true
     else if (connectionNames.length > 0 && connectionNames.includes(known.key)) continue
-    text += `${name}: ${value}\r\n`
+    text += line
   }
   if (!hasHost) text += `host: ${authorityOf(request.upstream)}\r\n`
   if (!isChanged('x-forwarded-for', changes)) text += `x-forwarded-for: ${request.clientAddress}\r\n`
   if (!isChanged('x-forwarded-proto', changes)) text += `x-forwarded-proto: ${request.secure ? 'https' : 'http'}\r\n`
   if (facts.host !== undefined && !isChanged('x-forwarded-host', changes)) text += `x-forwarded-host: ${facts.host}\r\n`
-  text += changedFields(changes)
+  text += setFields(changes.set)
   if (framing.kind === 'length') text += `content-length: ${framing.length}\r\n`
   if (framing.kind === 'chunked') text += 'transfer-encoding: chunked\r\n'
   if (request.upgrade !== undefined) text += `connection: Upgrade\r\nupgrade: ${request.upgrade}\r\n`
@@ -75,20 +75,20 @@ export function trailerFields(trailers: readonly HeaderField[]): readonly Header
   return trailers.filter(({ known }) => !known.isHop && !known.isRelays && !forbiddenInTrailers.has(known.key))
 }
 
-/** There are a few at most: looking through them is faster than any table. */
 function isChanged(key: string, changes: HeaderChanges): boolean {
-  for (const [name] of changes) if (name === key) return true
+  return isSet(key, changes.set) || changes.remove.includes(key)
+}
+
+/** There are a few at most: looking through them is faster than any table. */
+export function isSet(key: string, fields: readonly HeaderField[]): boolean {
+  for (const { known } of fields) if (known.key === key) return true
   return false
 }
 
-function changedFields(changes: HeaderChanges): string {
+/** Those that may be set; how a message is framed is nobody's business but the relay's. */
+export function setFields(fields: readonly HeaderField[]): string {
   let text = ''
-  for (const [name, value] of changes) {
-    if (value === undefined) continue
-    const known = fieldName(name)
-    if (!known || !isFieldValue(value)) throw new TypeError(`the header ${JSON.stringify(name)} is malformed`)
-    if (!known.isHop && known.role !== 'content-length') text += `${name}: ${value}\r\n`
-  }
+  for (const { line, known } of fields) if (!known.isHop && known.role !== 'content-length') text += line
   return text
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { ForwardError, type ForwardOptions, type ForwardResult, type Upstream } from './exchange.ts'
+import { headerField } from './header-list.ts'
 import type { Handler } from './relay-server.ts'
 import { type RawPeer, RelayStage, signalled } from './relay-stage.fixture.ts'
 
@@ -50,10 +51,7 @@ describe('what goes up', () => {
     const { port } = await stage.relay(
       forwardTo(spy, {
         target: '/other?q',
-        requestHeaders: [
-          ['x-set', 'yes'],
-          ['x-drop', undefined],
-        ],
+        requestHeaders: { set: [headerField('x-set', 'yes')], remove: ['x-drop'] },
       }),
     )
     const fields = [
@@ -182,7 +180,7 @@ describe('what comes back', () => {
       connections = count
       answer(peer)
     })
-    const { port } = await stage.relay(forwardTo(upstream, { responseHeaders: [['x-added', '1']] }))
+    const { port } = await stage.relay(forwardTo(upstream, { responseHeaders: [headerField('x-added', '1')] }))
     for (let round = 0; round < 3; round++) {
       const text = await stage.ask(port, get('/', close))
       expect(text).toMatch(expected)
@@ -270,7 +268,7 @@ describe('what comes back', () => {
     client.send(post('abc'))
     await client.until('hello')
     expect(results).toEqual([
-      { status: 201, requestBytes: 3, responseBytes: 5, firstByteMs: expect.any(Number), complete: true },
+      { status: 201, requestBytes: 3, responseBytes: 5, firstByteAt: expect.any(Number), complete: true },
     ])
   })
 

@@ -14,7 +14,6 @@ const freshlyUsedMs = 500
 export async function forward(side: ForwardSide, upstream: Upstream, options: ForwardOptions): Promise<ForwardResult> {
   if (side.writer.started && !options.into) throw new Error('the response was already begun')
   if (side.body.consumed) throw new ForwardError('connect', false, 'the request body is already gone')
-  const startedAt = side.clock.now()
   const whole = side.body.declared ? side.body.keepIfArrived() : Buffer.alloc(0)
   // RFC 9110 9.2.2: what is not idempotent is only repeated by those who know what it does.
   const replayable = whole !== undefined && (side.bodyWasRead || idempotentMethods.has(side.head.method))
@@ -50,7 +49,7 @@ export async function forward(side: ForwardSide, upstream: Upstream, options: Fo
       connection.destroy()
       throw abortReason(options.signal)
     }
-    const attempt = new ForwardAttempt(side, options, startedAt)
+    const attempt = new ForwardAttempt(side, options)
     const outcome = await attempt.run(connection, request)
     if (outcome.kind === 'delivered') return outcome.result
     // The upstream closed the connection while it rested: that says nothing about the upstream.

@@ -1,5 +1,5 @@
 import { SluiceError } from '../foundation/errors.ts'
-import { fieldName, type HeaderField, isFieldValue, isToken } from './header-field.ts'
+import { fieldName, type HeaderField, isFieldValue, isToken, ownCopy } from './header-field.ts'
 import type { RelayLimits } from './limits.ts'
 
 /** The first line and the fields of a message as they stood on the wire, checked for form but not yet for meaning. */
@@ -134,8 +134,28 @@ export class HeadReader {
   }
 }
 
+/**
+ * Fields that every message of a client or an upstream brings along unchanged (its type, its agent, what it accepts): they are
+ * parsed once. When others have filled the room it is emptied.
+ */
+const remembered = new Map<string, HeaderField>()
+const mostRemembered = 1_024
+const longestRemembered = 160
+
 /** One field line without its line ending; the same rules hold for trailers. */
 export function parseFieldLine(line: string): HeaderField {
+  const known = remembered.get(line)
+  if (known) return known
+  const field = readFieldLine(line)
+  if (!field.known.isSteady || line.length > longestRemembered) return field
+  if (remembered.size >= mostRemembered) remembered.clear()
+  const own = ownCopy(line)
+  const steady = readFieldLine(own)
+  remembered.set(own, steady)
+  return steady
+}
+
+function readFieldLine(line: string): HeaderField {
   const colon = line.indexOf(':')
   const first = line.charCodeAt(0)
   if (first === 32 || first === 9) throw invalidHttp('a header field is folded over two lines')
@@ -149,7 +169,7 @@ export function parseFieldLine(line: string): HeaderField {
   }
   const value = trimBlanks(line, colon + 1)
   if (!isFieldValue(value)) throw invalidHttp('a header field value has a forbidden character')
-  return { name, value, known }
+  return { name, value, line: `${name}: ${value}\r\n`, known }
 }
 
 /** Only space and tab: String.trim would also take bytes such as 0xA0 that belong to the value. */

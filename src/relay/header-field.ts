@@ -11,12 +11,16 @@ export interface FieldName {
   readonly isHop: boolean
   /** Not sent up as the client wrote it: only the relay may say where a request came from, and some it answers itself. */
   readonly isRelays: boolean
+  /** Comes again and again with the same value, and is no secret. */
+  readonly isSteady: boolean
 }
 
 /** One field of a head or of trailers, in the order and case it arrived. */
 export interface HeaderField {
   readonly name: string
   readonly value: string
+  /** As it goes on: name, colon, blank, value, CR and LF. */
+  readonly line: string
   readonly known: FieldName
 }
 
@@ -56,6 +60,9 @@ const relaysFields = new Set([
   'expect',
 ])
 
+/** Secrets are not kept, nor what is different each time. */
+const unsteady = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|.*(?:key|token|secret|-id)|content-length|date)$/
+
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 const value = /^[\t\x20-\x7e\x80-\xff]*$/
 
@@ -80,7 +87,13 @@ export function fieldName(name: string): FieldName | undefined {
 function learn(name: string): FieldName | undefined {
   if (!isToken(name)) return undefined
   const key = name.toLowerCase()
-  const known = { key, role: roleOf(key), isHop: hopFields.has(key), isRelays: relaysFields.has(key) }
+  const known = {
+    key,
+    role: roleOf(key),
+    isHop: hopFields.has(key),
+    isRelays: relaysFields.has(key),
+    isSteady: !unsteady.test(key),
+  }
   if (remembered.size < mostRemembered && name.length <= longestRemembered) remembered.set(ownCopy(name), known)
   return known
 }

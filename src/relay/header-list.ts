@@ -1,4 +1,4 @@
-import { fieldName, type HeaderField } from './header-field.ts'
+import { fieldName, type HeaderField, isFieldValue } from './header-field.ts'
 
 /** Header fields in the order and case they arrived; looked up without regard to case. */
 export class HeaderList {
@@ -23,8 +23,9 @@ export class HeaderList {
   }
 }
 
+/** A field that is set by us. */
 export function headerField(name: string, value: string): HeaderField {
   const known = fieldName(name)
-  if (!known) throw new TypeError(`the header ${JSON.stringify(name)} is malformed`)
-  return { name, value, known }
+  if (!known || !isFieldValue(value)) throw new TypeError(`the header ${JSON.stringify(name)} is malformed`)
+  return { name, value, line: `${name}: ${value}\r\n`, known }
 }

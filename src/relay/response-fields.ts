@@ -1,5 +1,6 @@
 import type { HeaderPairs } from './exchange.ts'
-import { fieldName, isFieldValue } from './header-field.ts'
+import { isSet, setFields } from './forward-headers.ts'
+import { fieldName, type HeaderField, isFieldValue } from './header-field.ts'
 import type { ParsedResponse } from './response-head.ts'
 
 /** The fields of a response as they go to the client, and what they say to whoever writes its head. */
@@ -27,30 +28,16 @@ export function answerFields(pairs: HeaderPairs): ResponseFields {
 }
 
 /** The fields of an upstream's response that go on to the client, with those that the handler sets instead of them. */
-export function forwardedFields({ head, facts }: ParsedResponse, changes: HeaderPairs | undefined): ResponseFields {
+export function forwardedFields({ head, facts }: ParsedResponse, set: readonly HeaderField[] = []): ResponseFields {
   let text = ''
-  let dated = false
-  for (const { name, value, known } of head.headers.fields) {
-    if (known.isHop || known.role === 'content-length') continue
+  let dated = isSet('date', set)
+  for (const { line, known } of head.headers.fields) {
+    if (known.isHop || known.role === 'content-length' || isSet(known.key, set)) continue
     if (facts.connectionNames.length > 0 && facts.connectionNames.includes(known.key)) continue
-    if (changes && isChanged(known.key, changes)) continue
-    text += `${name}: ${value}\r\n`
+    text += line
     dated ||= known.role === 'date'
   }
-  if (changes) {
-    for (const [name, value] of changes) {
-      const known = checked(name, value)
-      if (known.isHop || known.role === 'content-length') continue
-      text += `${name}: ${value}\r\n`
-      dated ||= known.role === 'date'
-    }
-  }
-  return { text, dated, wantsClose: false, contentLength: facts.contentLength }
-}
-
-function isChanged(key: string, changes: HeaderPairs): boolean {
-  for (const [name] of changes) if (name === key) return true
-  return false
+  return { text: text + setFields(set), dated, wantsClose: false, contentLength: facts.contentLength }
 }
 
 function checked(name: string, value: string) {

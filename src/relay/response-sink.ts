@@ -1,4 +1,4 @@
-import type { HeaderPairs, ResponseStream } from './exchange.ts'
+import type { ResponseStream } from './exchange.ts'
 import type { ForwardSide } from './forward-side.ts'
 import type { HeaderField } from './header-field.ts'
 import { forwardedFields } from './response-fields.ts'
@@ -20,9 +20,9 @@ export interface ResponseSink {
 /** The client's own connection: head and body as the upstream sent them. */
 export class ClientSink implements ResponseSink {
   readonly #side: ForwardSide
-  readonly #headers: HeaderPairs | undefined
+  readonly #headers: readonly HeaderField[] | undefined
 
-  constructor(side: ForwardSide, headers: HeaderPairs | undefined) {
+  constructor(side: ForwardSide, headers: readonly HeaderField[] | undefined) {
     this.#side = side
     this.#headers = headers
   }

@@ -97,7 +97,7 @@ export class ResponseWriter {
     this.#finished = true
     if (this.#framing === 'chunked') {
       let tail = '0\r\n'
-      for (const { name, value } of trailers) tail += `${name}: ${value}\r\n`
+      for (const { line } of trailers) tail += line
       this.#out.addText(`${tail}\r\n`)
     }
     return this.#left === 0

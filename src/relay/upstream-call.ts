@@ -216,7 +216,7 @@ export class UpstreamCall implements UpstreamListener {
     this.#sent = true
     if (this.#request.framing.kind !== 'chunked') return
     let tail = '0\r\n'
-    for (const { name, value } of trailerFields(trailers)) tail += `${name}: ${value}\r\n`
+    for (const { line } of trailerFields(trailers)) tail += line
     this.#connection.out.addText(`${tail}\r\n`)
   }
 

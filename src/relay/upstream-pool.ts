@@ -24,7 +24,8 @@ export class UpstreamPool {
   take(upstream: Upstream, maxIdleMs: number): UpstreamConnection | undefined {
     const idle = this.#idle.get(addressOf(upstream))
     const connection = idle?.at(-1)
-    if (!idle || !connection || this.#clock.now() - connection.idleSince > maxIdleMs) return undefined
+    if (!idle || !connection) return undefined
+    if (maxIdleMs !== Number.POSITIVE_INFINITY && this.#clock.now() - connection.idleSince > maxIdleMs) return undefined
     idle.pop()
     if (idle.length === 0) this.#idle.delete(connection.address)
     connection.deadline.clear()
@@ -53,12 +54,11 @@ export class UpstreamPool {
     if (this.#closed || connection.closed || restMs <= 0 || idle.length >= this.#limits.upstreamIdlePerAddress) {
       return connection.destroy()
     }
-    connection.idleSince = this.#clock.now()
     connection.served++
     idle.push(connection)
     if (!known) this.#idle.set(connection.address, idle)
     connection.rest()
-    connection.deadline.set(restMs, connection.letGo)
+    connection.idleSince = connection.deadline.set(restMs, connection.letGo)
   }
 
   close(): void {
