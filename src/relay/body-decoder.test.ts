@@ -35,6 +35,37 @@ describe('ChunkedDecoder', () => {
     )
   })
 
+  it('says of whole plain chunks that they can go on as they are, and of nothing else', () => {
+    const chunk = fc.record({
+      text: fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 20 }),
+      extra: fc.boolean(),
+    })
+    fc.assert(
+      fc.property(fc.array(chunk, { maxLength: 6 }), fc.array(fc.nat(150), { maxLength: 6 }), (chunks, rawCuts) => {
+        const framed = chunks.map(({ text, extra }) => `${text.length.toString(16)}${extra ? ';x' : ''}\r\n${text}\r\n`)
+        const bytes = Buffer.from(framed.join(''), 'latin1')
+        const decoder = new ChunkedDecoder(defaultRelayLimits)
+        const cuts = [...new Set([0, ...rawCuts.filter((cut) => cut < bytes.length), bytes.length])].toSorted(
+          (a, b) => a - b,
+        )
+        for (const [index, start] of cuts.slice(0, -1).entries()) {
+          const piece = bytes.subarray(start, cuts[index + 1])
+          const pieces: Buffer[] = []
+          decoder.push(piece, 0, pieces)
+          if (!decoder.tookWholeChunks) continue
+          const text = piece.toString('latin1')
+          expect(text).not.toMatch(/^[0-9a-f]+;/m)
+          expect(chunked(`${text}0\r\n\r\n`)).toEqual({
+            payload: Buffer.concat(pieces).toString('latin1'),
+            end: text.length + 5,
+          })
+        }
+        const isPlain = chunks.length > 0 && chunks.every(({ extra }) => !extra)
+        if (isPlain && cuts.length === 2) expect(decoder.tookWholeChunks).toBe(true)
+      }),
+    )
+  })
+
   it.each([
     ['a size that is no number', 'x\r\n'],
     ['an empty size', '\r\n'],

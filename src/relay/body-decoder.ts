@@ -9,15 +9,23 @@ export interface BodyDecoder {
   readonly done: boolean
   /** Fields after the last chunk; empty until `done`. */
   readonly trailers: readonly HeaderField[]
+  /** Whether the last `push` took whole chunks in their plainest form: what it took can go on as a chunked body as it is. */
+  readonly tookWholeChunks: boolean
   push(chunk: Buffer, start: number, pieces: Buffer[]): number
 }
 
 const noTrailers: readonly HeaderField[] = []
 
-export const emptyBody: BodyDecoder = { done: true, trailers: noTrailers, push: (_chunk, start) => start }
+export const emptyBody: BodyDecoder = {
+  done: true,
+  trailers: noTrailers,
+  tookWholeChunks: false,
+  push: (_chunk, start) => start,
+}
 
 export class LengthDecoder implements BodyDecoder {
   readonly trailers = noTrailers
+  readonly tookWholeChunks = false
   #left: number
 
   constructor(length: number) {
@@ -46,6 +54,7 @@ export class LengthDecoder implements BodyDecoder {
 export class UntilCloseDecoder implements BodyDecoder {
   readonly done = false
   readonly trailers = noTrailers
+  readonly tookWholeChunks = false
 
   push(chunk: Buffer, start: number, pieces: Buffer[]): number {
     if (start < chunk.length) pieces.push(start === 0 ? chunk : chunk.subarray(start))
@@ -65,6 +74,7 @@ export class ChunkedDecoder implements BodyDecoder {
   #line = ''
   #left = 0
   #trailers = noTrailers
+  #isPlain = false
 
   constructor(limits: HeadLimits) {
     this.#limits = limits
@@ -78,12 +88,17 @@ export class ChunkedDecoder implements BodyDecoder {
     return this.#trailers
   }
 
+  get tookWholeChunks(): boolean {
+    return this.#isPlain && this.#state === 'size' && this.#line === ''
+  }
+
   push(chunk: Buffer, start: number, pieces: Buffer[]): number {
     let at = start
+    this.#isPlain = this.#state === 'size' && this.#line === ''
     while (at < chunk.length && this.#state !== 'done') {
       switch (this.#state) {
         case 'size':
-          at = this.#readSize(chunk, at)
+          at = this.#readPlainSize(chunk, at) || this.#readSize(chunk, at)
           break
         case 'data': {
           const end = Math.min(chunk.length, at + this.#left)
@@ -104,7 +119,21 @@ export class ChunkedDecoder implements BodyDecoder {
     return at
   }
 
+  /** Nothing but digits and the line's end, as almost every size is; 0 when it is not like that, or not all here. */
+  #readPlainSize(chunk: Buffer, start: number): number {
+    if (this.#line !== '') return 0
+    let size = 0
+    let at = start
+    for (let digit = hexDigit(chunk[at]); digit >= 0; digit = hexDigit(chunk[++at])) size = size * 16 + digit
+    const digits = at - start
+    if (digits === 0 || digits > 7 || chunk[at] !== 13 || chunk[at + 1] !== 10 || size === 0) return 0
+    this.#left = size
+    this.#state = 'data'
+    return at + 2
+  }
+
   #readSize(chunk: Buffer, at: number): number {
+    this.#isPlain = false
     const lineFeed = chunk.indexOf(10, at)
     const stop = lineFeed < 0 ? chunk.length : lineFeed
     if (this.#line.length + stop - at > maxSizeLineBytes) throw invalidHttp('a chunk size line is too long')
@@ -121,6 +150,10 @@ export class ChunkedDecoder implements BodyDecoder {
   }
 
   #readDataEnd(chunk: Buffer, at: number): number {
+    if (this.#line === '' && chunk[at] === 13 && chunk[at + 1] === 10) {
+      this.#state = 'size'
+      return at + 2
+    }
     const expected = this.#line === '' ? 13 : 10
     if (chunk[at] !== expected) throw invalidHttp('a chunk is longer than its size')
     if (expected === 13) {
@@ -140,4 +173,11 @@ export class ChunkedDecoder implements BodyDecoder {
     this.#state = 'done'
     return end
   }
+}
+
+function hexDigit(byte: number | undefined): number {
+  if (byte === undefined) return -1
+  if (byte >= 48 && byte <= 57) return byte - 48
+  const letter = byte | 32
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1
 }

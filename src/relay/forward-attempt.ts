@@ -94,13 +94,13 @@ export class ForwardAttempt implements CallEvents {
     }
   }
 
-  onBody(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined {
+  onBody(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined {
     const { onResponsePiece } = this.#options
     for (const piece of pieces) {
       this.#responseBytes += piece.length
       onResponsePiece?.(piece)
     }
-    const wait = this.#sink.body(pieces, end)
+    const wait = this.#sink.body(pieces, end, framed)
     if (!end) return wait
     this.#deliverAfter(wait, true)
     return undefined

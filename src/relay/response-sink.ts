@@ -14,7 +14,7 @@ export interface ResponseSink {
   readonly openEnded: boolean
   begin(response: ParsedResponse): void
   /** A returned promise resolves when there is room for more, or, at the end, when all is handed over. */
-  body(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined
+  body(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined
 }
 
 /** The client's own connection: head and body as the upstream sent them. */
@@ -36,9 +36,9 @@ export class ClientSink implements ResponseSink {
     this.#side.writer.begin(response.head.status, forwardedFields(response, this.#headers), length)
   }
 
-  body(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined {
+  body(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined {
     const { writer } = this.#side
-    writer.pieces(pieces)
+    if (!framed || !writer.chunks(framed)) writer.pieces(pieces)
     if (end && !writer.end(end.trailers)) this.#side.cut()
     return writer.flush() ? undefined : this.#side.drained()
   }

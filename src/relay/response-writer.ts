@@ -91,6 +91,13 @@ export class ResponseWriter {
     }
   }
 
+  /** Whole chunks of a chunked body, framing and all. Returns false when this response is framed in another way. */
+  chunks(framed: Buffer): boolean {
+    if (this.#finished || this.#framing !== 'chunked') return false
+    this.#out.addBuffer(framed)
+    return true
+  }
+
   /** Returns false when a body of fixed length is cut short: only closing the connection can say so. */
   end(trailers: readonly HeaderField[] = noTrailers): boolean {
     if (this.#finished) return true

@@ -26,8 +26,11 @@ export interface CallEvents {
   onFirstByte(): void
   onInformational(response: ParsedResponse): void
   onHead(response: ParsedResponse): void
-  /** `end` comes with the last pieces. A returned promise asks to wait before more is read. */
-  onBody(pieces: readonly Buffer[], end: BodyEnd | undefined): Promise<void> | undefined
+  /**
+   * `end` comes with the last pieces. `framed` are the same pieces in the framing they came in, where it can go on as it is. A
+   * returned promise asks to wait before more is read.
+   */
+  onBody(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined
   onUpgraded(response: ParsedResponse, leftover: Buffer): void
   /** Nothing of a final response arrived whole. `stale`: the connection closed without saying a word. */
   onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void
@@ -172,7 +175,8 @@ export class UpstreamCall implements UpstreamListener {
       return
     }
     this.#expectMore()
-    const wait = this.#events.onBody(pieces, undefined)
+    const framed = this.#decoder.tookWholeChunks ? chunk.subarray(start, end) : undefined
+    const wait = this.#events.onBody(pieces, undefined, framed)
     if (wait) this.#holdUntil(wait)
   }
 
