@@ -37,7 +37,7 @@ describe('ChunkedDecoder', () => {
 
   it('says of whole plain chunks that they can go on as they are, and of nothing else', () => {
     const chunk = fc.record({
-      text: fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 20 }),
+      text: fc.string({ unit: fc.constantFrom('x', '\r', '\n'), minLength: 1, maxLength: 20 }),
       extra: fc.boolean(),
     })
     fc.assert(
@@ -61,7 +61,7 @@ describe('ChunkedDecoder', () => {
           })
         }
         const isPlain = chunks.length > 0 && chunks.every(({ extra }) => !extra)
-        if (isPlain && cuts.length === 2) expect(decoder.tookWholeChunks).toBe(true)
+        expect(decoder.tookWholeChunks || !isPlain || cuts.length > 2).toBe(true)
       }),
     )
   })
