@@ -169,8 +169,10 @@ export class Gateway {
     }
   }
 
-  async #serveModel(exchange: Exchange, route: ModelRoute, asked: Promise<Asked>, record: RequestRecord) {
-    return this.#inference.serve(exchange, this.#requestOf(exchange, route, await asked, record), record)
+  #serveModel(exchange: Exchange, route: ModelRoute, asked: Asked | Promise<Asked>, record: RequestRecord) {
+    const serve = (known: Asked) =>
+      this.#inference.serve(exchange, this.#requestOf(exchange, route, known, record), record)
+    return asked instanceof Promise ? asked.then(serve) : serve(asked)
   }
 
   async #serveMetrics(exchange: Exchange, record: RequestRecord): Promise<void> {

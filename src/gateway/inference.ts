@@ -1,23 +1,16 @@
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
-import {
-  type Exchange,
-  ForwardError,
-  type ForwardOptions,
-  type ForwardResult,
-  type HeaderChanges,
-  type ResponseHead,
-} from '../relay/exchange.ts'
+import { type Exchange, ForwardError, type HeaderChanges } from '../relay/exchange.ts'
 import type { EndpointPool, ReserveHint, Seat } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
 import { isClientGone } from './client-gone.ts'
-import { doneEvent, EventStreamBody, isEventStream } from './event-stream-body.ts'
+import { doneEvent, EventStreamBody } from './event-stream-body.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 import { codedError, errorEvent, openAiError } from './openai-errors.ts'
+import { ModelAnswer } from './model-answer.ts'
 import type { Asked } from './model-name.ts'
 import type { RequestRecord } from './request-record.ts'
-import { UsageTail } from './usage-tail.ts'
 import { wakeComment, WakeFeedback } from './wake-feedback.ts'
 
 export interface InferenceRequest extends Asked {
@@ -76,7 +69,10 @@ export class Inference {
       record.endpoint = seat.endpoint
       let healthy = true
       try {
-        const result = await this.#forward(exchange, request, record, feedback, seat)
+        const into = feedback?.stream && new EventStreamBody(feedback.stream, request.model)
+        const answer = new ModelAnswer(request, record, seat, into)
+        const result = await exchange.forward(seat.address, answer)
+        answer.finish(result)
         healthy = result.complete || exchange.signal.aborted
         return
       } catch (error) {
@@ -111,43 +107,6 @@ export class Inference {
     }
   }
 
-  async #forward(
-    exchange: Exchange,
-    request: InferenceRequest,
-    record: RequestRecord,
-    feedback: WakeFeedback | undefined,
-    seat: Seat,
-  ): Promise<ForwardResult> {
-    const body = feedback?.stream && new EventStreamBody(feedback.stream, request.model)
-    let tail: UsageTail | undefined
-    const options: ForwardOptions = {
-      target: request.target,
-      requestHeaders: request.headers,
-      responseHeaders: record.fields,
-      onResponseHead: (head, firstByteAt) => {
-        record.status = head.status
-        record.firstByteMs = record.elapsedMs(firstByteAt)
-        seat.answered()
-        if (request.reportsUsage && mayTellUsage(head)) tail = new UsageTail()
-        body?.begin(head)
-      },
-      onResponsePiece: (piece) => {
-        record.bytes += piece.length
-        tail?.push(piece)
-      },
-      onBrokenOff: (head, error) => {
-        body?.abandon()
-        return body || isEventStream(head) ? brokenOffEvent(request.model, error) : undefined
-      },
-      ...(body && { into: body }),
-    }
-    const result = await exchange.forward(seat.address, options)
-    record.bytes = result.responseBytes
-    record.complete = result.complete
-    record.usage = tail?.read()
-    return result
-  }
-
   #feedback(exchange: Exchange, model: string, record: RequestRecord): WakeFeedback {
     const { catalog, clock, settings } = this.#options
     return new WakeFeedback({
@@ -167,14 +126,4 @@ export class Inference {
     await stream?.write(errorEvent(openAiError(error)) + doneEvent)
     await stream?.end()
   }
-}
-
-function mayTellUsage({ status, headers }: ResponseHead): boolean {
-  return status === 200 && headers.get('content-encoding') === undefined
-}
-
-/** Begins with an empty line: the answer may have broken off in the middle of one. */
-function brokenOffEvent(model: string, error: Error): string {
-  const cause = error instanceof SluiceError && error.code === 'stopping' ? error : undefined
-  return `\n\n${errorEvent(openAiError(cause ?? new SluiceError('upstream_broke_off', { model })))}`
 }

@@ -23,7 +23,7 @@ export function readAsked(
   route: InferenceRoute,
   models: GrantedModels,
   share: BodyShare,
-): Promise<Asked> {
+): Asked | Promise<Asked> {
   refuseEncoded(exchange.head)
   const contentType = exchange.head.headers.get('content-type') ?? ''
   const boundary = formBoundary(contentType)
@@ -52,8 +52,13 @@ async function readPassThroughModel(exchange: Exchange, models: GrantedModels, s
   throw models.required('the header "x-sluice-model", the query "model" or the JSON field "model"')
 }
 
-async function readJson(exchange: Exchange, models: GrantedModels, share: BodyShare): Promise<Asked> {
-  const body = share.arrived(exchange) ?? (await share.read(exchange))
+/** At once when all of it is here, as it is with most requests. */
+function readJson(exchange: Exchange, models: GrantedModels, share: BodyShare): Asked | Promise<Asked> {
+  const body = share.arrived(exchange)
+  return body ? askedIn(body, models) : share.read(exchange).then((whole) => askedIn(whole, models))
+}
+
+function askedIn(body: Buffer, models: GrantedModels): Asked {
   const { model, stream } = parseJson(body)
   return { model: chosen(model, models), streamed: stream === true, prefix: () => promptBlocks(body) }
 }

@@ -86,7 +86,7 @@ export interface ForwardOptions {
    * A response already begun with `startResponse`: the upstream's body goes there, its end ends it, and its head is only
    * reported. It may be a stream of the handler's own that passes on to the real one.
    */
-  readonly into?: ResponseStream
+  readonly into?: ResponseStream | undefined
   /**
    * Sees the upstream's response head before a byte of it goes to the client. When it throws, the response is dropped and
    * `forward` throws the same: another answer, or another upstream, is still possible.

@@ -7,19 +7,20 @@ import { type BodyEnd, ClientSink, type ResponseSink, StreamSink } from './respo
 import { type CallEvents, type CallRequest, UpstreamCall } from './upstream-call.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 
-export type AttemptOutcome =
-  | { readonly kind: 'delivered'; readonly result: ForwardResult }
-  | {
-      readonly kind: 'failed'
-      readonly phase: ForwardError['phase']
-      readonly stale: boolean
-      readonly error: Error
-    }
+/** How a try ends: one of these, once. */
+export interface AttemptEnd {
+  delivered(result: ForwardResult): void
+  /** Nothing of a response arrived whole. */
+  failed(phase: ForwardError['phase'], stale: boolean, error: Error): void
+  /** With the abort's reason, or what the handler's own callback threw. */
+  rejected(error: Error): void
+}
 
 /** One try to get a response from one connection and to hand it on. */
 export class ForwardAttempt implements CallEvents {
   readonly #side: ForwardSide
   readonly #options: ForwardOptions
+  readonly #end: AttemptEnd
   readonly #sink: ResponseSink
   #call: UpstreamCall | undefined
   #connection: UpstreamConnection | undefined
@@ -28,41 +29,34 @@ export class ForwardAttempt implements CallEvents {
   #firstByteAt = 0
   #responseBytes = 0
   #onSignal: (() => void) | undefined
-  #onDelivered: (outcome: AttemptOutcome) => void = () => {}
-  #onRejected: (error: Error) => void = () => {}
+  #over = false
 
-  constructor(side: ForwardSide, options: ForwardOptions) {
+  constructor(side: ForwardSide, options: ForwardOptions, end: AttemptEnd) {
     this.#side = side
+    this.#end = end
     this.#options = options
     this.#sink = options.into ? new StreamSink(options.into) : new ClientSink(side, options.responseHeaders)
   }
 
-  /** Throws the abort's reason, or what the handler's own callback threw. */
-  run(connection: UpstreamConnection, request: CallRequest): Promise<AttemptOutcome> {
-    return new Promise((resolve, reject) => {
-      this.#onDelivered = resolve
-      this.#onRejected = reject
-      this.#connection = connection
-      this.#call = new UpstreamCall(connection, request, this, this.#side.limits)
-      this.#side.onAbort(this.#abort)
-      this.#listenTo(this.#options.signal)
-      this.#call.start()
-    })
-  }
-
-  #resolve(outcome: AttemptOutcome): void {
-    this.#letGo()
-    this.#onDelivered(outcome)
+  run(connection: UpstreamConnection, request: CallRequest): void {
+    this.#connection = connection
+    this.#call = new UpstreamCall(connection, request, this, this.#side.limits)
+    this.#side.onAbort(this.#abort)
+    this.#listenTo(this.#options.signal)
+    this.#call.start()
   }
 
   #reject(error: Error): void {
-    this.#letGo()
-    this.#onRejected(error)
+    if (this.#letGo()) this.#end.rejected(error)
   }
 
-  #letGo(): void {
+  /** Returns false when it was over already. */
+  #letGo(): boolean {
+    if (this.#over) return false
+    this.#over = true
     this.#side.forgetAbort(this.#abort)
     if (this.#onSignal) this.#options.signal?.removeEventListener('abort', this.#onSignal)
+    return true
   }
 
   #listenTo(signal: AbortSignal | undefined): void {
@@ -95,10 +89,9 @@ export class ForwardAttempt implements CallEvents {
   }
 
   onBody(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined {
-    const { onResponsePiece } = this.#options
     for (const piece of pieces) {
       this.#responseBytes += piece.length
-      onResponsePiece?.(piece)
+      this.#options.onResponsePiece?.(piece)
     }
     const wait = this.#sink.body(pieces, end, framed)
     if (!end) return wait
@@ -127,14 +120,14 @@ export class ForwardAttempt implements CallEvents {
     this.#side.tunnelTo(socket, leftover).then(
       ({ requestBytes, responseBytes }) => {
         const result = { status: 101, requestBytes, responseBytes, firstByteAt: this.#firstByteAt, complete: true }
-        this.#resolve({ kind: 'delivered', result })
+        if (this.#letGo()) this.#end.delivered(result)
       },
       (error: Error) => this.#reject(error),
     )
   }
 
   onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void {
-    this.#resolve({ kind: 'failed', phase, stale, error })
+    if (this.#letGo()) this.#end.failed(phase, stale, error)
   }
 
   onBroken(error: Error): void {
@@ -186,6 +179,6 @@ export class ForwardAttempt implements CallEvents {
       firstByteAt: this.#firstByteAt,
       complete,
     }
-    this.#resolve({ kind: 'delivered', result })
+    if (this.#letGo()) this.#end.delivered(result)
   }
 }

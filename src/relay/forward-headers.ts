@@ -1,4 +1,5 @@
 import type { ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exchange.ts'
+import type { ForwardSide } from './forward-side.ts'
 import type { HeaderField } from './header-field.ts'
 import { type MessageFacts, splitList } from './message-facts.ts'
 
@@ -25,10 +26,8 @@ export interface RequestFraming {
 }
 
 export interface OutgoingRequest {
-  readonly head: RequestHead
-  readonly facts: MessageFacts
-  readonly clientAddress: string
-  readonly secure: boolean
+  /** Whose request it is. */
+  readonly side: Pick<ForwardSide, 'head' | 'facts' | 'client'>
   readonly upstream: Upstream
   readonly framing: RequestFraming
   /** Protocols to offer the upstream; see `offeredUpgrade`. */
@@ -45,7 +44,8 @@ export function offeredUpgrade(head: RequestHead, facts: MessageFacts): string |
 }
 
 export function requestHeadText(request: OutgoingRequest): string {
-  const { head, facts, framing, options } = request
+  const { side, framing, options } = request
+  const { head, facts, client } = side
   const changes = options.requestHeaders ?? noChanges
   const { connectionNames } = facts
   const target = options.target ?? head.target
@@ -59,8 +59,8 @@ export function requestHeadText(request: OutgoingRequest): string {
     text += line
   }
   if (!hasHost) text += `host: ${authorityOf(request.upstream)}\r\n`
-  if (!isChanged('x-forwarded-for', changes)) text += `x-forwarded-for: ${request.clientAddress}\r\n`
-  if (!isChanged('x-forwarded-proto', changes)) text += `x-forwarded-proto: ${request.secure ? 'https' : 'http'}\r\n`
+  if (!isChanged('x-forwarded-for', changes)) text += `x-forwarded-for: ${client.address}\r\n`
+  if (!isChanged('x-forwarded-proto', changes)) text += `x-forwarded-proto: ${client.secure ? 'https' : 'http'}\r\n`
   if (facts.host !== undefined && !isChanged('x-forwarded-host', changes)) text += `x-forwarded-host: ${facts.host}\r\n`
   text += setFields(changes.set)
   if (framing.kind === 'length') text += `content-length: ${framing.length}\r\n`

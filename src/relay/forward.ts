@@ -1,64 +1,110 @@
 import { abortReason } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import { ForwardError, type ForwardOptions, type ForwardResult, type Upstream } from './exchange.ts'
-import { ForwardAttempt } from './forward-attempt.ts'
+import { type AttemptEnd, ForwardAttempt } from './forward-attempt.ts'
 import { type RequestFraming, offeredUpgrade, requestHeadText } from './forward-headers.ts'
 import type { ForwardSide } from './forward-side.ts'
+import type { CallRequest } from './upstream-call.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
+
+const noBytes = Buffer.alloc(0)
 
 const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE', 'PROPFIND', 'REPORT', 'SEARCH'])
 
 /** A request that cannot be sent twice takes only a connection that was in use a moment ago: it is surely still open. */
 const freshlyUsedMs = 500
 
-export async function forward(side: ForwardSide, upstream: Upstream, options: ForwardOptions): Promise<ForwardResult> {
-  if (side.writer.started && !options.into) throw new Error('the response was already begun')
-  if (side.body.consumed) throw new ForwardError('connect', false, 'the request body is already gone')
-  const whole = side.body.declared ? side.body.keepIfArrived() : Buffer.alloc(0)
-  // RFC 9110 9.2.2: what is not idempotent is only repeated by those who know what it does.
-  const replayable = whole !== undefined && (side.bodyWasRead || idempotentMethods.has(side.head.method))
-  const upgrade = options.into ? undefined : offeredUpgrade(side.head, side.facts)
-  const framing = framingOf(side, whole)
-  const headText = requestHeadText({
-    head: side.head,
-    facts: side.facts,
-    clientAddress: side.client.address,
-    secure: side.client.secure,
-    upstream,
-    framing,
-    upgrade,
-    options,
+export function forward(side: ForwardSide, upstream: Upstream, options: ForwardOptions): Promise<ForwardResult> {
+  return new Promise((resolve, reject) => {
+    if (side.writer.started && !options.into) throw new Error('the response was already begun')
+    if (side.body.consumed) throw new ForwardError('connect', false, 'the request body is already gone')
+    new Forwarding(side, upstream, options, resolve, reject).begin()
   })
-  const request = {
-    method: side.head.method,
-    headText,
-    framing,
-    whole,
-    stream: side.body,
-    upgrade,
-    firstByteMs: options.firstByteTimeoutMs ?? side.limits.upstreamFirstByteMs,
-  }
-  let connection: UpstreamConnection | undefined
-  if (whole) connection = side.pool.take(upstream, replayable ? Number.POSITIVE_INFINITY : freshlyUsedMs)
-  for (;;) {
-    connection ??= await side.pool.open(upstream, {
-      signal: options.signal ? AbortSignal.any([side.signal, options.signal]) : side.signal,
-      timeoutMs: options.connectTimeoutMs,
-    })
-    if (options.signal?.aborted) {
-      connection.destroy()
-      throw abortReason(options.signal)
+}
+
+/** A request on its way, on one connection and, when that one turns out to be closed already, on a new one. */
+class Forwarding implements AttemptEnd {
+  readonly #side: ForwardSide
+  readonly #upstream: Upstream
+  readonly #options: ForwardOptions
+  readonly #resolve: (result: ForwardResult) => void
+  readonly #reject: (error: Error) => void
+  readonly #request: CallRequest
+  readonly #replayable: boolean
+  #connection: UpstreamConnection | undefined
+
+  constructor(
+    side: ForwardSide,
+    upstream: Upstream,
+    options: ForwardOptions,
+    resolve: (result: ForwardResult) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#side = side
+    this.#upstream = upstream
+    this.#options = options
+    this.#resolve = resolve
+    this.#reject = reject
+    const { body, head } = side
+    const whole = body.declared ? body.keepIfArrived() : noBytes
+    // RFC 9110 9.2.2: what is not idempotent is only repeated by those who know what it does.
+    this.#replayable = whole !== undefined && (side.bodyWasRead || idempotentMethods.has(head.method))
+    const upgrade = options.into ? undefined : offeredUpgrade(head, side.facts)
+    const framing = framingOf(side, whole)
+    this.#request = {
+      method: head.method,
+      headText: requestHeadText({ side, upstream, framing, upgrade, options }),
+      framing,
+      whole,
+      stream: body,
+      upgrade,
+      firstByteMs: options.firstByteTimeoutMs ?? side.limits.upstreamFirstByteMs,
     }
-    const attempt = new ForwardAttempt(side, options)
-    const outcome = await attempt.run(connection, request)
-    if (outcome.kind === 'delivered') return outcome.result
+  }
+
+  begin(): void {
+    const maxIdleMs = this.#replayable ? Number.POSITIVE_INFINITY : freshlyUsedMs
+    const connection = this.#request.whole && this.#side.pool.take(this.#upstream, maxIdleMs)
+    if (connection) this.#attempt(connection)
+    else this.#open()
+  }
+
+  delivered(result: ForwardResult): void {
+    this.#resolve(result)
+  }
+
+  failed(phase: ForwardError['phase'], stale: boolean, error: Error): void {
     // The upstream closed the connection while it rested: that says nothing about the upstream.
-    const rested = connection.served > 0
-    connection = undefined
-    if (outcome.stale && rested && replayable) continue
-    throw new ForwardError(outcome.phase, !side.body.consumed && !side.gone, errorMessage(outcome.error), {
-      cause: outcome.error,
-    })
+    const rested = this.#connection !== undefined && this.#connection.served > 0
+    if (stale && rested && this.#replayable) return this.#open()
+    const retryable = !this.#side.body.consumed && !this.#side.gone
+    this.#reject(new ForwardError(phase, retryable, errorMessage(error), { cause: error }))
+  }
+
+  rejected(error: Error): void {
+    this.#reject(error)
+  }
+
+  #open(): void {
+    const side = this.#side
+    const options = this.#options
+    side.pool
+      .open(this.#upstream, {
+        signal: options.signal ? AbortSignal.any([side.signal, options.signal]) : side.signal,
+        timeoutMs: options.connectTimeoutMs,
+      })
+      .then((connection) => this.#attempt(connection))
+      .catch(this.#reject)
+  }
+
+  #attempt(connection: UpstreamConnection): void {
+    const { signal } = this.#options
+    if (signal?.aborted) {
+      connection.destroy()
+      return this.#reject(abortReason(signal))
+    }
+    this.#connection = connection
+    new ForwardAttempt(this.#side, this.#options, this).run(connection, this.#request)
   }
 }
 
