@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { setTimeout as delay } from 'node:timers/promises'
+import { modelAddress, modelName } from './bench-models.ts'
+import { firstLine, freePort, installed, listening, spawnPinned, stopChild, withChildren } from './pinned-process.ts'
 
-/** A gateway under measurement, held to the first core. */
+/** A gateway under measurement, held to one core. */
 export interface Peer {
   readonly name: string
   readonly port: number
@@ -18,26 +16,36 @@ export interface Peer {
   stop(): Promise<void>
 }
 
+export interface PeerSetting {
+  readonly upstreamPort: number
+  readonly core: string
+  readonly folder: string
+}
+
+type Start = (setting: PeerSetting) => Promise<Peer | undefined>
+
 const here = import.meta.dirname
-const core = '0'
 const chatPath = '/v1/chat/completions'
 
+const starts: ReadonlyArray<readonly [string, Start]> = [
+  ['sluice', (setting) => startSluice(setting)],
+  ['nginx', (setting) => startNginx(setting)],
+  ['haproxy', haproxy],
+  ['node-socket', (setting) => nodePeer('node-socket', 'bare-proxy.ts', setting)],
+  ['node-http', (setting) => nodePeer('node-http', 'http-proxy.ts', setting)],
+  ['kubeai', kubeai],
+  ['llama-swap', llamaSwap],
+  ['portkey', portkey],
+  ['litellm', litellm],
+]
+
 /** Ours first, then everything that is installed. */
-export async function startPeers(upstreamPort: number, folder: string, only: readonly string[]): Promise<Peer[]> {
-  const starts: ReadonlyArray<readonly [string, () => Promise<Peer | undefined>]> = [
-    ['sluice', () => nodePeer('sluice', 'sluice-gateway.ts', upstreamPort, join(folder, 'sluice.log'))],
-    ['nginx', () => nginx(upstreamPort, folder)],
-    ['haproxy', () => haproxy(upstreamPort, folder)],
-    ['node-socket', () => nodePeer('node-socket', 'bare-proxy.ts', upstreamPort)],
-    ['node-http', () => nodePeer('node-http', 'http-proxy.ts', upstreamPort)],
-    ['portkey', () => portkey(upstreamPort)],
-    ['litellm', () => litellm(upstreamPort, folder)],
-  ]
+export async function startPeers(setting: PeerSetting, only: readonly string[]): Promise<Peer[]> {
   const peers: Peer[] = []
   for (const [name, start] of starts) {
     if (only.length > 0 && !only.includes(name)) continue
     try {
-      const peer = await start()
+      const peer = await start(setting)
       if (peer) peers.push(peer)
       else console.log(`${name} is not installed: left out`)
     } catch (error) {
@@ -47,41 +55,31 @@ export async function startPeers(upstreamPort: number, folder: string, only: rea
   return peers
 }
 
-export function spawnPinned(cpu: string, command: string, args: readonly string[], env = {}): ChildProcess {
-  return spawn('taskset', ['-c', cpu, command, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...env },
-  })
+/** With many models these may all be at one address, or each at its own. */
+export function startSluice(setting: PeerSetting, models = 1, addresses = 1): Promise<Peer> {
+  const name = models === 1 ? 'sluice' : `${models} models, ${addresses === 1 ? 'one address' : 'each its own'}`
+  const logFile = join(setting.folder, `sluice-${models}-${addresses}.log`)
+  return nodePeer(name, 'sluice-gateway.ts', setting, logFile, String(models), String(addresses))
 }
 
-export async function firstLine(child: ChildProcess): Promise<string> {
-  if (!child.stdout) throw new Error('no output')
-  const [line] = await once(createInterface(child.stdout), 'line', { signal: AbortSignal.timeout(30_000) })
-  return String(line)
-}
-
-export async function stopChild(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exited = once(child, 'exit')
-  child.kill('SIGTERM')
-  const overdue = setTimeout(() => child.kill('SIGKILL'), 5_000)
-  await exited
-  clearTimeout(overdue)
-}
-
-async function nodePeer(name: string, program: string, upstreamPort: number, ...more: string[]): Promise<Peer> {
+async function nodePeer(name: string, program: string, setting: PeerSetting, ...more: string[]): Promise<Peer> {
   const options = (process.env['SLUICE_NODE_OPTIONS'] ?? '').split(' ').filter(Boolean)
-  const args = [...options, join(here, program), String(upstreamPort), ...more]
-  const child = spawnPinned(core, process.execPath, args)
-  const port = Number(await firstLine(child))
-  return peerOf(name, child, port, '', chatPath)
+  const args = [...options, join(here, program), String(setting.upstreamPort), ...more]
+  const child = spawnPinned(setting.core, process.execPath, args)
+  return peerOf(name, child, Number(await firstLine(child)))
 }
 
-async function nginx(upstreamPort: number, folder: string): Promise<Peer | undefined> {
+/** With many addresses it is what the connections to them cost a gateway that does nothing else. */
+export async function startNginx(setting: PeerSetting, addresses = 1): Promise<Peer | undefined> {
   if (!installed('nginx')) return undefined
   const port = await freePort()
-  const prefix = join(folder, 'nginx')
+  const name = addresses === 1 ? 'nginx' : `nginx, ${addresses} addresses`
+  const prefix = join(setting.folder, `nginx-${addresses}`)
   mkdirSync(prefix, { recursive: true })
+  const upstreams = Array.from({ length: addresses }, (_, index) => {
+    const server = `server ${modelAddress(index)}:${setting.upstreamPort}`
+    return `upstream ${modelName(index)} { ${server}; keepalive ${addresses === 1 ? 512 : 16}; keepalive_requests 1000000000; }`
+  })
   const config = `
 daemon off; worker_processes 1; pid ${prefix}/pid; error_log ${prefix}/error.log;
 events { worker_connections 8192; }
@@ -89,19 +87,21 @@ http {
   access_log ${prefix}/access.log combined buffer=64k; keepalive_requests 1000000000;
   client_body_temp_path ${prefix}/body; proxy_temp_path ${prefix}/proxy; fastcgi_temp_path ${prefix}/f;
   uwsgi_temp_path ${prefix}/u; scgi_temp_path ${prefix}/s;
-  upstream model { server 127.0.0.1:${upstreamPort}; keepalive 512; keepalive_requests 1000000000; }
+  ${upstreams.join('\n  ')}
   server { listen 127.0.0.1:${port} backlog=4096; location / {
-    proxy_pass http://model; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;
+    proxy_pass http://${addresses === 1 ? modelName(0) : '$http_x_bench_model'};
+    proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;
   } }
 }`
   writeFileSync(join(prefix, 'nginx.conf'), config)
-  return started('nginx', spawnPinned(core, 'nginx', ['-c', join(prefix, 'nginx.conf'), '-p', prefix]), port)
+  const args = ['-c', join(prefix, 'nginx.conf'), '-p', prefix]
+  return startProgram(setting, { name, command: 'nginx', args, port })
 }
 
-async function haproxy(upstreamPort: number, folder: string): Promise<Peer | undefined> {
+async function haproxy(setting: PeerSetting): Promise<Peer | undefined> {
   if (!installed('haproxy')) return undefined
   const port = await freePort()
-  const file = join(folder, 'haproxy.cfg')
+  const file = join(setting.folder, 'haproxy.cfg')
   const config = `
 global
   nbthread 1
@@ -116,88 +116,88 @@ frontend in
   default_backend model
 backend model
   http-reuse always
-  server one 127.0.0.1:${upstreamPort}
+  server one 127.0.0.1:${setting.upstreamPort}
 `
   writeFileSync(file, config)
-  return started('haproxy', spawnPinned(core, 'haproxy', ['-f', file, '-db']), port)
+  return startProgram(setting, { name: 'haproxy', command: 'haproxy', args: ['-f', file, '-db'], port })
+}
+
+/** Built with Go from its repository (bench/README.md), and LLAMA_SWAP names the program. What it starts does nothing. */
+async function llamaSwap(setting: PeerSetting): Promise<Peer | undefined> {
+  const command = process.env['LLAMA_SWAP']
+  if (command === undefined) return undefined
+  const port = await freePort()
+  const file = join(setting.folder, 'llama-swap.yaml')
+  const model = `{ cmd: sleep infinity, proxy: "http://127.0.0.1:${setting.upstreamPort}", checkEndpoint: none, concurrencyLimit: 100000 }`
+  writeFileSync(file, `models:\n  bench: ${model}\n`)
+  const args = ['-config', file, '-listen', `127.0.0.1:${port}`]
+  return startProgram(setting, { name: 'llama-swap', command, args, port })
+}
+
+/** KubeAI's request path as a program; KUBEAI_PROXY names it. */
+async function kubeai(setting: PeerSetting): Promise<Peer | undefined> {
+  const command = process.env['KUBEAI_PROXY']
+  if (command === undefined) return undefined
+  const port = await freePort()
+  const args = [String(setting.upstreamPort), String(port)]
+  return startProgram(setting, { name: 'kubeai', command, args, port, path: `/openai${chatPath}` })
 }
 
 /** `npm install @portkey-ai/gateway` somewhere, and PORTKEY_GATEWAY names its start-server.js. */
-async function portkey(upstreamPort: number): Promise<Peer | undefined> {
+async function portkey(setting: PeerSetting): Promise<Peer | undefined> {
   const program = process.env['PORTKEY_GATEWAY']
   if (program === undefined) return undefined
   const port = await freePort()
-  const child = spawnPinned(core, process.execPath, [program, `--port=${port}`, '--headless'], { PORT: String(port) })
-  child.stdout?.resume()
-  const headers = `x-portkey-provider: openai\r\nx-portkey-custom-host: http://127.0.0.1:${upstreamPort}/v1\r\nauthorization: Bearer none\r\n`
-  return started('portkey', child, port, headers)
+  const args = [program, `--port=${port}`, '--headless']
+  const headers = `x-portkey-provider: openai\r\nx-portkey-custom-host: http://127.0.0.1:${setting.upstreamPort}/v1\r\nauthorization: Bearer none\r\n`
+  const env = { PORT: String(port) }
+  return startProgram(setting, { name: 'portkey', command: process.execPath, args, port, env, headers })
 }
 
 /** `pip install litellm[proxy]`, and LITELLM names the command. */
-async function litellm(upstreamPort: number, folder: string): Promise<Peer | undefined> {
-  const program = process.env['LITELLM'] ?? 'litellm'
-  if (!installed(program)) return undefined
+async function litellm(setting: PeerSetting): Promise<Peer | undefined> {
+  const command = process.env['LITELLM'] ?? 'litellm'
+  if (!installed(command)) return undefined
   const port = await freePort()
-  const file = join(folder, 'litellm.yaml')
-  const model = `{ model: openai/bench, api_base: "http://127.0.0.1:${upstreamPort}/v1", api_key: none }`
+  const file = join(setting.folder, 'litellm.yaml')
+  const model = `{ model: openai/bench, api_base: "http://127.0.0.1:${setting.upstreamPort}/v1", api_key: none }`
   writeFileSync(file, `model_list:\n  - model_name: bench\n    litellm_params: ${model}\n`)
   const args = ['--config', file, '--port', String(port), '--host', '127.0.0.1']
   const key = 'sk-bench-0123456789abcdef0123456789abcdef'
-  const child = spawnPinned(core, program, args, { LITELLM_LOG: 'ERROR', LITELLM_MASTER_KEY: key })
-  child.stdout?.resume()
-  return started('litellm', child, port, `authorization: Bearer ${key}\r\n`, 90_000)
+  const env = { LITELLM_LOG: 'ERROR', LITELLM_MASTER_KEY: key }
+  const headers = `authorization: Bearer ${key}\r\n`
+  return startProgram(setting, { name: 'litellm', command, args, port, env, headers, withinMs: 90_000 })
 }
 
-async function started(
+interface Program {
+  readonly name: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly port: number
+  readonly env?: NodeJS.ProcessEnv
+  readonly headers?: string
+  readonly path?: string
+  readonly withinMs?: number
+}
+
+async function startProgram({ core, folder }: PeerSetting, program: Program): Promise<Peer> {
+  const { name, command, args, port, env, withinMs = 20_000 } = program
+  const outputFile = join(folder, `${name}.log`)
+  const child = spawnPinned(core, command, args, { ...(env && { env }), outputFile })
+  try {
+    await listening(child, port, withinMs)
+  } catch (error) {
+    throw new Error(`${name}: ${readFileSync(outputFile, 'utf8').trim().slice(-500)}`, { cause: error })
+  }
+  return peerOf(name, child, port, program)
+}
+
+function peerOf(
   name: string,
   child: ChildProcess,
   port: number,
-  headers = '',
-  withinMs = 20_000,
-): Promise<Peer> {
-  const deadline = performance.now() + withinMs
-  while (!(await accepts(port))) {
-    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`)
-    if (performance.now() > deadline) throw new Error(`${name} does not listen`)
-    await delay(50)
-  }
-  return peerOf(name, child, port, headers, chatPath)
-}
-
-function peerOf(name: string, child: ChildProcess, port: number, headers: string, path: string): Peer {
+  wanted: { headers?: string; path?: string } = {},
+): Peer {
+  const { headers = '', path = chatPath } = wanted
   return { name, port, headers, path, pids: () => withChildren(child.pid ?? 0), stop: () => stopChild(child) }
-}
-
-function withChildren(pid: number): number[] {
-  try {
-    const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
-    return [pid, ...children.flatMap(withChildren)]
-  } catch {
-    return [pid]
-  }
-}
-
-function installed(command: string): boolean {
-  return spawnSync('sh', ['-c', `command -v "$0"`, command]).status === 0
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1' }, () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.on('error', () => resolve(false))
-  })
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        typeof address === 'object' && address ? resolve(address.port) : reject(new Error('no port')),
-      )
-    })
-  })
 }

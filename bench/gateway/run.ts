@@ -1,101 +1,146 @@
 // Gateways side by side: each alone on the first core, the same stub upstream and the same load on the others.
-//   node bench/gateway/run.ts [--seconds 5] [--only sluice,nginx]
+//   node bench/gateway/run.ts [--seconds 5] [--rounds 3] [--only sluice,nginx] [--rows throughput,models,latency,streams]
 // By processor time: requests for each second that the gateway had a core. That is what it can do when it has the core to
 // itself, and what else the machine does disturbs it little.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { cpuSeconds, residentBytes } from '../process-use.ts'
-import { load, loadStreams, percentile } from './gateway-load.ts'
-import { type Peer, firstLine, spawnPinned, startPeers, stopChild } from './peers.ts'
+import { manyModels } from './bench-models.ts'
+import { moveHere, shareCores, usableCores } from './cores.ts'
+import { type Contestant, type Load, bestRates, bestStreamCosts, medianLatencies } from './measurements.ts'
+import { loadByNode } from './node-load.ts'
+import { type Peer, type PeerSetting, startNginx, startPeers, startSluice } from './peers.ts'
+import { firstLine, spawnPinned, stopChild } from './pinned-process.ts'
+import { StolenTime } from './stolen-time.ts'
+import { loadByWrk, wrkIsInstalled } from './wrk-load.ts'
 
 const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '5' },
+    rounds: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
+    rows: { type: 'string', default: 'throughput,models,latency,streams' },
     streams: { type: 'string', default: '2000' },
   },
 })
-const seconds = Number(values.seconds)
-const only = values.only.split(',').filter(Boolean)
-const streams = Number(values.streams)
+const [seconds, rounds, streams] = [Number(values.seconds), Number(values.rounds), Number(values.streams)]
+const windows = { seconds, rounds, connections: 64 }
+const latencyWindows = { perSecond: 500, seconds: 1, rounds: Math.max(10, rounds) }
+
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-gateway-'))
-const stub = spawnPinned('1', process.execPath, [join(import.meta.dirname, 'stub-upstream.ts')])
-const peers = await startPeers(Number(await firstLine(stub)), folder, only)
+const cores = shareCores(usableCores())
+moveHere(cores.load)
+const stub = spawnPinned(cores.stub, process.execPath, [
+  join(import.meta.dirname, 'stub-upstream.ts'),
+  String(manyModels),
+])
+const setting: PeerSetting = { upstreamPort: Number(await firstLine(stub)), core: cores.gateway, folder }
+const load: Load = wrkIsInstalled() ? (peer, shape) => loadByWrk(peer, shape, cores.load, folder) : loadByNode
+const peers = await startPeers(setting, values.only.split(',').filter(Boolean))
+const stolen = new StolenTime()
+console.log(
+  `gateway on core ${cores.gateway}, stub on ${cores.stub}, load on ${cores.load} ${wrkIsInstalled() ? '(wrk)' : '(Node)'}`,
+)
 
-const cpu = (peer: Peer) => peer.pids().reduce((sum, pid) => sum + cpuSeconds(pid), 0)
-const memory = (peer: Peer) => peer.pids().reduce((sum, pid) => sum + residentBytes(pid), 0)
-const times = (value: number) => (value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2))
-
+const sections: Readonly<Record<string, () => Promise<void>>> = {
+  throughput: printThroughput,
+  models: printModels,
+  latency: printLatency,
+  streams: printStreams,
+}
 try {
-  await throughput()
-  await latency()
-  await events()
+  for (const name of values.rows.split(',')) {
+    const print = sections[name]
+    if (!print) throw new Error(`there are no rows "${name}": ${Object.keys(sections).join(', ')}`)
+    stolen.share()
+    await print()
+    console.log(`(the host took ${(stolen.share() * 100).toFixed(0)} % of the machine's time)`)
+  }
 } finally {
   for (const peer of peers) await peer.stop()
   await stopChild(stub)
   rmSync(folder, { recursive: true, force: true })
 }
 
-async function throughput(): Promise<void> {
-  heading('requests/s per core', 'answers/s here', 'errors', "sluice's share")
-  let ours = 0
-  for (const peer of peers) {
-    await load(peer, { connections: 64, seconds: Math.min(3, seconds) })
-    const before = cpu(peer)
-    const { answers, errors, seconds: took } = await load(peer, { connections: 64, seconds })
-    const perCore = answers / (cpu(peer) - before)
-    if (peer.name === 'sluice') ours = perCore
-    row(peer.name, times(perCore), times(answers / took), String(errors), `${(ours / perCore).toFixed(2)}×`)
+async function printThroughput(): Promise<void> {
+  const contestants = peers.map((peer) => ({ peer, models: 1 }))
+  const rates = await bestRates(contestants, load, windows)
+  const ours = rates.find(({ peer }) => peer.name === 'sluice')?.perCore ?? Number.NaN
+  heading('requests/s per core', 'answers/s here', 'errors', 'sluice / it')
+  for (const { peer, perCore, perSecond, errors } of rates) {
+    row(peer.name, times(perCore), times(perSecond), String(errors), `${(ours / perCore).toFixed(2)}×`)
   }
 }
 
-async function latency(): Promise<void> {
-  heading('ms at 500/s: p50', 'p99', 'p50 − nginx', 'p99 − nginx')
-  const results = []
-  for (const peer of peers) {
-    const { latencies } = await load(peer, { connections: 64, seconds, perSecond: 500 })
-    results.push({ name: peer.name, p50: percentile(latencies, 0.5), p99: percentile(latencies, 0.99) })
-  }
-  const nginx = results.find(({ name }) => name === 'nginx')
-  for (const { name, p50, p99 } of results) {
-    const over = (value: number, base: number | undefined) => (base === undefined ? '' : (value - base).toFixed(2))
-    row(name, p50.toFixed(2), p99.toFixed(2), over(p50, nginx?.p50), over(p99, nginx?.p99))
+/**
+ * The same gateway with one model and with many: at one address, what the models cost; each at its own, their connections,
+ * too. What those cost nginx stands below.
+ */
+async function printModels(): Promise<void> {
+  const groups: Contestant[][] = [[], []]
+  const add = (group: number, peer: Peer | undefined, models: number) => peer && groups[group]?.push({ peer, models })
+  try {
+    add(0, await startSluice(setting), 1)
+    add(0, await startSluice(setting, manyModels), manyModels)
+    add(0, await startSluice(setting, manyModels, manyModels), manyModels)
+    add(1, await startNginx(setting), 1)
+    add(1, await startNginx(setting, manyModels), manyModels)
+    const rates = await bestRates(groups.flat(), load, windows)
+    heading('requests/s per core', 'answers/s here', 'errors', '/ one model')
+    for (const group of groups) {
+      const ofGroup = rates.filter(({ peer }) => group.some((one) => one.peer === peer))
+      const one = ofGroup[0]?.perCore ?? Number.NaN
+      for (const { peer, perCore, perSecond, errors } of ofGroup) {
+        row(peer.name, times(perCore), times(perSecond), String(errors), `${(perCore / one).toFixed(2)}×`)
+      }
+    }
+  } finally {
+    for (const { peer } of groups.flat()) await peer.stop()
   }
 }
 
-async function events(): Promise<void> {
-  heading(`µs a chunk, ${streams} streams`, 'delay p50/p99 ms', 'KB a stream', 'failed', '/ nginx')
-  const results = []
-  for (const peer of peers) {
-    await loadStreams(peer, { streams: 64, events: 50 })
-    const [cpuBefore, memoryBefore] = [cpu(peer), memory(peer)]
-    let memoryDuring = memoryBefore
-    const { chunks, failed, delays } = await loadStreams(peer, {
-      streams,
-      events: 50 * seconds,
-      whileOpen: () => (memoryDuring = memory(peer)),
-    })
-    results.push({
-      name: peer.name,
-      microseconds: ((cpu(peer) - cpuBefore) / chunks) * 1e6,
-      delay: `${percentile(delays, 0.5).toFixed(1)}/${percentile(delays, 0.99).toFixed(1)}`,
-      kilobytes: (memoryDuring - memoryBefore) / 1024 / streams,
-      failed,
-    })
+async function printLatency(): Promise<void> {
+  const results = await medianLatencies(peers, latencyWindows)
+  const nginx = results.find(({ peer }) => peer.name === 'nginx')
+  const over = (value: number, base: number | undefined) => (base === undefined ? '' : (value - base).toFixed(2))
+  heading(`ms at ${latencyWindows.perSecond}/s: p50`, 'p99', 'p50 − nginx', 'p99 − nginx', 'unanswered')
+  for (const { peer, p50, p99, unanswered } of results) {
+    row(peer.name, p50.toFixed(2), p99.toFixed(2), over(p50, nginx?.p50), over(p99, nginx?.p99), String(unanswered))
   }
-  const nginx = results.find(({ name }) => name === 'nginx')?.microseconds
-  for (const { name, microseconds, delay, kilobytes, failed } of results) {
-    const share = nginx === undefined ? '' : `${(microseconds / nginx).toFixed(2)}×`
-    row(name, microseconds.toFixed(1), delay, kilobytes.toFixed(1), String(failed), share)
+}
+
+async function printStreams(): Promise<void> {
+  const results = await bestStreamCosts(peers, { streams, events: 20 * seconds, rounds })
+  const nginx = results.find(({ peer }) => peer.name === 'nginx')?.microsecondsPerChunk
+  console.log(`\n${streams.toLocaleString('en')} streams of server-sent events, 20/s each`)
+  heading('µs a chunk', '/ nginx', 'delay p50/p99 ms', 'delay grows by ms', 'KB a stream', 'failed')
+  for (const { peer, microsecondsPerChunk, delay, bytesPerStream, failed } of results) {
+    if (failed === streams) {
+      row(peer.name, ...Array.from({ length: 5 }, () => '–'), String(failed))
+      continue
+    }
+    const share = nginx === undefined ? '' : `${(microsecondsPerChunk / nginx).toFixed(2)}×`
+    const delays = [`${delay.p50.toFixed(1)}/${delay.p99.toFixed(1)}`, delay.growth.toFixed(1)]
+    row(
+      peer.name,
+      microsecondsPerChunk.toFixed(1),
+      share,
+      ...delays,
+      (bytesPerStream / 1024).toFixed(1),
+      String(failed),
+    )
   }
+}
+
+function times(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(2)
 }
 
 function heading(...titles: string[]): void {
-  console.log(`\n${''.padEnd(14)}${titles.map((title) => title.padStart(20)).join('')}`)
+  console.log(`\n${''.padEnd(26)}${titles.map((title) => title.padStart(20)).join('')}`)
 }
 
 function row(name: string, ...cells: string[]): void {
-  console.log(`${name.padEnd(14)}${cells.map((cell) => cell.padStart(20)).join('')}`)
+  console.log(`${name.padEnd(26)}${cells.map((cell) => cell.padStart(20)).join('')}`)
 }

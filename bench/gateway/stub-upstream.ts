@@ -1,7 +1,8 @@
 // A model's server that costs next to nothing, the same for every gateway that is measured.
-//   node bench/gateway/stub-upstream.ts → prints its port
-// A request whose body says "stream": true gets server-sent events, `x-bench-events` of them, one each 20 ms.
+//   node bench/gateway/stub-upstream.ts [ADDRESSES] → prints its port
+// A request whose body says "stream": true gets server-sent events, `x-bench-events` of them, one each 50 ms.
 import { type Socket, createServer } from 'node:net'
+import { modelAddress } from './bench-models.ts'
 
 const answerBody = JSON.stringify({
   id: 'chatcmpl-1',
@@ -14,7 +15,8 @@ const answer = Buffer.from(
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${answerBody.length}\r\n\r\n${answerBody}`,
 )
 const streamHead = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
-const eventMs = 20
+const eventMs = 50
+const tickMs = 5
 
 /** Events carry when they were sent, so that whoever reads them sees the delay. */
 const eventText = () => {
@@ -23,20 +25,30 @@ const eventText = () => {
   return `${event.length.toString(16)}\r\n${event}\r\n`
 }
 
-const streams = new Map<Socket, number>()
+// Streams take turns: all of them in the same instant would measure how fast a heap is worked off, not a stream's delay.
+const slots = Array.from({ length: eventMs / tickMs }, () => new Map<Socket, number>())
+let [nextSlot, now] = [0, 0]
 setInterval(() => {
-  for (const [socket, left] of streams) {
+  const slot = slots[now++ % slots.length]
+  for (const [socket, left] of slot ?? []) {
     if (left > 0) {
       socket.write(eventText())
-      streams.set(socket, left - 1)
+      slot?.set(socket, left - 1)
     } else {
       socket.write('e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n')
-      streams.delete(socket)
+      slot?.delete(socket)
     }
   }
-}, eventMs)
+}, tickMs)
 
-const server = createServer({ noDelay: true }, (socket) => {
+function startStream(socket: Socket, events: number): void {
+  const slot = slots[nextSlot++ % slots.length]
+  socket.write(streamHead)
+  slot?.set(socket, events)
+  socket.once('close', () => slot?.delete(socket))
+}
+
+function serve(socket: Socket): void {
   let pending: Buffer | undefined
   socket.on('data', (chunk: Buffer) => {
     let data = pending ? Buffer.concat([pending, chunk]) : chunk
@@ -49,8 +61,7 @@ const server = createServer({ noDelay: true }, (socket) => {
       const end = headEnd + 4 + length
       if (data.length < end) break
       if (data.subarray(headEnd, end).includes('"stream":true')) {
-        socket.write(streamHead)
-        streams.set(socket, Number(/x-bench-events: *(\d+)/i.exec(head)?.[1] ?? 50))
+        startStream(socket, Number(/x-bench-events: *(\d+)/i.exec(head)?.[1] ?? 50))
       } else {
         socket.write(answer)
       }
@@ -59,10 +70,21 @@ const server = createServer({ noDelay: true }, (socket) => {
     if (data.length > 0) pending = data
   })
   socket.on('error', () => {})
-  socket.on('close', () => streams.delete(socket))
-})
-server.listen(Number(process.argv[2] ?? 0), '127.0.0.1', 4096, () => {
-  const address = server.address()
-  console.log(typeof address === 'object' ? address?.port : address)
-})
+}
+
+/** The same port at every address: each model has its own, and all of them end here. */
+function listen(address: string, port: number): Promise<number> {
+  const server = createServer({ noDelay: true }, serve)
+  return new Promise((resolve, reject) => {
+    server.on('error', reject)
+    server.listen(port, address, 4096, () => {
+      const bound = server.address()
+      resolve(typeof bound === 'object' && bound ? bound.port : 0)
+    })
+  })
+}
+
+const port = await listen(modelAddress(0), 0)
+for (let index = 1; index < Number(process.argv[2] ?? 1); index++) await listen(modelAddress(index), port)
+console.log(port)
 process.on('SIGTERM', () => process.exit(0))
