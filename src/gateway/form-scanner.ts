@@ -21,8 +21,9 @@ type Place = 'opening' | 'mark' | 'head' | 'text' | 'file' | 'rest' | 'end'
 
 /**
  * Reads `model` and `stream` out of a form as it arrives, and keeps nothing of what it has passed. It has seen enough when
- * both are known, when a file follows the model, or at the form's end. Strict where readers could disagree: a field that is
- * there twice, a broken frame or a missing end is refused, so that what was read here is what the model's server reads.
+ * both are known, when a file follows the model, or at the form's end. Strict up to there where readers could disagree: a field
+ * that is there twice, a broken frame or a missing end is refused. What follows goes to the Pod of the model that was named, and
+ * can change nothing about that.
  */
 export class FormScanner {
   readonly #delimiter: Buffer
