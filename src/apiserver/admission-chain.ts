@@ -15,7 +15,7 @@ export class AdmissionChain {
 
   complete(request: AdmissionRequest): KubernetesObject {
     let { object } = request
-    for (const plugin of this.#plugins) object = plugin.complete?.({ ...request, object }) ?? object
+    for (const plugin of this.#plugins) if (plugin.complete) object = plugin.complete({ ...request, object })
     return object
   }
 

@@ -253,12 +253,12 @@ export class ApiServer {
     }
   }
 
-  async #route(exchange: HttpExchange, url: RequestUrl, describe: Describe): Promise<void> {
+  #route(exchange: HttpExchange, url: RequestUrl, describe: Describe): Promise<void> {
     const [prefix, id, ...segments] = url.segments
     if (prefix !== 'vks' || id === undefined) return this.#answerOutside(exchange, url)
     const mount = this.#mounts.get(id)
     if (!mount) throw nothingHere()
-    await mount.face.handle({ exchange, url: { segments, query: url.query } }, describe)
+    return mount.face.handle({ exchange, url: { segments, query: url.query } }, describe)
   }
 
   /** What the listener itself has: health and version for everybody, metrics for those who may see a cluster's. */

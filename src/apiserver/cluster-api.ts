@@ -26,7 +26,7 @@ import type { ObjectEvent } from './object-watch.ts'
 import { randomSuffix } from './name-suffix.ts'
 import { prepareCreate, prepareStatus, prepareUpdate } from './prepare-object.ts'
 import { refuseUnscaled, scaleOf, scalePathsOf, withReplicas } from './scale.ts'
-import { trackChanged, trackCreated, withAppliedManagers } from './server-side-apply/field-tracking.ts'
+import { trackChanged, trackCreated, withAppliedManagers, withoutManagers } from './server-side-apply/field-tracking.ts'
 
 export type { AdmissionRequest, AdmissionRule }
 export type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
@@ -125,12 +125,17 @@ export class ClusterApi {
     anyKind: Kind,
     request: Selection & { readonly fromVersion?: string | undefined },
     signal: AbortSignal,
-  ): AsyncGenerator<ObjectEvent> {
+  ): AsyncIterableIterator<ObjectEvent> {
     const kind = this.#served(anyKind)
     const { namespace, fromVersion } = request
     const fromRevision = fromVersion === undefined ? undefined : this.readVersion(fromVersion)
     const selection = { namespace, matches: matcherOf(request), fromRevision }
-    return this.kinds.whileServed(kind, signal, (until) => this.#store.watch(kind, selection, until))
+    return this.#store.watch(kind, selection, () => this.kinds.whileServed(kind, signal))
+  }
+
+  /** The JSON of an object as it was just written, where it is still known: an answer need not be encoded again. */
+  jsonOf(object: KubernetesObject): string | undefined {
+    return this.#store.jsonOf(object)
   }
 
   /** A resourceVersion that a client sent. Versions this store has not reached yet are refused: it is another store's. */
@@ -153,7 +158,8 @@ export class ClusterApi {
   ): Promise<KubernetesObject> {
     const kind = this.#served(anyKind)
     for (let attempt = 1; ; attempt++) {
-      const decoded = prepareCreate(kind, input, {
+      const content = options.applied && isJsonObject(input) ? withoutManagers(input) : input
+      const decoded = prepareCreate(kind, content, {
         ...readingOf(options),
         namespace: kind.namespaced ? namespace : undefined,
         uid: randomUUID(),
@@ -279,7 +285,8 @@ export class ClusterApi {
     isPatch = false,
   ): Change {
     const reading = { ...readingOf(options), isPatch }
-    const decoded = this.#prepared(kind, current, input, reading, subresource)
+    const content = options.applied && isJsonObject(input) ? withoutManagers(input) : input
+    const decoded = this.#prepared(kind, current, content, reading, subresource)
     const next = isDefinition(kind) && !subresource ? this.#definitions.admit(decoded, current) : decoded
     const tracked = options.applied
       ? withAppliedManagers(next, input)

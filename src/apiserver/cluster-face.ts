@@ -72,7 +72,7 @@ export class ClusterFace {
     this.#documents = new ClusterDocuments(api, base, tokens)
   }
 
-  async handle({ exchange, url }: FaceRequest, describe: Describe): Promise<void> {
+  handle({ exchange, url }: FaceRequest, describe: Describe): Promise<void> {
     const { request } = exchange
     const method = request.method ?? ''
     const target = parseResourcePath(this.#api.kinds, url.segments)
@@ -115,12 +115,12 @@ export class ClusterFace {
     if (!allowed) throw forbidden(user, attempt, reason)
   }
 
-  async #handleResource(request: ResourceRequest): Promise<void> {
+  #handleResource(request: ResourceRequest): Promise<void> {
     const { exchange, target, query } = request
     if (reviewGroups.has(target.kind.group)) return this.#review(request)
     const act = this.#actions.find(request)
     if (act) return act(request)
-    await this.#resources.handle(verbOf(exchange.request.method ?? '', target, query), request)
+    return this.#resources.handle(verbOf(exchange.request.method ?? '', target, query), request)
   }
 
   async #review({ exchange, target, query, user }: ResourceRequest): Promise<void> {

@@ -70,13 +70,15 @@ const backslash = 0x5c
 
 /** The position of the closing quote. */
 function endOfString(text: string, start: number): number {
-  let position = start + 1
-  for (; position < text.length; position += 1) {
-    const code = text.charCodeAt(position)
-    if (code === quote) break
-    if (code === backslash) position += 1
-  }
-  return position
+  let end = text.indexOf('"', start + 1)
+  while (end > 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return end < 0 ? text.length : end
+}
+
+function isEscaped(text: string, position: number): boolean {
+  let before = position - 1
+  while (text.charCodeAt(before) === backslash) before -= 1
+  return (position - before) % 2 === 0
 }
 
 function nameIn(text: string, start: number, end: number): string {

@@ -28,19 +28,20 @@ export class EncodedObjects {
     return this.#objects.get(object) ?? this.#objects.set(object, Buffer.from(JSON.stringify(object)))
   }
 
-  /** A line of a watch: one write is seen by many. */
-  line(type: EventType, shown: object): Buffer {
+  /** A line of a watch: one write is seen by many. `json`: the object, where it is encoded already. */
+  line(type: EventType, shown: object, json?: string): Buffer {
     const lines = this.#lines[type]
     const known = lines.get(shown)
     if (known) return known
-    return lines.set(shown, Buffer.from(`{"type":"${type}","object":${JSON.stringify(shown)}}\n`))
+    return lines.set(shown, Buffer.from(`{"type":"${type}","object":${json ?? JSON.stringify(shown)}}\n`))
   }
 
   /** An answer's body, in parts: an object as it is, a list out of its items. */
   body(shown: unknown): readonly Buffer[] {
     if (!isJsonObject(shown)) return [Buffer.from(`${JSON.stringify(shown)}\n`)]
-    const { items, ...rest } = shown
+    const { items } = shown
     if (!Array.isArray(items)) return [Buffer.concat([this.bytes(shown), newline])]
+    const { items: _items, ...rest } = shown
     const head = Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"items":[`)
     return [head, this.#lists.get(items) ?? this.#lists.set(items, this.#items(items))]
   }

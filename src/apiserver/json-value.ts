@@ -38,15 +38,20 @@ export function sameJson(one: unknown, other: unknown): boolean {
     return one.every((item, index) => sameJson(item, other[index]))
   }
   if (!isJsonObject(one) || !isJsonObject(other)) return false
-  const fields = new Set([...Object.keys(one), ...Object.keys(other)])
-  for (const field of fields) if (!sameJson(one[field], other[field])) return false
-  return true
+  let shared = 0
+  for (const field of Object.keys(one)) {
+    if (!sameJson(one[field], other[field])) return false
+    if (Object.hasOwn(other, field)) shared += 1
+  }
+  const others = Object.keys(other)
+  return others.length === shared || others.every((field) => other[field] === undefined || Object.hasOwn(one, field))
 }
 
 /** Nesting depth, counted up to `limit` so that a hostile value cannot exhaust the stack. */
 export function isDeeperThan(value: unknown, limit: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (limit <= 0) return true
-  for (const inner of Object.values(value)) if (isDeeperThan(inner, limit - 1)) return true
+  const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  for (const part of inner) if (isDeeperThan(part, limit - 1)) return true
   return false
 }

@@ -1,4 +1,5 @@
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
+import type { WatchLife } from './object-watch.ts'
 
 /** The kinds a cluster serves: those it was built with, and those its CustomResourceDefinitions add while it runs. */
 export class KindRegistry {
@@ -7,6 +8,7 @@ export class KindRegistry {
   readonly #listeners = new Set<() => void>()
   #list: readonly Kind[]
   #byPath: ReadonlyMap<string, Kind>
+  #served = new WeakMap<Kind, Kind>()
 
   constructor(fixed: readonly Kind[]) {
     this.#fixed = fixed
@@ -25,7 +27,12 @@ export class KindRegistry {
 
   /** The kind as this cluster serves it: a caller may hold one of the same name that was not made from its definition. */
   resolve(kind: Kind): Kind {
-    return this.find(kind.group, kind.version, kind.plural) ?? kind
+    let served = this.#served.get(kind)
+    if (!served) {
+      served = this.find(kind.group, kind.version, kind.plural) ?? kind
+      this.#served.set(kind, served)
+    }
+    return served
   }
 
   /** Serves these versions of a resource from now on, in place of those before; none at all stops serving it. */
@@ -36,24 +43,17 @@ export class KindRegistry {
     const added = [...this.#added.values()].flat()
     this.#list = [...this.#fixed.filter((kind) => !this.#added.has(resourceNameOf(kind))), ...added]
     this.#byPath = pathsOf(this.#list)
+    this.#served = new WeakMap()
     for (const listener of this.#listeners) listener()
   }
 
-  /** Goes on until the signal says stop, or the kind is not served any more. */
-  async *whileServed<T>(
-    { group, version, plural }: Kind,
-    signal: AbortSignal,
-    begin: (until: AbortSignal) => AsyncGenerator<T>,
-  ): AsyncGenerator<T> {
+  /** Aborted when the signal is, or when the kind is not served any more. To be released when it is not needed any more. */
+  whileServed({ group, version, plural }: Kind, signal: AbortSignal): WatchLife {
     const gone = new AbortController()
-    const forget = this.onChange(() => {
+    const release = this.onChange(() => {
       if (!this.find(group, version, plural)) gone.abort()
     })
-    try {
-      yield* begin(AbortSignal.any([signal, gone.signal]))
-    } finally {
-      forget()
-    }
+    return { signal: AbortSignal.any([signal, gone.signal]), release }
   }
 
   /** Called after every change, with the new list in place. */

@@ -1,7 +1,7 @@
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Store, StoreKey, StoredObject } from '../store/store.ts'
-import { type ObjectEvent, watchObjects } from './object-watch.ts'
+import { ObjectWatch, type WatchLife } from './object-watch.ts'
 
 export interface KindList {
   readonly items: readonly KubernetesObject[]
@@ -60,11 +60,16 @@ export class KindStore {
       readonly matches: (object: KubernetesObject) => boolean
       readonly fromRevision: number | undefined
     },
-    signal: AbortSignal,
-  ): AsyncGenerator<ObjectEvent> {
+    begin: () => WatchLife,
+  ): ObjectWatch {
     const { namespace, matches, fromRevision } = request
     const show = (object: KubernetesObject) => shown(kind, object)
-    return watchObjects(this.#store, { selector: selectorFor(kind, namespace), matches, show, fromRevision }, signal)
+    return new ObjectWatch(this.#store, { selector: selectorFor(kind, namespace), matches, show, fromRevision }, begin)
+  }
+
+  /** The JSON of what was just written, where it is still known. */
+  jsonOf(object: KubernetesObject): string | undefined {
+    return this.#store.jsonOf(object)
   }
 }
 

@@ -33,24 +33,29 @@ const mostWarnings = 64
 
 /**
  * What arrives → an object of its kind's shape: wrong types are refused where Kubernetes' own kinds are concerned (a custom
- * kind's schema judges them later, with the rest), unknown fields go, and custom kinds get their defaults.
+ * kind's schema judges them later, with the rest), unknown fields go, and custom kinds get their defaults. What is the very
+ * same in `current`, the object as it is stored, came this way before: a patch leaves most of an object as it is.
  */
-export function decodeObject(kind: Kind, input: unknown, reading: Reading): Envelope {
+export function decodeObject(kind: Kind, input: unknown, reading: Reading, current?: JsonObject): Envelope {
   const envelope = readEnvelope(kind, input, reading)
   const isCustom = kind.unknownFields === 'prune'
   const fields = kind.fields()
   try {
-    if (isCustom) checkTypes(objectMetaFields, envelope.metadata, { owner: 'ObjectMeta', path: '' })
-    else checkTypes(fields, envelope, { owner: kind.kind, path: '' })
+    if (isCustom)
+      checkTypes(objectMetaFields, envelope.metadata, { owner: 'ObjectMeta', path: '' }, current?.['metadata'])
+    else checkTypes(fields, envelope, { owner: kind.kind, path: '' }, current)
   } catch (error) {
     if (!(error instanceof DecodingProblem)) throw error
     throw refusal(kind, error.message, reading)
   }
   const unknown: string[] = []
-  const pruned = prune(resourceSchema(fields), envelope, (path) => unknown.push(path))
+  // A definition may have changed since the object was stored; only its metadata is judged by the same schema at all times.
+  const done = isCustom ? current && { metadata: current['metadata'] } : current
+  const pruned = prune(resourceSchema(fields), envelope, (path) => unknown.push(path), '', done)
   report(kind, unknown, reading)
-  const shaped = isCustom ? applyDefaults(fields, pruned) : withoutNulls(pruned)
-  return { ...(isJsonObject(shaped) ? shaped : {}), ...typed(kind), metadata: keptMetadata(shaped) }
+  const shaped = isCustom ? applyDefaults(fields, pruned) : withoutNulls(pruned, current)
+  // Nobody else has it: the envelope is a copy of what was sent.
+  return Object.assign(isJsonObject(shaped) ? shaped : {}, typed(kind), { metadata: keptMetadata(shaped) })
 }
 
 const resourceSchemas = new WeakMap<StructuralSchema, StructuralSchema>()
@@ -110,8 +115,10 @@ function otherKind(kind: Kind, sent: unknown, metadata: unknown, reading: Readin
 function report(kind: Kind, unknown: readonly string[], reading: Reading): void {
   const { fieldValidation, warn, duplicates } = reading
   if (fieldValidation === 'Ignore') return
+  const repeated = duplicates?.() ?? []
+  if (repeated.length === 0 && unknown.length === 0) return
   const warnings = [
-    ...(duplicates?.() ?? []).map((path) => `duplicate field "${path}"`),
+    ...repeated.map((path) => `duplicate field "${path}"`),
     ...unknown.toSorted().map((path) => `unknown field "${path}"`),
   ].slice(0, mostWarnings)
   if (fieldValidation === 'Strict' && warnings.length > 0) {
@@ -140,26 +147,53 @@ function nameIn(metadata: unknown): string {
 function keptMetadata(object: unknown): JsonObject {
   const metadata = isJsonObject(object) && isJsonObject(object['metadata']) ? object['metadata'] : {}
   const kept: Record<string, unknown> = {}
-  for (const [field, value] of Object.entries(metadata)) {
+  for (const field of Object.keys(metadata)) {
+    const value = metadata[field]
     if (!metadataNotKept.has(field) && !isEmpty(value)) kept[field] = value
   }
   return kept
 }
 
 function isEmpty(value: unknown): boolean {
-  return value === null || (typeof value === 'object' && Object.keys(value).length === 0)
+  if (typeof value !== 'object' || value === null) return value === null
+  for (const _field in value) return false
+  return true
 }
 
 /** `null` means "not there", as it does to Kubernetes: clients write `creationTimestamp: null` and `status: null`. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => withoutNulls(item))
+function withoutNulls(value: unknown, current?: unknown): unknown {
+  if (Array.isArray(value)) return itemsWithoutNulls(value)
   if (!isJsonObject(value)) return value
-  const kept: Record<string, unknown> = {}
-  for (const [field, inner] of Object.entries(value)) {
-    if (inner !== null && inner !== undefined && field !== '__proto__') kept[field] = withoutNulls(inner)
+  const done = isJsonObject(current) ? current : nothing
+  let kept: Record<string, unknown> | undefined
+  for (const field of Object.keys(value)) {
+    const before = value[field]
+    if (before === null || before === undefined || field === '__proto__') {
+      kept ??= { ...value }
+      delete kept[field]
+      continue
+    }
+    if (typeof before !== 'object' || before === done[field]) continue
+    const after = withoutNulls(before, done[field])
+    if (after === before) continue
+    kept ??= { ...value }
+    kept[field] = after
   }
-  return kept
+  return kept ?? value
 }
+
+function itemsWithoutNulls(items: readonly unknown[]): readonly unknown[] {
+  let kept: unknown[] | undefined
+  for (const [index, before] of items.entries()) {
+    const after = withoutNulls(before)
+    if (after === before) continue
+    kept ??= [...items]
+    kept[index] = after
+  }
+  return kept ?? items
+}
+
+const nothing: JsonObject = {}
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, 253) : (JSON.stringify(value)?.slice(0, 253) ?? '')

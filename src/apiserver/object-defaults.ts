@@ -15,9 +15,11 @@ export const namespaceFinalizer = 'kubernetes'
 export function completeObject(kind: Kind, object: Envelope, previous?: JsonObject): Envelope {
   if (kind.unknownFields !== 'keep') return object
   const folded = kind.group === '' && kind.kind === 'Secret' ? foldStringData(object) : object
-  const completed = completeValue(kind.fields(), folded)
+  const fields = kind.fields()
+  const name = fields['x-sluice-type-name']
+  const completed = completeFields(fields, name === undefined ? folded : withTypeDefaults(name, folded), previous, true)
   const { apiVersion, metadata } = object
-  const whole: Envelope = { ...(isJsonObject(completed) ? completed : {}), apiVersion, kind: object.kind, metadata }
+  const whole = completed === object ? object : { ...completed, apiVersion, kind: object.kind, metadata }
   return completions[`${kind.group}/${kind.kind}`]?.(whole, previous) ?? whole
 }
 
@@ -68,30 +70,69 @@ const timeTypes: Readonly<Record<string, number>> = {
   'io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime': 6,
 }
 
-/** Along the schema: type defaults before the fields, so that what they add is completed too. What does not fit is left for validation. */
-function completeValue(schema: StructuralSchema, value: unknown): unknown {
+/**
+ * Along the schema: type defaults before the fields, so that what they add is completed too. What does not fit is left for
+ * validation. Nothing is copied where nothing is added, and what is the very same in `previous` was completed before.
+ */
+function completeValue(schema: StructuralSchema, value: unknown, previous?: unknown): unknown {
   const name = schema['x-sluice-type-name']
   if (schema.format === 'quantity') return quantityText(value)
   if (name !== undefined && typeof value === 'string') return timeText(value, timeTypes[name])
-  if (Array.isArray(value)) return schema.items ? value.map((item) => completeItem(schema.items, item)) : value
-  if (!isJsonObject(value)) return value
-  const { properties, additionalProperties } = schema
-  const start = name === undefined ? value : withTypeDefaults(name, value)
-  const result: Record<string, unknown> = {}
-  for (const [field, inner] of Object.entries(start)) {
-    const known = properties?.[field] ?? (typeof additionalProperties === 'object' ? additionalProperties : undefined)
-    const completed = known && inner !== null ? completeValue(known, inner) : inner
-    if (known && isNothing(known, completed) && !isShownEmpty(schema, field)) continue
-    result[field] = completed
-  }
-  for (const [field, { default: given }] of Object.entries(properties ?? {})) {
-    if (given !== undefined && result[field] === undefined) result[field] = given
-  }
-  return result
+  if (Array.isArray(value)) return schema.items ? completeItems(schema.items, value) : value
+  if (!isJsonObject(value) || value === previous) return value
+  return completeFields(schema, name === undefined ? value : withTypeDefaults(name, value), previous)
 }
 
-function completeItem(schema: StructuralSchema | undefined, item: unknown): unknown {
-  return schema ? completeValue(schema, item) : item
+function completeFields(
+  schema: StructuralSchema,
+  value: JsonObject,
+  previous: unknown,
+  exceptMetadata = false,
+): JsonObject {
+  const { properties, additionalProperties } = schema
+  const others = typeof additionalProperties === 'object' ? additionalProperties : undefined
+  const done = isJsonObject(previous) ? previous : nothing
+  let result: Record<string, unknown> | undefined
+  for (const field of Object.keys(value)) {
+    const inner = value[field]
+    if (inner === null || inner === done[field] || (exceptMetadata && field === 'metadata')) continue
+    const known = properties?.[field] ?? others
+    if (!known) continue
+    const completed = completeValue(known, inner, done[field])
+    const goes = isNothing(known, completed) && !isShownEmpty(schema, field)
+    if (completed === inner && !goes) continue
+    result ??= { ...value }
+    if (goes) delete result[field]
+    else result[field] = completed
+  }
+  for (const [field, given] of properties ? defaultsOf(properties) : []) {
+    if ((result ?? value)[field] === undefined) (result ??= { ...value })[field] = given
+  }
+  return result ?? value
+}
+
+function completeItems(schema: StructuralSchema, items: readonly unknown[]): readonly unknown[] {
+  let result: unknown[] | undefined
+  for (const [index, item] of items.entries()) {
+    const completed = completeValue(schema, item)
+    if (completed !== item) (result ??= [...items])[index] = completed
+  }
+  return result ?? items
+}
+
+const nothing: JsonObject = {}
+const knownDefaults = new WeakMap<object, ReadonlyArray<readonly [string, unknown]>>()
+
+/** Worked out once for a schema: most fields have none, and objects come often. */
+function defaultsOf(properties: Readonly<Record<string, StructuralSchema>>): ReadonlyArray<readonly [string, unknown]> {
+  let defaults = knownDefaults.get(properties)
+  if (!defaults) {
+    defaults = Object.entries(properties).flatMap(([field, { default: given }]) =>
+      given === undefined ? [] : [[field, given] as const],
+    )
+    knownDefaults.set(properties, defaults)
+  }
+  return defaults
 }
 
 /** Lists and maps in which there is nothing are not shown; to Kubernetes they are the same as none. Raw JSON stays as it is. */
@@ -115,8 +156,10 @@ function quantityText(value: unknown): unknown {
   return canonicalQuantity(String(value)) ?? value
 }
 
+const wholeSeconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
+
 function timeText(value: string, digits: number | undefined): string {
-  if (digits === undefined) return value
+  if (digits === undefined || (digits === 0 && wholeSeconds.test(value))) return value
   const at = new Date(value)
   if (Number.isNaN(at.getTime())) return value
   const fraction = (/\.(\d+)/.exec(value)?.[1] ?? '').padEnd(6, '0').slice(0, 6)

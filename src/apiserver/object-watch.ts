@@ -1,6 +1,13 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'
-import { SlowWatcher, type Store, StoreCompacted, type StoreEvent, type StoreSelector } from '../store/store.ts'
+import {
+  SlowWatcher,
+  type Store,
+  StoreCompacted,
+  type StoreEvent,
+  type StoreSelector,
+  type StoredObject,
+} from '../store/store.ts'
 
 export type ObjectEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject; readonly revision: number }
@@ -21,41 +28,95 @@ export interface WatchRequest {
 /** Well within the history that a store keeps. */
 const passedEvery = 200
 
+/** As long as the watch lives: what ends it, and what is to be done when it has ended. */
+export interface WatchLife {
+  readonly signal: AbortSignal
+  release(): void
+}
+
 /**
  * Changes of the objects a client selected. Objects that begin or cease to match are added and deleted as far as this
- * client is concerned. Ends when the signal is aborted or the client reads too slowly; throws Expired.
+ * client is concerned. Ends when the signal is aborted or the client reads too slowly; throws Expired. It begins, and its life
+ * with it, when somebody asks for the first change.
  */
-export async function* watchObjects(
-  store: Store,
-  request: WatchRequest,
-  signal: AbortSignal,
-): AsyncGenerator<ObjectEvent> {
-  let from = request.fromRevision
-  if (from === undefined) {
-    const list = store.list(request.selector)
-    from = list.revision
-    for (const { object: stored, revision } of list.items) {
-      const object = request.show(stored)
-      if (request.matches(object)) yield { type: 'ADDED', object, revision }
-    }
-    yield { type: 'SYNCED', revision: from }
+export class ObjectWatch implements AsyncIterableIterator<ObjectEvent> {
+  readonly #store: Store
+  readonly #request: WatchRequest
+  readonly #begin: () => WatchLife
+  #life: WatchLife | undefined
+  /** What was there at the beginning, and how far of it was told. */
+  #list: readonly StoredObject[] = []
+  #listed = 0
+  #isListed = false
+  #from = 0
+  #told = 0
+  #changes: AsyncIterator<StoreEvent> | undefined
+  #isOver = false
+
+  constructor(store: Store, request: WatchRequest, begin: () => WatchLife) {
+    this.#store = store
+    this.#request = request
+    this.#begin = begin
   }
-  try {
-    let told = from
-    for await (const event of store.watch(request.selector, from, signal)) {
-      const seen = asSeen(event, request)
-      if (!seen && event.revision - told < passedEvery) continue
-      told = event.revision
-      yield seen ?? { type: 'PASSED', revision: event.revision }
-    }
-  } catch (error) {
-    // The real server closes the stream of a slow client too; it resumes from its last version.
-    if (error instanceof SlowWatcher) return
-    if (error instanceof StoreCompacted) {
-      const message = `too old resource version: ${from} (${error.oldestRevision})`
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<ObjectEvent, undefined>> {
+    if (this.#isOver) return this.return()
+    try {
+      const life = (this.#life ??= this.#start())
+      if (!this.#isListed) return { value: this.#nextListed(), done: false }
+      this.#changes ??= this.#store.watch(this.#request.selector, this.#from, life.signal)[Symbol.asyncIterator]()
+      for (;;) {
+        const { value: event, done } = await this.#changes.next()
+        if (done) return this.return()
+        const seen = asSeen(event, this.#request)
+        if (!seen && event.revision - this.#told < passedEvery) continue
+        this.#told = event.revision
+        return { value: seen ?? { type: 'PASSED', revision: event.revision }, done: false }
+      }
+    } catch (error) {
+      await this.return()
+      // The real server closes the stream of a slow client too; it resumes from its last version.
+      if (error instanceof SlowWatcher) return { value: undefined, done: true }
+      if (!(error instanceof StoreCompacted)) throw error
+      const message = `too old resource version: ${this.#from} (${error.oldestRevision})`
       throw new StatusError('Expired', message, {}, { cause: error })
     }
-    throw error
+  }
+
+  async return(): Promise<IteratorResult<ObjectEvent, undefined>> {
+    if (!this.#isOver) {
+      this.#isOver = true
+      this.#list = []
+      await this.#changes?.return?.()
+      this.#life?.release()
+    }
+    return { value: undefined, done: true }
+  }
+
+  #start(): WatchLife {
+    const { fromRevision, selector } = this.#request
+    this.#isListed = fromRevision !== undefined
+    const { items, revision } = this.#isListed ? { items: [], revision: fromRevision ?? 0 } : this.#store.list(selector)
+    this.#list = items
+    this.#from = revision
+    this.#told = revision
+    return this.#begin()
+  }
+
+  #nextListed(): ObjectEvent {
+    const { show, matches } = this.#request
+    for (let item = this.#list[this.#listed]; item; item = this.#list[this.#listed]) {
+      this.#listed += 1
+      const object = show(item.object)
+      if (matches(object)) return { type: 'ADDED', object, revision: item.revision }
+    }
+    this.#isListed = true
+    this.#list = []
+    return { type: 'SYNCED', revision: this.#from }
   }
 }
 

@@ -25,9 +25,9 @@ export function prepareCreate(kind: Kind, input: unknown, birth: Birth): Kuberne
   if (envelope.metadata['resourceVersion'] !== undefined && envelope.metadata['resourceVersion'] !== '') {
     throw new StatusError('BadRequest', 'resourceVersion should not be set on objects to be created')
   }
-  const named = { ...envelope, metadata: metadataAtBirth(kind, envelope.metadata, birth) }
+  const named = Object.assign(envelope, { metadata: metadataAtBirth(kind, envelope.metadata, birth) })
   const status = kind.hasStatus ? { status: initialStatus(kind, envelope['status'], named) } : {}
-  const completed = completeNewObject(kind, { ...named, ...status })
+  const completed = completeNewObject(kind, Object.assign(named, status))
   const object = typedObject(isNamespace(kind) ? withFinalizer(completed) : completed)
   refuseInvalid(kind, object, [...checkMetadata(kind, object.metadata), ...checkContent(kind, object, undefined)])
   return object
@@ -83,12 +83,12 @@ export function prepareUpdate(
   current: KubernetesObject,
   reading: Reading,
 ): KubernetesObject {
-  const envelope = decodeObject(kind, input, reading)
+  const envelope = decodeObject(kind, input, reading, current)
   checkIdentity(kind, envelope.metadata, current)
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
   const status = kind.hasStatus ? { status: current['status'] } : {}
   const spec = isNamespace(kind) ? { spec: current['spec'] } : {}
-  const object = typedObject(completeObject(kind, { ...envelope, ...status, ...spec, metadata }, current))
+  const object = typedObject(completeObject(kind, Object.assign(envelope, status, spec, { metadata }), current))
   const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
   const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
   refuseInvalid(kind, next, [
@@ -107,7 +107,7 @@ export function prepareStatus(
   current: KubernetesObject,
   reading: Reading,
 ): KubernetesObject {
-  const envelope = decodeObject(kind, input, reading)
+  const envelope = decodeObject(kind, input, reading, current)
   checkIdentity(kind, envelope.metadata, current)
   const object = typedObject({ ...current, status: envelope['status'] ?? undefined })
   refuseInvalid(kind, object, checkContent(kind, object, current))
@@ -182,8 +182,11 @@ function isNamespace(kind: Kind): boolean {
 
 /** Decoding has made sure of the types; only a name may still be missing, and is refused by name. */
 function typedObject(object: Envelope): KubernetesObject {
-  const { name } = object.metadata
-  return { ...object, metadata: { ...object.metadata, name: typeof name === 'string' ? name : '' } }
+  return isNamed(object) ? object : { ...object, metadata: { ...object.metadata, name: '' } }
+}
+
+function isNamed(object: Envelope): object is Envelope & KubernetesObject {
+  return typeof object.metadata['name'] === 'string'
 }
 
 export function refuseInvalid(kind: Kind, object: KubernetesObject, errors: readonly FieldError[]): void {

@@ -10,8 +10,21 @@ interface MediaRange {
 
 const mostRanges = 32
 
-/** The first of the client's wishes that can be met, in its order; 406 names what there is. */
-export function chooseRepresentation(accept: string | undefined): Representation {
+const chosen = new Map<string, Representation>()
+const mostChosen = 256
+
+/** The first of the client's wishes that can be met, in its order; 406 names what there is. Clients have few of them. */
+export function chooseRepresentation(accept = ''): Representation {
+  let representation = chosen.get(accept)
+  if (representation === undefined) {
+    representation = readRepresentation(accept)
+    if (chosen.size >= mostChosen) chosen.clear()
+    chosen.set(accept, representation)
+  }
+  return representation
+}
+
+function readRepresentation(accept: string): Representation {
   for (const range of rangesOf(accept)) {
     if (!isJson(range.type)) continue
     const as = range.parameters.get('as')

@@ -15,6 +15,8 @@ export interface ResourceTarget {
 }
 
 const longestUrl = 16 * 1024
+/** Only ever read. */
+const noQuery = new URLSearchParams()
 
 /** Takes a request target apart. Nothing in it can climb: a segment is a name or the request is refused. */
 export function parseRequestUrl(target: string): RequestUrl {
@@ -24,7 +26,7 @@ export function parseRequestUrl(target: string): RequestUrl {
   if (!path.startsWith('/')) throw new StatusError('BadRequest', 'the request target must be a path')
   const raw = path.endsWith('/') ? path.slice(1, -1) : path.slice(1)
   const segments = raw === '' ? [] : raw.split('/').map((segment) => decodeSegment(segment))
-  return { segments, query: new URLSearchParams(question < 0 ? '' : target.slice(question + 1)) }
+  return { segments, query: question < 0 ? noQuery : new URLSearchParams(target.slice(question + 1)) }
 }
 
 /** What most segments are made of: nothing to decode in them, nothing to refuse. */

@@ -1,5 +1,5 @@
 import type { Kind } from '../resources/kind.ts'
-import type { ObjectRef } from '../resources/kubernetes-object.ts'
+import type { KubernetesObject, ObjectRef } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'
 import type { ClusterApi, Deleted, Selection, Subresource } from './cluster-api.ts'
 import { subresourcesOf } from './discovery.ts'
@@ -37,6 +37,8 @@ export interface ResourceRequest {
   /** Throws Forbidden when the user may not do this instead: applying to what is not there creates it. */
   readonly refuseUnless?: (verb: Verb) => void
 }
+
+type NamedWrite = ReturnType<typeof readWriteOptions>
 
 const longestWatchSeconds = 3600
 const bookmarkEveryMs = 60_000
@@ -96,15 +98,15 @@ export class ResourceRequests {
       case 'create': {
         const body = await exchange.readObject()
         const created = await this.#api.create(target.kind, target.namespace, body, options)
-        return exchange.sendObject(201, this.#view(request).one(created))
+        return this.#sendWritten(request, 201, created)
       }
       case 'update': {
         const body = await exchange.readObject()
         const updated = await this.#api.update(target.kind, refOf(target), body, options)
-        return exchange.sendObject(200, this.#view(request).one(updated))
+        return this.#sendWritten(request, 200, updated)
       }
       case 'patch':
-        return this.#patch(request, undefined)
+        return this.#patch(request, undefined, options)
       case 'delete': {
         const { dryRun, ...deletion } = readDeletion(query, await exchange.readObject())
         const deleted = await this.#api.delete(target.kind, refOf(target), deletion, { dryRun, user: request.user })
@@ -140,7 +142,9 @@ export class ResourceRequests {
         subresource === 'scale' ? this.#api.getScale(kind, refOf(target)) : this.#api.get(kind, refOf(target))
       return exchange.sendJson(200, object)
     }
-    if (verb === 'patch' && subresource !== 'finalize') return this.#patch(request, subresource)
+    if (verb === 'patch' && subresource !== 'finalize') {
+      return this.#patch(request, subresource, readWriteOptions(request))
+    }
     if (verb !== 'update') throw methodNotAllowed()
     const options = readWriteOptions(request)
     const updated = await this.#api.update(kind, refOf(target), await exchange.readObject(), options, subresource)
@@ -148,10 +152,9 @@ export class ResourceRequests {
   }
 
   /** Server-side apply. */
-  async #apply(request: ResourceRequest, subresource: Subresource | undefined): Promise<void> {
+  async #apply(request: ResourceRequest, subresource: Subresource | undefined, options: NamedWrite): Promise<void> {
     const { exchange, target, query } = request
     const { kind } = target
-    const options = readWriteOptions(request)
     const manifest = await readManifest(await exchange.readText(), options)
     const refuseCreate = () => request.refuseUnless?.('create')
     const { object, created } = await applyManifestTo(this.#api, { kind, ref: refOf(target), subresource }, manifest, {
@@ -160,20 +163,19 @@ export class ResourceRequests {
       refuseCreate,
     })
     if (subresource === 'scale') return exchange.sendJson(200, scaleOf(scalePathsOf(kind), object))
-    exchange.sendObject(created ? 201 : 200, this.#view(request).one(object))
+    this.#sendWritten(request, created ? 201 : 200, object)
   }
 
-  async #patch(request: ResourceRequest, subresource: Subresource | undefined): Promise<void> {
+  async #patch(request: ResourceRequest, subresource: Subresource | undefined, options: NamedWrite): Promise<void> {
     const { exchange, target } = request
-    if (exchange.mediaType === applyPatchType) return this.#apply(request, subresource)
+    if (exchange.mediaType === applyPatchType) return this.#apply(request, subresource, options)
     // The format is judged before the body: a patch in a foreign one may not even be JSON.
     patchOf(target.kind, exchange.mediaType, subresource, {})
     const body = await exchange.readJson()
-    const options = readWriteOptions(request)
     const apply = patchOf(target.kind, exchange.mediaType, subresource, body)
     const patched = await this.#api.patch(target.kind, refOf(target), apply, options, subresource)
     if (subresource === 'scale') return exchange.sendJson(200, scaleOf(scalePathsOf(target.kind), patched))
-    return exchange.sendObject(200, this.#view(request).one(patched))
+    return this.#sendWritten(request, 200, patched)
   }
 
   #list(request: ResourceRequest): void {
@@ -211,8 +213,10 @@ export class ResourceRequests {
       await streamWatch({
         events,
         write: (line) => exchange.write(line),
-        line: (type, shown) => exchange.eventLine(type, shown),
-        show: (object, first) => view.one(object, first),
+        line: (type, object, first) => {
+          const shown = view.one(object, first)
+          return exchange.eventLine(type, shown, shown === object ? this.#api.jsonOf(object) : undefined)
+        },
         bookmark: (revision, initialEventsEnd) => view.bookmark(revision, initialEventsEnd),
         bookmarks: readFlag(query, 'allowWatchBookmarks'),
         bookmarkEveryMs,
@@ -225,6 +229,14 @@ export class ResourceRequests {
       cancel()
       release()
     }
+  }
+
+  /** What was written just now is encoded already, unless the client wants to see it in another way. */
+  #sendWritten(request: ResourceRequest, code: number, object: KubernetesObject): void {
+    const shown = this.#view(request).one(object)
+    const json = shown === object ? this.#api.jsonOf(object) : undefined
+    if (json === undefined) request.exchange.sendObject(code, shown)
+    else request.exchange.sendEncoded(code, json)
   }
 
   #view({ exchange, target, query }: ResourceRequest): ObjectView {

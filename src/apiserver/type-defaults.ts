@@ -9,9 +9,11 @@ const fileMode = 0o644
 /** Fills in what is not there; empty text counts as that, since Kubernetes cannot tell the two apart either. */
 function missing(defaults: JsonObject): Complete {
   return (value) => {
-    const result: Record<string, unknown> = { ...value }
-    for (const [field, given] of Object.entries(defaults)) if (isUnset(result[field])) result[field] = given
-    return result
+    let result: Record<string, unknown> | undefined
+    for (const [field, given] of Object.entries(defaults)) {
+      if (isUnset(value[field])) (result ??= { ...value })[field] = given
+    }
+    return result ?? value
   }
 }
 
@@ -22,9 +24,9 @@ function isUnset(value: unknown): boolean {
 /** Of numbers for which 0 says nothing. */
 function missingOrZero(defaults: Readonly<Record<string, number>>): Complete {
   return (value) => {
-    const result: Record<string, unknown> = { ...value }
-    for (const [field, given] of Object.entries(defaults)) if (!result[field]) result[field] = given
-    return result
+    let result: Record<string, unknown> | undefined
+    for (const [field, given] of Object.entries(defaults)) if (!value[field]) (result ??= { ...value })[field] = given
+    return result ?? value
   }
 }
 

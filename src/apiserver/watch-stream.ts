@@ -10,10 +10,8 @@ export type WriteLine = (line: string | Buffer) => Promise<boolean>
 export interface WatchStreamOptions {
   readonly events: AsyncIterable<ObjectEvent>
   readonly write: WriteLine
-  /** How an event is written; those who see the same object the same way share the bytes. */
-  readonly line: (type: EventType, shown: unknown) => string | Buffer
-  /** How an object is shown: itself, a table, its metadata. `first` is true once. */
-  readonly show: (object: KubernetesObject, first: boolean) => unknown
+  /** How an event is written: the object itself, a table, its metadata. Who sees the same shares the bytes. `first` is true once. */
+  readonly line: (type: EventType, object: KubernetesObject, first: boolean) => string | Buffer
   /** What a bookmark looks like, which carries only a version (and says so when the beginning is complete). */
   readonly bookmark: (revision: number, initialEventsEnd: boolean) => unknown
   readonly bookmarks: boolean
@@ -49,7 +47,7 @@ export async function streamWatch(options: WatchStreamOptions): Promise<void> {
 
 function lineOf(options: WatchStreamOptions, event: ObjectEvent, first: boolean): string | Buffer | undefined {
   if (event.type !== 'SYNCED' && event.type !== 'PASSED') {
-    return options.line(event.type, options.show(event.object, first))
+    return options.line(event.type, event.object, first)
   }
   if (!options.bookmarks) return undefined
   const bookmark = options.bookmark(event.revision, event.type === 'SYNCED')

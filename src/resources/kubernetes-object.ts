@@ -82,7 +82,15 @@ export function withCondition(conditions: readonly Condition[] | undefined, next
   return [...(conditions ?? []).filter((condition) => condition.type !== next.type), { ...next, lastTransitionTime }]
 }
 
-/** Kubernetes' form of a time: RFC 3339 in whole seconds. */
+let lastSecond = Number.NaN
+let lastTimestamp = ''
+
+/** Kubernetes' form of a time: RFC 3339 in whole seconds. Every write asks for it, mostly for the second just asked for. */
 export function timestamp(now: number): string {
-  return new Date(now).toISOString().replace(/\.\d{3}Z$/, 'Z')
+  const second = Math.floor(now / 1000)
+  if (second !== lastSecond) {
+    lastTimestamp = new Date(second * 1000).toISOString().replace(/\.\d{3}Z$/, 'Z')
+    lastSecond = second
+  }
+  return lastTimestamp
 }

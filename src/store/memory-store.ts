@@ -14,6 +14,7 @@ import { encodeObject } from './stored-json.ts'
 import { type StoreHistory, watchFrom } from './watch-from.ts'
 import { WatchHub } from './watch-hub.ts'
 import { WriteBatch, type WriteRequest } from './write-batch.ts'
+import { WrittenJson } from './written-json.ts'
 
 export interface MemoryStoreOptions {
   /** How many events can be watched from the past. */
@@ -26,6 +27,7 @@ export interface MemoryStoreOptions {
 export class MemoryStore implements Store, StoreHistory {
   readonly #table = new ObjectTable()
   readonly #hub: WatchHub
+  readonly #written = new WrittenJson()
   readonly #historyLimit: number
   /** Every event after `#compactedRevision`, without holes. */
   #events: StoreEvent[] = []
@@ -50,11 +52,11 @@ export class MemoryStore implements Store, StoreHistory {
   }
 
   async create(key: StoreKey, object: KubernetesObject): Promise<StoredObject> {
-    return this.#write({ type: 'create', key, text: encodeObject(object) })
+    return this.#write({ type: 'create', key, encoded: encodeObject(object) })
   }
 
   async update(key: StoreKey, object: KubernetesObject, expectedRevision: number): Promise<StoredObject> {
-    return this.#write({ type: 'update', key, text: encodeObject(object), expectedRevision })
+    return this.#write({ type: 'update', key, encoded: encodeObject(object), expectedRevision })
   }
 
   async delete(key: StoreKey, expectedRevision?: number): Promise<StoredObject> {
@@ -77,13 +79,19 @@ export class MemoryStore implements Store, StoreHistory {
     return page
   }
 
+  jsonOf(object: KubernetesObject): string | undefined {
+    return this.#written.of(object)
+  }
+
   async close(): Promise<void> {
     this.#hub.close()
   }
 
   #write(request: WriteRequest): StoredObject {
     const batch = new WriteBatch(this.#table, this.#revision)
-    const { stored, event } = batch.plan(request)
+    const { stored, event, text } = batch.plan(request)
+    this.#written.forget()
+    if (text !== null) this.#written.hold(stored.object, text)
     batch.apply()
     this.#revision = event.revision
     this.#events.push(event)

@@ -4,8 +4,8 @@ import { SluiceError } from '../foundation/errors.ts'
 /**
  * Step n brings the schema from version n to n + 1. Steps are never changed once released: add one.
  *
- * Version 1: one log. Each row is a write under its revision; `object` is JSON without a resource version, and NULL for a
- * deletion; `previous` is the revision of the row that this one replaced, 0 for a creation. A row lives as long as it is
+ * Version 1: one log. Each row is a write under its revision; `object` is JSON, whose resource version is the row's
+ * revision whatever it says, and NULL for a deletion; `previous` is the revision of the row that this one replaced, 0 for a creation. A row lives as long as it is
  * the newest of its object, or a watch may still ask for it or for the row that replaced it.
  */
 export const migrations: readonly string[] = [

@@ -74,6 +74,31 @@ describe('SqliteStore', () => {
     await after.close()
   })
 
+  it('commits a write that is alone at once, and those that arrive together in one go', async () => {
+    const store = openSqliteStore({ path })
+    const alone = store.create(keyOf('a'), objectOf('a'))
+    expect(store.get(keyOf('a'))).toBeDefined()
+    const together = ['b', 'c', 'd'].map((name) => store.create(keyOf(name), objectOf(name)))
+    expect(store.get(keyOf('b'))).toBeUndefined()
+    await together[0]
+    expect(['b', 'c', 'd'].map((name) => store.get(keyOf(name))?.revision)).toEqual([2, 3, 4])
+    await Promise.all([alone, ...together])
+    await store.close()
+  })
+
+  it('commits a write that is alone with those that are said to follow', async () => {
+    const store = openSqliteStore({ path })
+    store.gather()
+    const first = store.create(keyOf('a'), objectOf('a'))
+    expect(store.get(keyOf('a'))).toBeUndefined()
+    await Promise.resolve()
+    const second = store.create(keyOf('b'), objectOf('b'))
+    await first
+    expect(store.get(keyOf('b'))?.revision).toBe(2)
+    await second
+    await store.close()
+  })
+
   it('commits what waits before it closes, and takes nothing afterwards', async () => {
     const store = openSqliteStore({ path })
     const writing = store.create(keyOf('a'), objectOf('a'))

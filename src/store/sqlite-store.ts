@@ -9,6 +9,7 @@ import { encodeObject } from './stored-json.ts'
 import { watchFrom } from './watch-from.ts'
 import { WatchHub } from './watch-hub.ts'
 import { type PlannedWrite, WriteBatch, type WriteRequest } from './write-batch.ts'
+import { WrittenJson } from './written-json.ts'
 
 export interface SqliteStoreOptions {
   /** The file; it is made when it is not there. */
@@ -40,9 +41,12 @@ export class SqliteStore implements Store {
   readonly #historyLimit: number
   readonly #hub: WatchHub
   readonly #table = new ObjectTable()
+  readonly #written = new WrittenJson()
   readonly #waiting: WaitingWrite[] = []
   #revision: number
-  #commitScheduled = false
+  /** How many writes came in this turn of the event loop, and whether there were several in the last turn that had any. */
+  #writesOfTurn = 0
+  #isBusy = false
   /** Why no write is taken any more. */
   #failure: SluiceError | undefined
   #closed: Promise<void> | undefined
@@ -79,20 +83,24 @@ export class SqliteStore implements Store {
     return { items: this.#table.list(selector), revision: this.#revision }
   }
 
-  async create(key: StoreKey, object: KubernetesObject): Promise<StoredObject> {
-    return this.#enqueue({ type: 'create', key, text: encodeObject(object) })
+  create(key: StoreKey, object: KubernetesObject): Promise<StoredObject> {
+    return this.#enqueue({ type: 'create', key, encoded: encodeObject(object) })
   }
 
-  async update(key: StoreKey, object: KubernetesObject, expectedRevision: number): Promise<StoredObject> {
-    return this.#enqueue({ type: 'update', key, text: encodeObject(object), expectedRevision })
+  update(key: StoreKey, object: KubernetesObject, expectedRevision: number): Promise<StoredObject> {
+    return this.#enqueue({ type: 'update', key, encoded: encodeObject(object), expectedRevision })
   }
 
-  async delete(key: StoreKey, expectedRevision?: number): Promise<StoredObject> {
+  delete(key: StoreKey, expectedRevision?: number): Promise<StoredObject> {
     return this.#enqueue({ type: 'delete', key, expectedRevision })
   }
 
   watch(selector: StoreSelector, fromRevision: number, signal: AbortSignal): AsyncIterable<StoreEvent> {
     return watchFrom({ history: this.#log, hub: this.#hub }, selector, fromRevision, signal)
+  }
+
+  jsonOf(object: KubernetesObject): string | undefined {
+    return this.#written.of(object)
   }
 
   /** Commits what waits, ends the watches and lets go of the file. */
@@ -107,46 +115,60 @@ export class SqliteStore implements Store {
     this.#log.close()
   }
 
+  /** What is written in this turn becomes durable together, at its end: for whoever writes several, or has more to do first. */
+  gather(): void {
+    if (this.#writesOfTurn === 0) this.#awaitEndOfTurn()
+    this.#writesOfTurn += 1
+  }
+
   #enqueue(request: WriteRequest): Promise<StoredObject> {
-    if (this.#failure) throw this.#failure
-    if (this.#closed) throw new SluiceError('stopping')
-    if (this.#waiting.length >= longestQueue) throw new SluiceError('store_overloaded', { waiting: longestQueue })
     return new Promise((resolve, reject) => {
+      // What is thrown here rejects the promise.
+      if (this.#failure) throw this.#failure
+      if (this.#closed) throw new SluiceError('stopping')
+      if (this.#waiting.length >= longestQueue) throw new SluiceError('store_overloaded', { waiting: longestQueue })
       this.#waiting.push({ request, resolve, reject })
-      this.#scheduleCommit()
+      this.#writesOfTurn += 1
+      if (this.#writesOfTurn > 1) return
+      this.#awaitEndOfTurn()
+      // A client alone has nobody to share a commit with.
+      if (!this.#isBusy) this.#commit()
     })
   }
 
-  // After the turn's I/O callbacks: what arrived on many connections in one turn shares one sync to disk.
-  #scheduleCommit(): void {
-    if (this.#commitScheduled) return
-    this.#commitScheduled = true
+  /** After the turn's I/O callbacks: what arrived on many connections in one turn shares one sync to disk. */
+  #awaitEndOfTurn(): void {
     setImmediate(() => {
-      this.#commitScheduled = false
+      this.#isBusy = this.#writesOfTurn > 1
+      this.#writesOfTurn = 0
+      if (this.#waiting.length > 0) this.#commit()
       if (this.#waiting.length === 0) return
-      this.#commit()
-      if (this.#waiting.length > 0) this.#scheduleCommit()
+      this.#writesOfTurn = this.#waiting.length
+      this.#awaitEndOfTurn()
     })
   }
 
   #commit(): void {
     const writes = this.#waiting.splice(0, largestBatch)
     const batch = new WriteBatch(this.#table, this.#revision)
-    const decided = writes.map((write) => ({ write, outcome: attempt(() => batch.plan(write.request)) }))
+    const outcomes = writes.map(({ request }) => attempt(batch, request))
     try {
       if (batch.planned.length > 0) this.#log.append(batch.planned)
     } catch (error) {
       this.#stopWriting(error, writes)
       return
     }
+    this.#written.forget()
     batch.apply()
-    for (const { event } of batch.planned) {
+    for (const { event, text } of batch.planned) {
       this.#revision = event.revision
+      if (text !== null) this.#written.hold(event.object, text)
       this.#hub.publish(event)
     }
-    for (const { write, outcome } of decided) {
-      if ('error' in outcome) write.reject(outcome.error)
-      else write.resolve(outcome.value.stored)
+    for (const [index, { resolve, reject }] of writes.entries()) {
+      const outcome = outcomes[index]
+      if (outcome && 'stored' in outcome) resolve(outcome.stored)
+      else reject(outcome?.error)
     }
     this.#compact()
   }
@@ -171,11 +193,11 @@ export class SqliteStore implements Store {
   }
 }
 
-type Outcome = { readonly value: PlannedWrite } | { readonly error: unknown }
+type Outcome = Pick<PlannedWrite, 'stored'> | { readonly error: unknown }
 
-function attempt(act: () => PlannedWrite): Outcome {
+function attempt(batch: WriteBatch, request: WriteRequest): Outcome {
   try {
-    return { value: act() }
+    return batch.plan(request)
   } catch (error) {
     return { error }
   }

@@ -41,6 +41,8 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
       return { iterator: events[Symbol.asyncIterator](), controller }
     }
 
+    const namesOf = (store: Store) => store.list({ resource: 'configmaps' }).items.map(({ key }) => key.name)
+
     async function take(iterator: AsyncIterator<StoreEvent>, count: number): Promise<string[]> {
       const seen: string[] = []
       while (seen.length < count) {
@@ -141,6 +143,39 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
       await store.create(keyOf('b'), objectOf('b'))
       expect(list.revision).toBe(1)
       expect(list.items.map(({ object }) => object['data'])).toEqual([{ value: 'before' }])
+    })
+
+    it('lists in order after objects have come, changed and gone between lists', async () => {
+      const store = start()
+      const names = ['m', 'c', 'x', 'a', 't', 'b'].flatMap((name) => [name, `${name}1`, `${name}2`])
+      for (const name of names) await store.create(keyOf(name), objectOf(name))
+      expect(namesOf(store)).toEqual(names.toSorted())
+      for (const name of ['c', 'x1', 'b2']) await store.delete(keyOf(name))
+      for (const name of ['c', 'zz', '0']) await store.create(keyOf(name), objectOf(name, 'again'))
+      const left = [...names.filter((name) => !['x1', 'b2'].includes(name)), 'zz', '0'].toSorted()
+      expect(namesOf(store)).toEqual(left)
+      expect(store.get(keyOf('c'))?.object['data']).toEqual({ value: 'again' })
+    })
+
+    it('lists in order what is left when almost everything is gone', async () => {
+      const store = start()
+      const names = Array.from({ length: 300 }, (_, index) => `n${index}`)
+      await Promise.all(names.map((name) => store.create(keyOf(name), objectOf(name))))
+      await Promise.all(names.slice(0, 290).map((name) => store.delete(keyOf(name))))
+      expect(namesOf(store)).toEqual(names.slice(290).toSorted())
+    })
+
+    it('knows the JSON of what was just written, with its version, and forgets it at the next write', async () => {
+      const store = start()
+      const value = 'says "metadata":{ and ünï\n'
+      const { object, revision } = await store.create(keyOf('a'), objectOf('a', value))
+      const parsed: unknown = JSON.parse(store.jsonOf(object) ?? '')
+      expect(parsed).toEqual({ ...objectOf('a', value), metadata: { name: 'a', resourceVersion: String(revision) } })
+      const updated = await store.update(keyOf('a'), object, revision)
+      expect(store.jsonOf(object)).toBeUndefined()
+      expect(JSON.parse(store.jsonOf(updated.object) ?? '')).toEqual(updated.object)
+      const large = await store.create(keyOf('large'), objectOf('large', 'x'.repeat(64 * 1024)))
+      expect(store.jsonOf(large.object)).toBeUndefined()
     })
 
     it('replays from a revision and goes on live, without gap or duplicate', async () => {

@@ -24,6 +24,11 @@ export interface Store {
    * Throws `StoreCompacted` when history no longer reaches back, `SlowWatcher` when the reader falls too far behind.
    */
   watch(selector: StoreSelector, fromRevision: number, signal: AbortSignal): AsyncIterable<StoreEvent>
+  /**
+   * The JSON of an object that was just written, with its version: who answers the write, or tells of it, need not encode it
+   * again. `undefined` when it is not known any more; another write may follow at any time.
+   */
+  jsonOf(object: KubernetesObject): string | undefined
   close(): Promise<void>
 }
 

@@ -69,19 +69,13 @@ export class Subscription {
   }
 
   /** What has gathered since the last call, waiting for the first of it; empty when the watch is over. */
-  async take(signal: AbortSignal): Promise<readonly StoreEvent[]> {
-    if (this.#nothingYet() && !signal.aborted) {
+  async take(): Promise<readonly StoreEvent[]> {
+    if (this.#nothingYet()) {
       await new Promise<void>((resolve) => {
-        const done = () => {
-          signal.removeEventListener('abort', done)
-          this.#wake = undefined
-          resolve()
-        }
-        this.#wake = done
-        signal.addEventListener('abort', done)
+        this.#wake = resolve
       })
+      this.#wake = undefined
     }
-    if (signal.aborted) return []
     if (this.#tooSlow) throw new SlowWatcher(`more than ${this.#limit} events behind`)
     const events = this.#buffer
     this.#buffer = []

@@ -1,11 +1,16 @@
 import type { ObjectTable } from './object-table.ts'
 import { StoreConflict, type StoreEvent, type StoreKey, type StoredObject } from './store.ts'
-import { decodeObject, withRevision } from './stored-json.ts'
+import { type EncodedObject, decodeObject, textOf, withRevision } from './stored-json.ts'
 
-/** A write as it was asked for. `text` is the encoded object. */
+/** A write as it was asked for. */
 export type WriteRequest =
-  | { readonly type: 'create'; readonly key: StoreKey; readonly text: string }
-  | { readonly type: 'update'; readonly key: StoreKey; readonly text: string; readonly expectedRevision: number }
+  | { readonly type: 'create'; readonly key: StoreKey; readonly encoded: EncodedObject }
+  | {
+      readonly type: 'update'
+      readonly key: StoreKey
+      readonly encoded: EncodedObject
+      readonly expectedRevision: number
+    }
   | { readonly type: 'delete'; readonly key: StoreKey; readonly expectedRevision: number | undefined }
 
 /** A write that will happen when its batch commits. */
@@ -24,7 +29,8 @@ export interface PlannedWrite {
 export class WriteBatch {
   readonly planned: PlannedWrite[] = []
   readonly #table: ObjectTable
-  readonly #pending = new Map<string, StoredObject | undefined>()
+  /** What was decided so far, by key; a batch of one has no need of it. */
+  #pending: Map<string, PlannedWrite> | undefined
   #revision: number
 
   constructor(table: ObjectTable, revision: number) {
@@ -34,13 +40,19 @@ export class WriteBatch {
 
   /** Throws `StoreConflict`. */
   plan(request: WriteRequest): PlannedWrite {
-    const id = `${request.key.resource}\n${request.key.namespace}\n${request.key.name}`
-    const current = this.#pending.has(id) ? this.#pending.get(id) : this.#table.get(request.key)
-    const write = decide(request, current, this.#revision + 1)
+    const write = decide(request, this.#current(request.key), this.#revision + 1)
     this.#revision += 1
-    this.#pending.set(id, write.event.type === 'deleted' ? undefined : write.stored)
+    this.#pending?.set(idOf(request.key), write)
     this.planned.push(write)
     return write
+  }
+
+  #current(key: StoreKey): StoredObject | undefined {
+    if (this.planned.length === 0) return this.#table.get(key)
+    this.#pending ??= new Map(this.planned.map((write) => [idOf(write.stored.key), write]))
+    const pending = this.#pending.get(idOf(key))
+    if (!pending) return this.#table.get(key)
+    return pending.event.type === 'deleted' ? undefined : pending.stored
   }
 
   /** Makes the decided writes the table's. Called once they are durable. */
@@ -52,25 +64,30 @@ export class WriteBatch {
   }
 }
 
+function idOf({ resource, namespace, name }: StoreKey): string {
+  return `${resource}\n${namespace}\n${name}`
+}
+
 function decide(request: WriteRequest, current: StoredObject | undefined, revision: number): PlannedWrite {
   const { key } = request
   if (request.type === 'create') {
     if (current) throw new StoreConflict('exists', key)
-    const object = decodeObject(request.text, revision)
+    const text = textOf(request.encoded, revision)
+    const object = decodeObject(text, revision)
     const event = { type: 'created' as const, revision, key, object }
-    return { event, stored: { key, revision, object }, text: request.text, previousRevision: 0 }
+    return { event, stored: { key, revision, object }, text, previousRevision: 0 }
   }
   if (!current) throw new StoreConflict('missing', key)
   if (request.expectedRevision !== undefined && request.expectedRevision !== current.revision) {
     throw new StoreConflict('changed', key)
   }
   const previous = current.object
-  const deleted = request.type === 'delete'
-  const object = deleted ? withRevision(previous, revision) : decodeObject(request.text, revision)
+  const text = request.type === 'delete' ? null : textOf(request.encoded, revision)
+  const object = text === null ? withRevision(previous, revision) : decodeObject(text, revision)
   return {
-    event: { type: deleted ? 'deleted' : 'updated', revision, key, object, previous },
+    event: { type: text === null ? 'deleted' : 'updated', revision, key, object, previous },
     stored: { key, revision, object },
-    text: deleted ? null : request.text,
+    text,
     previousRevision: current.revision,
   }
 }

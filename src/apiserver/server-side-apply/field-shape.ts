@@ -123,7 +123,7 @@ function mapShape(schema: StructuralSchema, preserves: boolean): MapShape {
   return {
     atomic: schema['x-kubernetes-map-type'] === 'atomic',
     present: schema['x-sluice-present'] ?? [],
-    isDeclared: (name) => declared(name) !== undefined,
+    isDeclared: (name) => known.has(name) || declared(name) !== undefined,
     field,
     defaultOf: (name) => declared(name)?.default,
     isAlwaysThere: (name) => alwaysThere.has(name),

@@ -146,7 +146,8 @@ function withManagers<T extends JsonObject>(next: T, managers: Managers, current
   return { ...next, metadata: { ...metadataOf(next), managedFields } }
 }
 
-function withoutManagers<T extends JsonObject>(object: T): T {
+/** The account is no part of what is decoded and judged: it is worked out here, not taken from anybody. */
+export function withoutManagers<T extends JsonObject>(object: T): T {
   const { managedFields, ...metadata } = metadataOf(object)
   return managedFields === undefined ? object : { ...object, metadata }
 }

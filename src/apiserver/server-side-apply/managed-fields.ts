@@ -46,7 +46,7 @@ function readManager(entry: unknown): Manager | undefined {
   const { manager = '', operation, apiVersion, time, fieldsType, fieldsV1, subresource } = entry
   if (operation !== 'Apply' && operation !== 'Update') return undefined
   if (typeof apiVersion !== 'string' || apiVersion === '' || fieldsType !== 'FieldsV1') return undefined
-  const fields = readFieldSet(fieldsV1 ?? {})
+  const fields = fieldsOf(fieldsV1 ?? {})
   if (typeof manager !== 'string' || !fields) return undefined
   return {
     manager,
@@ -58,27 +58,38 @@ function readManager(entry: unknown): Manager | undefined {
   }
 }
 
+/** Most objects of a kind share these with others, and a store holds equal ones once. */
+const readSets = new WeakMap<object, FieldSet>()
+
+function fieldsOf(input: unknown): FieldSet | undefined {
+  if (!isJsonObject(input)) return undefined
+  const known = readSets.get(input)
+  if (known) return known
+  const fields = readFieldSet(input)
+  if (fields) readSets.set(input, fields)
+  return fields
+}
+
 const nobody: Managers = new Map()
 
-/** Entries that were written or read once already: objects are shared and never changed in place. */
-const written = new WeakMap<object, Managers>()
+/** Entries that were read once already: objects are shared and never changed in place. */
+const readEntries = new WeakMap<object, Managers>()
 
 /** The managers of a stored object. */
 export function managersOf(entries: unknown): Managers {
   if (typeof entries !== 'object' || entries === null) return nobody
-  const known = written.get(entries)
+  const known = readEntries.get(entries)
   if (known) return known
   const read = readManagers(entries) ?? nobody
-  written.set(entries, read)
+  readEntries.set(entries, read)
   return read
 }
 
 /** As `metadata.managedFields` has them: those that apply first, then by time and name. `undefined` when there are none. */
 export function writeManagers(managers: Managers): Array<Record<string, unknown>> | undefined {
-  const kept = [...managers].filter(([, { fields }]) => nonEmpty(fields) !== undefined)
+  const kept = [...managers.values()].filter(({ fields }) => nonEmpty(fields) !== undefined)
   if (kept.length === 0) return undefined
-  const sorted = kept.map(([, manager]) => manager).sort(inOrder)
-  const entries = sorted.map(({ manager, operation, apiVersion, time, fields, subresource }) => ({
+  return kept.sort(inOrder).map(({ manager, operation, apiVersion, time, fields, subresource }) => ({
     manager,
     operation,
     apiVersion,
@@ -87,14 +98,12 @@ export function writeManagers(managers: Managers): Array<Record<string, unknown>
     fieldsV1: fields,
     ...(subresource !== undefined && { subresource }),
   }))
-  written.set(entries, kept.length === managers.size ? managers : new Map(kept))
-  return entries
 }
 
 function inOrder(one: Manager, other: Manager): number {
   if (one.operation !== other.operation) return one.operation < other.operation ? -1 : 1
   return (
-    secondsOf(one) - secondsOf(other) ||
+    (one.time === other.time ? 0 : secondsOf(one) - secondsOf(other)) ||
     byText(one.manager, other.manager) ||
     byText(one.apiVersion, other.apiVersion) ||
     byText(one.subresource ?? '', other.subresource ?? '')

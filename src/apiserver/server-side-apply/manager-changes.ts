@@ -67,7 +67,12 @@ export function applyManifest(
   const last = managers.get(id)
   const everything = filter(ownedFields(manifest, shape))
   const now = new Map(managers).set(id, { ...applier, fields: everything ?? {} })
-  const object = prune(mergeObjects(live ?? {}, manifest, shape), now, last?.fields, shape)
+  const object = prune(
+    mergeObjects(live ?? {}, manifest, shape),
+    now,
+    { last: last?.fields, applied: everything },
+    shape,
+  )
   const { managers: others, conflicts } = takeFields(live, object, now, { shape, filter, except: id })
   const left = new Map(others)
   const fields = difference(everything, untrackedFields)
@@ -78,8 +83,14 @@ export function applyManifest(
 }
 
 /** Removes what the manager applied before and no longer does, unless somebody else has it too. */
-function prune(merged: JsonObject, managers: Managers, last: FieldSet | undefined, shape: Shape): JsonObject {
-  if (last === undefined) return merged
+function prune(
+  merged: JsonObject,
+  managers: Managers,
+  { last, applied }: { readonly last: FieldSet | undefined; readonly applied: FieldSet | undefined },
+  shape: Shape,
+): JsonObject {
+  // What it still applies is not pruned, and mostly that is all it applied before.
+  if (last === undefined || difference(last, applied) === undefined) return merged
   const lastNamed = withNamedFields(last, shape)
   const pruned = removeFields(merged, lastNamed, shape)
   const everybody = [...managers.values()].reduce<FieldSet | undefined>(

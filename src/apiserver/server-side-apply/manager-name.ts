@@ -2,12 +2,15 @@ import { type FieldError, invalid, tooLong } from '../../resources/field-error.t
 import { StatusError, invalidObject } from '../../resources/status-error.ts'
 
 const mostBytes = 128
+/** What most names are made of. */
+const plain = /^[\x20-\x7e]{0,128}$/
 const unprintable = /[^\P{C}\p{Cf}]|[\p{Zl}\p{Zp}]/u
 
 /** To whom written fields belong: whom the client names, else the program it says it is. */
 export function managerName(fieldManager: string, userAgent: string): string {
   if (fieldManager !== '') return fieldManager
-  const [program = ''] = userAgent.split('/')
+  const [program = ''] = userAgent.split('/', 1)
+  if (plain.test(program)) return program
   let name = ''
   for (const character of program) {
     if (unprintable.test(character)) continue
@@ -18,6 +21,7 @@ export function managerName(fieldManager: string, userAgent: string): string {
 }
 
 export function checkManagerName(fieldManager: string): FieldError[] {
+  if (plain.test(fieldManager)) return []
   const errors: FieldError[] = []
   if (Buffer.byteLength(fieldManager) > mostBytes) errors.push(tooLong('fieldManager', mostBytes))
   if (unprintable.test(fieldManager))

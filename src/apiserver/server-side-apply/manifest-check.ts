@@ -1,6 +1,6 @@
 import { isJsonObject } from '../json-value.ts'
 import { type ListShape, type MapShape, type ScalarType, type Shape, formOf, itemElement } from './field-shape.ts'
-import { fieldElement, shownElement } from './path-element.ts'
+import { shownElement } from './path-element.ts'
 
 /** What keeps a manifest from being applied, in Kubernetes' words: fields that there are not, wrong types, items named twice. */
 export function checkManifest(manifest: unknown, shape: Shape): string[] {
@@ -22,11 +22,11 @@ function check(value: unknown, shape: Shape, path: string): string[] {
 function checkMap(value: unknown, map: MapShape, path: string): string[] {
   if (!isJsonObject(value)) return [`${path}: expected map, got ${goValue(value)}`]
   const errors: string[] = []
-  for (const [field, inner] of Object.entries(value)) {
+  for (const field of Object.keys(value)) {
     const shape = map.field(field)
-    const innerPath = path + shownElement(fieldElement(field))
+    const innerPath = `${path}.${field}`
     if (!shape) return [...errors, `${innerPath}: field not declared in schema`]
-    errors.push(...check(inner, shape, innerPath))
+    errors.push(...check(value[field], shape, innerPath))
   }
   return errors
 }

@@ -1,7 +1,10 @@
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject, sameJson } from '../json-value.ts'
 import { type ListShape, type MapShape, type Shape, formOf, itemElement } from './field-shape.ts'
 
-/** What is applied, laid over what is there. Nothing is removed by it; the order of items follows what is applied. */
+/**
+ * What is applied, laid over what is there. Nothing is removed by it; the order of items follows what is applied. Where it says
+ * nothing new, what is there stays the very same: then nothing of it is to be judged or compared again.
+ */
 export function mergeObjects(live: JsonObject, applied: JsonObject, shape: Shape): JsonObject {
   const merged = mergeValues(live, applied, shape)
   return isJsonObject(merged) ? merged : {}
@@ -18,7 +21,7 @@ function mergeValues(live: unknown, applied: unknown, shape: Shape): unknown {
   if (form === 'list' && shape.list && shape.list.how !== 'atomic' && !(isEmpty(live) && isEmpty(applied))) {
     return mergeLists(live, applied, shape.list)
   }
-  return applied
+  return sameJson(live, applied) ? live : applied
 }
 
 function isEmpty(value: unknown): boolean {
@@ -26,19 +29,23 @@ function isEmpty(value: unknown): boolean {
 }
 
 function mergeMaps(live: unknown, applied: unknown, map: MapShape): JsonObject {
-  const merged: Record<string, unknown> = isJsonObject(live) ? { ...live } : {}
-  for (const [field, value] of isJsonObject(applied) ? Object.entries(applied) : []) {
+  const before = isJsonObject(live) ? live : {}
+  if (!isJsonObject(applied)) return before
+  let merged: Record<string, unknown> | undefined
+  for (const field of Object.keys(applied)) {
     const shape = map.field(field)
-    if (shape && field !== '__proto__') merged[field] = mergeValues(merged[field], value, shape)
+    if (!shape || field === '__proto__') continue
+    const value = mergeValues(before[field], applied[field], shape)
+    if (value !== before[field]) (merged ??= { ...before })[field] = value
   }
-  return merged
+  return merged ?? before
 }
 
 /**
  * Items of both sides by name. What only the live object has keeps its place among its neighbours; what both have comes in
  * the order of what is applied.
  */
-function mergeLists(live: unknown, applied: unknown, list: ListShape): unknown[] {
+function mergeLists(live: unknown, applied: unknown, list: ListShape): unknown {
   const before = namedItems(list, live)
   const after = namedItems(list, applied)
   const shared = after.names.filter((name) => before.items.has(name))
@@ -77,7 +84,11 @@ function mergeLists(live: unknown, applied: unknown, list: ListShape): unknown[]
       right += 1
     }
   }
-  return merged
+  return isSameList(merged, live) ? live : merged
+}
+
+function isSameList(merged: readonly unknown[], live: unknown): boolean {
+  return Array.isArray(live) && live.length === merged.length && merged.every((item, index) => item === live[index])
 }
 
 interface NamedItems {

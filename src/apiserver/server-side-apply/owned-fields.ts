@@ -19,7 +19,8 @@ function fieldsBelow(value: unknown, shape: Shape): FieldSet | undefined {
 function fieldsOfMap(value: unknown, map: MapShape): FieldSet | undefined {
   if (!isJsonObject(value)) return undefined
   const below: MutableFieldSet = {}
-  for (const [field, inner] of Object.entries(value)) {
+  for (const field of Object.keys(value)) {
+    const inner = value[field]
     const shape = map.field(field)
     if (!shape || inner === undefined) continue
     const isEmpty = inner === null || (isJsonObject(inner) && Object.keys(inner).length === 0)

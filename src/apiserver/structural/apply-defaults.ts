@@ -17,7 +17,7 @@ function withFieldDefaults(schema: StructuralSchema, value: Readonly<Record<stri
     if (next === undefined) delete result[field]
     else result[field] = next
   }
-  const { properties = {}, additionalProperties } = schema
+  const { properties = none, additionalProperties } = schema
   for (const field of defaultedFields(properties)) {
     const present = Object.hasOwn(value, field) && value[field] !== undefined
     if (!present) set(field, defaultOf(properties[field] ?? {}))
@@ -56,6 +56,7 @@ function defaultOf(schema: StructuralSchema): unknown {
   return typeof value === 'object' && value !== null ? applyDefaults(schema, structuredClone(value)) : value
 }
 
+const none: Readonly<Record<string, StructuralSchema>> = {}
 const fieldsWithDefaults = new WeakMap<object, readonly string[]>()
 
 /** Worked out once for a schema: most fields have no default, and objects come often. */

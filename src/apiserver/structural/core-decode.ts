@@ -1,5 +1,5 @@
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../json-value.ts'
 import { isDateTime } from './formats.ts'
 import { fieldSchema } from './prune.ts'
 
@@ -13,6 +13,8 @@ const wholeNumbers: Readonly<Record<string, readonly [least: number, most: numbe
 const quantityRule = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 const quantity = /^[+-]?(\d+\.?\d*|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/
 
+const nothing: JsonObject = {}
+
 interface Where {
   /** The innermost type that has a name. */
   readonly owner: string
@@ -20,9 +22,9 @@ interface Where {
   readonly path: string
 }
 
-/** Throws for the first value that is not of its field's type. Null is of every type. */
-export function checkTypes(schema: StructuralSchema, value: unknown, where: Where): void {
-  if (value === null || value === undefined) return
+/** Throws for the first value that is not of its field's type. Null is of every type. What is the very same in `checked` needs no look. */
+export function checkTypes(schema: StructuralSchema, value: unknown, where: Where, checked?: unknown): void {
+  if (value === null || value === undefined || value === checked) return
   const named = schema['x-sluice-type-name']
   if (schema['x-kubernetes-int-or-string']) return checkIntOrString(value, where)
   if (schema.format === 'quantity') return checkQuantity(value)
@@ -35,10 +37,12 @@ export function checkTypes(schema: StructuralSchema, value: unknown, where: Wher
     if (schema.type !== undefined && schema.type !== 'object') throw mismatch(value, schema, where)
     const owner = named === undefined ? where.owner : shortName(named)
     const isMap = typeof schema.additionalProperties === 'object'
+    const done = isJsonObject(checked) ? checked : nothing
     for (const field of Object.keys(value)) {
+      if (value[field] === done[field]) continue
       const known = fieldSchema(schema, field)
       const path = isMap ? where.path : where.path === '' ? field : `${where.path}.${field}`
-      if (known) checkTypes(known, value[field], { owner, path })
+      if (known) checkTypes(known, value[field], { owner, path }, done[field])
     }
     return
   }

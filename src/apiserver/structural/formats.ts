@@ -63,8 +63,15 @@ export function isDateTime(text: string): boolean {
 
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false
-  const date = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text)
+  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8))]
+  return day >= 1 && day <= daysOf(year, month)
+}
+
+const daysOfMonths = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
+function daysOf(year: number, month: number): number {
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  return month === 2 && isLeap ? 29 : (daysOfMonths[month - 1] ?? 0)
 }
 
 function isCidr(text: string): boolean {

@@ -1,6 +1,6 @@
 import { objectMetaFields } from '../../resources/object-meta-fields.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../json-value.ts'
 
 /** Every object has these, whether or not its schema says so. */
 export const resourceFields: Readonly<Record<string, StructuralSchema>> = {
@@ -9,28 +9,37 @@ export const resourceFields: Readonly<Record<string, StructuralSchema>> = {
   metadata: objectMetaFields,
 }
 
+const nothing: JsonObject = {}
 const free: StructuralSchema = { 'x-kubernetes-preserve-unknown-fields': true }
 
 /**
  * The value without the fields its schema does not know. Each dropped field is reported once, by its path, and what is
- * beneath it is not looked at. Nothing is copied when nothing is dropped.
+ * beneath it is not looked at. Nothing is copied when nothing is dropped. What is the very same in `pruned` needs no look.
  */
-export function prune(schema: StructuralSchema, value: unknown, dropped: (path: string) => void, path = ''): unknown {
+export function prune(
+  schema: StructuralSchema,
+  value: unknown,
+  dropped: (path: string) => void,
+  path = '',
+  pruned?: unknown,
+): unknown {
   if (Array.isArray(value)) return pruneItems(schema, value, dropped, path)
   if (!isJsonObject(value)) return value
+  const done = isJsonObject(pruned) ? pruned : nothing
   let result: Record<string, unknown> | undefined
   for (const field of Object.keys(value)) {
-    const inner = path === '' ? field : `${path}.${field}`
+    const before = value[field]
+    if (before !== undefined && before === done[field]) continue
     const known = fieldSchema(schema, field)
     // An own field of this name would turn into a prototype when it is copied.
     if (!known || field === '__proto__') {
-      dropped(inner)
+      dropped(path === '' ? field : `${path}.${field}`)
       result ??= { ...value }
       delete result[field]
       continue
     }
-    const before = value[field]
-    const after = prune(known, before, dropped, inner)
+    if (typeof before !== 'object') continue
+    const after = prune(known, before, dropped, path === '' ? field : `${path}.${field}`, done[field])
     if (after === before) continue
     result ??= { ...value }
     result[field] = after
