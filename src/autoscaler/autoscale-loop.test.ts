@@ -16,12 +16,14 @@ describe('AutoscaleLoop', () => {
   let onScale: (ref: ObjectRef, replicas: number) => Promise<void>
   let metrics: Metrics
   let loop: AutoscaleLoop
+  let foreseen: Array<[name: string, replicas: number, writes: number]>
 
   beforeEach(() => {
     models = new ModelCache()
     demand = new FakeDemand()
     scaled = []
     events = []
+    foreseen = []
     onScale = async ({ name }, replicas) => {
       const model = models.get({ name })!
       models.put({ ...model, spec: { ...model.spec, replicas } })
@@ -45,6 +47,7 @@ describe('AutoscaleLoop', () => {
       log: silentLogger,
       metrics,
       idleWindowMs: 600_000,
+      foresee: ({ name }, replicas) => void foreseen.push([name, replicas, scaled.length]),
     })
   })
 
@@ -86,6 +89,23 @@ describe('AutoscaleLoop', () => {
     const text = await metrics.text()
     expect(text).toContain('sluice_autoscaler_changes_total{model="m",reason="Woken"} 1')
     expect(text).toContain('sluice_autoscaler_wanted_replicas{model="m"} 0')
+  })
+
+  it('tells of more replicas right before they are written, and never of fewer', async () => {
+    const written = Promise.withResolvers<void>()
+    onScale = () => written.promise
+    models.put(modelNamed('m'))
+    loop.start()
+    demand.firstWaiter('m')
+    expect(foreseen).toEqual([['m', 1, 0]])
+    expect(scaled).toEqual([['m', 1]])
+    written.resolve()
+    onScale = async () => models.put(modelNamed('m', { replicas: 0 }))
+    models.put(modelNamed('m', { replicas: 1 }))
+    demand.readings['m'] = { active: 0, waiting: 0 }
+    await clock.advance(700_000)
+    expect(scaled).toContainEqual(['m', 0])
+    expect(foreseen).toHaveLength(1)
   })
 
   it('writes a change once, though the cache shows it late', async () => {

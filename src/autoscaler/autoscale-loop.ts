@@ -33,6 +33,8 @@ export interface AutoscaleLoopOptions {
   readonly idleWindowMs: number
   /** Without it, there is room for everything. */
   readonly cards?: Cards | undefined
+  /** Told of more replicas right before they are written: whoever makes Pods need not wait until that comes back. */
+  readonly foresee?: ((model: ObjectRef, replicas: number) => void) | undefined
   /** Whether a Model that somebody waits for may take the cards of one that is idle. */
   readonly takeIdleCards?: boolean
 }
@@ -209,6 +211,7 @@ export class AutoscaleLoop {
     })
     try {
       const signal = AbortSignal.any([deadline.signal, this.#stopping.signal])
+      if (replicas > current) this.#options.foresee?.(refOf(model), replicas)
       await client.scale(modelKind, refOf(model), replicas, signal)
       watched.written = { replicas, at: clock.now() }
       this.#metrics.changed(model.metadata.name, reason)

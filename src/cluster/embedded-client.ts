@@ -1,6 +1,7 @@
 import type { ClusterApi } from '../apiserver/cluster-api.ts'
 import { labelsEqual } from '../apiserver/label-selector.ts'
 import { mergePatch } from '../apiserver/merge-patch.ts'
+import type { ObjectEvent } from '../apiserver/object-watch.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type Kind, apiVersionOf, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
@@ -56,16 +57,13 @@ export class EmbeddedClient implements ClusterClient {
     await this.#api.delete(kind, ref, options)
   }
 
-  async *watch<T extends KubernetesObject>(
+  watch<T extends KubernetesObject>(
     kind: Kind<T>,
     options: WatchOptions,
     signal: AbortSignal,
-  ): AsyncGenerator<WatchEvent<T>> {
+  ): AsyncIterableIterator<WatchEvent<T>> {
     const request = { ...selectionOf(options), fromVersion: options.resourceVersion }
-    for await (const event of this.#api.watch(kind, request, signal)) {
-      if (event.type === 'PASSED') yield { type: 'BOOKMARK', resourceVersion: String(event.revision) }
-      else if (event.type !== 'SYNCED') yield { type: event.type, object: typed(kind, event.object) }
-    }
+    return new EmbeddedWatch(kind, () => this.#api.watch(kind, request, signal))
   }
 
   async scale(kind: Kind, ref: ObjectRef, replicas: number): Promise<void> {
@@ -81,6 +79,40 @@ export class EmbeddedClient implements ClusterClient {
   /** The `finalize` subresource of a namespace: its content is gone, so may it be. */
   async finalizeNamespace(name: string): Promise<void> {
     await this.#api.update(namespaceKind, { name }, { spec: { finalizers: [] } }, this.#writing, 'finalize')
+  }
+}
+
+/** The changes of the API in the words of a client. An iterator: a generator would take several turns for each of them. */
+class EmbeddedWatch<T extends KubernetesObject> implements AsyncIterableIterator<WatchEvent<T>> {
+  readonly #kind: Kind<T>
+  readonly #begin: () => AsyncIterableIterator<ObjectEvent>
+  #events: AsyncIterableIterator<ObjectEvent> | undefined
+
+  constructor(kind: Kind<T>, begin: () => AsyncIterableIterator<ObjectEvent>) {
+    this.#kind = kind
+    this.#begin = begin
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<WatchEvent<T>, undefined>> {
+    const events = (this.#events ??= this.#begin())
+    for (;;) {
+      const { value: event, done } = await events.next()
+      if (done) return { value: undefined, done: true }
+      if (event.type === 'SYNCED') continue
+      if (event.type !== 'PASSED') {
+        return { value: { type: event.type, object: typed(this.#kind, event.object) }, done: false }
+      }
+      return { value: { type: 'BOOKMARK', resourceVersion: String(event.revision) }, done: false }
+    }
+  }
+
+  async return(): Promise<IteratorResult<WatchEvent<T>, undefined>> {
+    await this.#events?.return?.()
+    return { value: undefined, done: true }
   }
 }
 

@@ -1,12 +1,12 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Cgroups } from './isolation/cgroups.ts'
 import { layOutRoot } from './isolation/container-root.ts'
 import { detectIsolation } from './isolation/detect-isolation.ts'
-import { isolatedCommand } from './isolation/isolated-command.ts'
+import { containerScript } from './isolation/container-script.ts'
+import { NamespaceShell } from './isolation/namespace-shell.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
-import { programRunner } from './run-program.ts'
 import { systemClock } from '../foundation/clock.ts'
 import { RuntimeStage, never } from './running-containers.fixture.ts'
 
@@ -106,13 +106,12 @@ describe('a part of a volume that is swapped while it is mounted', () => {
     if (isolation.mode !== 'namespaces') throw new Error('no namespaces')
     const mount = { mountPath: '/sluice-test', folder, root: folder, readOnly: false, identity: '1:1' }
     const laidOut = layOutRoot(join(stage.dataDir, 'root'), [mount])
-    const [table, checks] = [join(stage.dataDir, 'table'), join(stage.dataDir, 'checks')]
+    const [table, output] = [join(stage.dataDir, 'table'), join(stage.dataDir, 'output')]
     writeFileSync(table, laidOut.table)
-    writeFileSync(checks, laidOut.checks)
-    const program = { root: laidOut.root, table, checks, workingDir: '/', cgroups: [], words: ['echo', 'ran'] }
-    const words = isolatedCommand(isolation.tools, program)
-    const script = 'exec "$@" 3>&1 4>/dev/null'
-    const result = await programRunner(systemClock, 10_000)('/bin/sh', ['-c', script, 'sh', ...words], never)
-    expect(result).toEqual({ ran: true, exitCode: 125, output: '/sluice-test changed while it was mounted\n' })
+    const place = { laidOut, table, workingDir: '/', cgroups: [], env: {}, output, exitFile: '/dev/null' }
+    const script = containerScript(isolation.tools, { ...place, words: ['/bin/echo', 'ran'] })
+    const report = await new NamespaceShell(isolation.tools, { owner: stage.dataDir }).run(script, systemClock)
+    expect(report).toBe('/sluice-test changed while it was mounted')
+    expect(readFileSync(output, 'utf8')).toBe('')
   })
 })

@@ -36,7 +36,7 @@ export async function execInContainer(
   const groups = container.cgroups.map((folder) => join(folder, 'cgroup.procs'))
   const [first = '', ...rest] = plainCommand(shell, groups, command)
   const mark = `${markName}=${randomUUID()}`
-  const env = { ...environmentOf(container.pid), [markName]: mark.slice(markName.length + 1) }
+  const env = { ...(container.env ?? environmentOf(container.pid)), [markName]: mark.slice(markName.length + 1) }
   const { stdin, stdout, stderr, terminal } = streams
   const child = spawn(first, rest, {
     cwd: container.isolated ? '/' : container.workingDir,

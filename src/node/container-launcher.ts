@@ -15,8 +15,9 @@ import type { SpawnCommand } from './container-process.ts'
 import type { ImageStore } from './image-store.ts'
 import { type Cgroups, removeGroups } from './isolation/cgroups.ts'
 import { layOutRoot } from './isolation/container-root.ts'
+import { containerScript } from './isolation/container-script.ts'
 import { type Isolation, isExecutable } from './isolation/detect-isolation.ts'
-import { isolatedCommand, plainCommand } from './isolation/isolated-command.ts'
+import { type NamespaceTools, plainCommand } from './isolation/isolated-command.ts'
 import { type LaunchPlan, planLaunch } from './launch-plan.ts'
 import type { PodFolders } from './pod-folders.ts'
 import { containerParts } from './pod-parts.ts'
@@ -34,9 +35,14 @@ export interface ContainerLauncherOptions {
   marks(launch: ContainerLaunch): Readonly<Record<string, string>>
 }
 
+/** What is started as it is, or what the first process of a container's namespaces is told. */
+export type PreparedCommand =
+  | ({ readonly mode: 'paths' } & SpawnCommand)
+  | { readonly mode: 'namespaces'; readonly tools: NamespaceTools; readonly script: string }
+
 /** A container ready to run: what to start, what to remember of it, and what to let go of once it runs. */
 export interface PreparedContainer {
-  readonly command: SpawnCommand
+  readonly command: PreparedCommand
   readonly record: Omit<ContainerRecord, 'pid' | 'startTime' | 'startedAt'>
   /** Closes what only the start needs. */
   release(): void
@@ -55,9 +61,10 @@ export class ContainerLauncher {
     this.#options = options
   }
 
-  /** `stdin` is the file (a FIFO) the container reads from, where it has one. */
+  /** `output` is the file it writes to, `stdin` the one (a FIFO) it reads from, where it has one. */
   prepare(
     launch: ContainerLaunch,
+    output: string,
     stdin: { readonly path: string; readonly descriptor: number } | undefined,
   ): PreparedContainer {
     const { isolation, folders, cgroups } = this.#options
@@ -75,7 +82,7 @@ export class ContainerLauncher {
     }
     const entered = groups.map((folder) => join(folder, 'cgroup.procs'))
     const words = [plan.program, ...plan.args]
-    let command: SpawnCommand
+    let command: PreparedCommand
     const exitFile = isolated ? join(own, 'exit') : ''
     try {
       if (isolation.mode === 'namespaces') {
@@ -92,17 +99,16 @@ export class ContainerLauncher {
         })
         const table = join(own, 'table')
         const laidOut = layOutRoot(join(own, 'root'), sources)
-        const checks = join(own, 'checks')
         writeFileSync(table, laidOut.table)
-        writeFileSync(checks, laidOut.checks)
-        const exitDescriptor = openSync(exitFile, 'w', 0o600)
-        handles.push(exitDescriptor)
-        const program = { root: laidOut.root, table, checks, workingDir: plan.workingDir, cgroups: entered, words }
-        const whole = isolatedCommand(isolation.tools, program)
-        command = { words: whole, env: plan.env, cwd: '/', stdin: stdin?.descriptor, exitDescriptor }
+        writeFileSync(exitFile, '', { mode: 0o600 })
+        const { workingDir, env } = plan
+        const input = stdin && { path: stdin.path, ends: parts.stdinOnce }
+        const program = { laidOut, table, workingDir, cgroups: entered, words, env, stdin: input, output, exitFile }
+        const { tools } = isolation
+        command = { mode: 'namespaces', tools, script: containerScript(tools, program) }
       } else {
         const whole = plainCommand(shell, entered, words)
-        command = { words: whole, env: plan.env, cwd: plan.workingDir, stdin: stdin?.descriptor }
+        command = { mode: 'paths', words: whole, env: plan.env, cwd: plan.workingDir, stdin: stdin?.descriptor }
       }
     } catch (error) {
       release()
@@ -126,6 +132,7 @@ export class ContainerLauncher {
       messageFromLog: parts.terminationMessagePolicy === 'FallbackToLogsOnError',
       exitFile,
       stdinFile: stdin?.path ?? '',
+      env: plan.env,
     }
     return { command, record, release }
   }

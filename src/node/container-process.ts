@@ -2,11 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import type { Readable } from 'node:stream'
 import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
-import { reportDescriptor } from './isolation/isolated-command.ts'
+import type { NamespaceShell } from './isolation/namespace-shell.ts'
 import { type ContainerExit, ContainerRefused } from './pod-runtime.ts'
 import {
   type ProcessIdentity,
@@ -32,8 +31,6 @@ export interface SpawnCommand {
   readonly env: Readonly<Record<string, string>>
   readonly cwd: string
   readonly stdin?: number | undefined
-  /** Where the exit code is to be written; there is one for a container with namespaces of its own, which also reports its start. */
-  readonly exitDescriptor?: number | undefined
 }
 
 /** How often to look whether a process that is not our child is still there: nobody tells us. */
@@ -41,9 +38,6 @@ const watchPeriodMs = 250
 /** How long to wait for what a dead leader left behind, after SIGKILL, before going on with a warning. */
 const leftoverDeadlineMs = 10_000
 const leftoverPeriodMs = 50
-/** How long making a container's namespaces may take. */
-const setupDeadlineMs = 30_000
-const longestReport = 2000
 
 /** One container's process group: the process that leads it, however it came to us, and how it is ended. */
 export class ContainerProcess {
@@ -79,15 +73,14 @@ export class ContainerProcess {
     outputFd: number,
     options: ContainerProcessOptions,
   ): Promise<ContainerProcess> {
-    const { words, env, cwd, stdin = 'ignore', exitDescriptor: exitFile } = command
+    const { words, env, cwd, stdin = 'ignore' } = command
     const [program = '', ...args] = words
-    const isolated = exitFile !== undefined
     let child: ChildProcess
     try {
       child = spawn(program, args, {
         cwd,
         env,
-        stdio: [stdin, outputFd, outputFd, ...(isolated ? ['pipe' as const, exitFile] : [])],
+        stdio: [stdin, outputFd, outputFd],
         // A session and process group of its own: it does not get our Ctrl-C, and all of it can be signalled at once.
         detached: true,
       })
@@ -96,17 +89,35 @@ export class ContainerProcess {
       const message = `cannot run "${program}": ${errorMessage(error)}`
       throw new ContainerRefused('RunContainerError', message, { cause: error })
     }
+    return ContainerProcess.#of(child, false, options)
+  }
+
+  /** Has the shell run the script in its namespaces. */
+  static async enter(
+    shell: NamespaceShell,
+    script: string,
+    options: ContainerProcessOptions,
+  ): Promise<ContainerProcess> {
+    const refused = (report: string) =>
+      new ContainerRefused('RunContainerError', `the container's namespaces cannot be made: ${report}`)
+    const { child } = shell
+    const reported = shell.run(script, options.clock)
+    if (child.pid === undefined) throw refused(await reported)
+    const container = ContainerProcess.#of(child, true, options)
+    const report = await reported
+    if (report === '') return container
+    await container.stop(0)
+    throw refused(report)
+  }
+
+  static #of(child: ChildProcess, isolated: boolean, options: ContainerProcessOptions): ContainerProcess {
     const pid = child.pid ?? 0
     // Until its exit is reported the pid cannot be anybody else's, even if the process is already dead.
     const identity = { pid, startTime: readProcess(pid)?.startTime ?? '' }
     const signalChild = (signal: NodeJS.Signals) => {
       if (child.exitCode === null && child.signalCode === null) sendSignal(-pid, signal)
     }
-    const container = new ContainerProcess(identity, exitOf(child, isolated), signalChild, options)
-    const report = isolated ? await reportOf(child, options.clock) : ''
-    if (report === '') return container
-    await container.stop(0)
-    throw new ContainerRefused('RunContainerError', `the container's namespaces cannot be made: ${report}`)
+    return new ContainerProcess(identity, exitOf(child, isolated), signalChild, options)
   }
 
   /** `exitFile` is where a container with namespaces of its own leaves its exit code. */
@@ -158,28 +169,6 @@ interface LeaderExit {
    * known. Where there is no such namespace, or the process outside of it was killed, something may be left.
    */
   readonly whole: boolean
-}
-
-/** What was said before the program was about to run; nothing means that all is well. */
-async function reportOf(child: ChildProcess, clock: Clock): Promise<string> {
-  const pipe = child.stdio[reportDescriptor]
-  if (!pipe || !('setEncoding' in pipe)) return ''
-  const stream: Readable = pipe
-  stream.setEncoding('utf8')
-  const cancel = clock.after(setupDeadlineMs, () => stream.destroy(new Error('it took too long')))
-  let report = ''
-  try {
-    for await (const chunk of stream) {
-      report = (report + String(chunk)).slice(0, longestReport)
-      // Not the end of the stream: unshare itself keeps its side open for as long as the container lives.
-      if (report.endsWith('ready\n')) return ''
-    }
-  } catch (error) {
-    report += errorMessage(error)
-  } finally {
-    cancel()
-  }
-  return report.trim().replaceAll('\n', '; ') || 'they ended at once'
 }
 
 async function exitOf(child: ChildProcess, isolated: boolean): Promise<LeaderExit> {

@@ -32,6 +32,10 @@ function bindProblem(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', (error) => resolve(error.message))
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve('')))
+    server.listen({ host, port, exclusive: true }, () => {
+      // The port is free again as soon as this returns; only the news of it takes another turn.
+      server.close()
+      resolve('')
+    })
   })
 }

@@ -102,7 +102,7 @@ for (const { mode, permitted, name } of isolationModes) {
         stage.lose()
         await stage.start()
         const kept = pidOf(before, container)
-        expect(processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`).map(({ pid }) => pid)).toContain(kept)
+        expect(processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`).map(({ group }) => group)).toContain(kept)
         // A Pod that ends is asked to only once, and this one does not listen: the rest of the grace is not waited for.
         if (outcome === 'gone') await stage.delete('web', 0)
         const { where, after } = await arrive(outcome, before)

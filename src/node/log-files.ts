@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PodIdentity } from './pod-runtime.ts'
 
@@ -49,5 +49,14 @@ export function loggedAttempts(folder: string): number[] {
       .sort((a, b) => b - a)
   } catch {
     return []
+  }
+}
+
+/** The log of the attempt before stays, for `kubectl logs --previous`. */
+export function removeOldLogs(folder: string, attempt: number): void {
+  for (const old of loggedAttempts(folder)) {
+    if (old >= attempt - 1 && old !== attempt) continue
+    rmSync(logPath(folder, old), { force: true })
+    rmSync(rotatedPath(logPath(folder, old)), { force: true })
   }
 }

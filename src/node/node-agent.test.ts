@@ -216,6 +216,35 @@ describe('NodeAgent', () => {
     )
   })
 
+  it('starts a Pod that is being bound to it, and keeps it when it is', async () => {
+    await startAgent()
+    const pod = await createPod('early', idleScript, {}, { nodeName: undefined })
+    agent.foresee({ ...pod, spec: { ...pod.spec, nodeName: 'here' } })
+    const processes = () => processesMarked(`SLUICE_POD_UID=${pod.metadata.uid}`).map(({ pid }) => pid)
+    await expect.poll(processes).toHaveLength(1)
+    const started = processes()
+    await client.patch(podKind, { namespace: 'default', name: 'early' }, { spec: { nodeName: 'here' } })
+    await until('early', (candidate) => state(candidate)?.running !== undefined)
+    expect(processes()).toEqual(started)
+    await client.delete(podKind, { namespace: 'default', name: 'early' }, { graceSeconds: 0 })
+    await expect.poll(processes).toEqual([])
+  })
+
+  it('ends a Pod that was not bound to it after all, and says nothing of it', async () => {
+    await startAgent()
+    const pod = await createPod('never', idleScript, {}, { nodeName: undefined })
+    const takeBack = agent.foresee({ ...pod, spec: { ...pod.spec, nodeName: 'here' } })
+    await Promise.resolve()
+    takeBack()
+    const processes = () => processesMarked(`SLUICE_POD_UID=${pod.metadata.uid}`)
+    await createPod('after', idleScript)
+    await until('after', (candidate) => state(candidate)?.running !== undefined)
+    await expect.poll(processes).toEqual([])
+    expect((await podNow('never')).status?.containerStatuses).toBeUndefined()
+    agent.foresee({ ...pod, spec: { ...pod.spec, nodeName: 'elsewhere' } })
+    expect(processes()).toEqual([])
+  })
+
   it('restarts a container that its liveness probe gives up', async () => {
     await startAgent()
     const livenessProbe = { tcpSocket: { port: 9 }, periodSeconds: 1, failureThreshold: 1 }

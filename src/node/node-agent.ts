@@ -72,6 +72,10 @@ export class NodeAgent implements Component {
   /** By the Pod's uid; a new Pod of the same name may come while the old one's processes still end. */
   readonly #workers = new Map<string, PodWorker>()
   readonly #byKey = new Map<string, Set<PodWorker>>()
+  /** Pods that are all but bound to this node, as they will be. */
+  readonly #foreseen = new Map<string, Pod>()
+  /** The uids of those that were not bound to it after all, as long as anything of them is here. */
+  readonly #notMine = new Set<string>()
   readonly #vanishing = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
@@ -107,7 +111,10 @@ export class NodeAgent implements Component {
       this.#cards.remember(podUid, container, cards)
     }
     this.#pods.onChange(({ object, previous }) => {
-      if (this.#isMine(object) || (previous && this.#isMine(previous))) this.#queue.add(keyOf(refOf(object)))
+      if (!this.#isMine(object) && !(previous && this.#isMine(previous))) return
+      const key = keyOf(refOf(object))
+      this.#foreseen.delete(key)
+      this.#queue.add(key)
     })
     const stopping = this.#stopping.signal
     const informing = this.#pods.run(stopping)
@@ -146,6 +153,23 @@ export class NodeAgent implements Component {
     await Promise.all([...leaving, ...this.#vanishing])
     await this.#registration?.report(false, signal)
     await this.#events.idle()
+  }
+
+  /**
+   * The Pod is being bound, and that is all but written: where it is to this node, it is started at once, while that becomes
+   * durable. If that comes to nothing, which is said by calling what is returned, the Pod goes as any other that is not this node's.
+   */
+  foresee(pod: Pod): () => void {
+    if (!this.#isMine(pod) || this.#stopping.signal.aborted) return () => {}
+    const key = keyOf(refOf(pod))
+    this.#foreseen.set(key, pod)
+    this.#queue.add(key)
+    return () => {
+      if (this.#foreseen.get(key) !== pod) return
+      this.#foreseen.delete(key)
+      this.#notMine.add(pod.metadata.uid ?? '')
+      this.#queue.add(key)
+    }
   }
 
   /** Cards that are in some Pod's hands. */
@@ -192,8 +216,7 @@ export class NodeAgent implements Component {
 
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const [namespace, name = ''] = key.split('/')
-    const pod = this.#pods.get({ namespace, name })
-    const mine = pod && this.#isMine(pod) ? pod : undefined
+    const mine = this.#mine(key, this.#pods.get({ namespace, name }))
     for (const worker of this.#byKey.get(key) ?? []) {
       if (worker.identity.uid !== mine?.metadata.uid) this.#vanish(key, worker)
     }
@@ -201,6 +224,14 @@ export class NodeAgent implements Component {
     const uid = mine.metadata.uid ?? ''
     const worker = this.#workers.get(uid) ?? this.#newWorker(key, mine, [])
     return worker.step(mine, signal)
+  }
+
+  /** The Pod, if it is this node's or about to be. */
+  #mine(key: string, pod: Pod | undefined): Pod | undefined {
+    if (pod && this.#isMine(pod)) return pod
+    const foreseen = this.#foreseen.get(key)
+    const isOther = pod && (pod.metadata.uid !== foreseen?.metadata.uid || Boolean(pod.spec.nodeName))
+    return isOther ? undefined : foreseen
   }
 
   #newWorker(key: string, pod: Pod, adopted: readonly RunningContainer[]): PodWorker {
@@ -215,6 +246,7 @@ export class NodeAgent implements Component {
     siblings?.delete(worker)
     if (siblings?.size === 0) this.#byKey.delete(key)
     this.#workers.delete(worker.identity.uid)
+    this.#notMine.delete(worker.identity.uid)
     const vanishing = worker
       .vanish()
       .catch((error: unknown) => this.#options.log.error({ err: error, pod: worker.identity }, 'cleaning up failed'))
@@ -277,6 +309,7 @@ export class NodeAgent implements Component {
   /** Without a version: once a Pod is bound, its status has one writer, this node. The uid guards against a namesake. */
   async #writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<void> {
     const { resourceVersion: _version, ...metadata } = pod.metadata
+    if (this.#notMine.has(metadata.uid ?? '')) return
     try {
       await this.#options.client.updateStatus(podKind, { ...pod, metadata, status }, signal)
     } catch (error) {

@@ -119,12 +119,26 @@ export class MalformedPod extends Error {
   override readonly name = 'MalformedPod'
 }
 
+/** Asked many times on the way to a process, of objects that nobody changes. */
+const knownParts = new WeakMap<Container, ContainerParts>()
+const knownVolumes = new WeakMap<object, readonly PodVolume[]>()
+
 export function containerParts(container: Container): ContainerParts {
-  return parsed(containerPartsSchema, container, `container "${container.name}"`)
+  let parts = knownParts.get(container)
+  if (!parts)
+    knownParts.set(container, (parts = parsed(containerPartsSchema, container, `container "${container.name}"`)))
+  return parts
 }
 
-export function podVolumes(pod: Pod): PodVolume[] {
-  return (pod.spec.volumes ?? []).map((volume) => parsed(volumeSchema, volume, `volume "${volume.name}"`))
+export function podVolumes(pod: Pod): readonly PodVolume[] {
+  const { volumes } = pod.spec
+  if (!volumes) return []
+  let known = knownVolumes.get(volumes)
+  if (!known) {
+    known = volumes.map((volume) => parsed(volumeSchema, volume, `volume "${volume.name}"`))
+    knownVolumes.set(volumes, known)
+  }
+  return known
 }
 
 export function isSidecar(container: Container): boolean {

@@ -20,6 +20,8 @@ const containerRecordSchema = z.object({
   messageFromLog: z.boolean().default(false),
   exitFile: z.string().default(''),
   stdinFile: z.string().default(''),
+  /** What a program that is run beside it gets, too. Not there in records of older versions. */
+  env: z.record(z.string(), z.string()).optional(),
 })
 
 const podRecordSchema = z.object({
@@ -48,7 +50,8 @@ export class PodRecords {
 
   write(record: PodRecord): void {
     const path = this.#path(record.uid)
-    writeFileSync(`${path}.new`, JSON.stringify(record))
+    // Variables may be secret.
+    writeFileSync(`${path}.new`, JSON.stringify(record), { mode: 0o600 })
     renameSync(`${path}.new`, path)
   }
 

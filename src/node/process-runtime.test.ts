@@ -220,8 +220,8 @@ function describeProcessRuntime(): void {
 
     it("ends its own process that has no record, and leaves another node's alone", async () => {
       const first = makeRuntime()
-      const start = async (nodeId: string) => {
-        const env = { ...process.env, SLUICE_NODE_ID: nodeId, SLUICE_POD_UID: 'nobody' }
+      const start = async (marks: Record<string, string>) => {
+        const env = { ...process.env, ...marks }
         const child = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], {
           env,
           detached: true,
@@ -230,12 +230,17 @@ function describeProcessRuntime(): void {
         await once(child, 'spawn')
         return child
       }
-      const ours = await start(first.nodeId)
-      const theirs = await start('another-node')
+      const ours = await start({ SLUICE_NODE_ID: first.nodeId, SLUICE_POD_UID: 'nobody' })
+      const shell = await start({ SLUICE_SHELL_OF: first.nodeId })
+      const theirs = await start({ SLUICE_NODE_ID: 'another-node', SLUICE_POD_UID: 'nobody' })
       await expect.poll(() => processesMarked(`SLUICE_NODE_ID=${first.nodeId}`).length).toBe(1)
-      const ended = once(ours, 'exit')
+      await expect.poll(() => processesMarked(`SLUICE_SHELL_OF=${first.nodeId}`).length).toBe(1)
+      const ended = Promise.all([once(ours, 'exit'), once(shell, 'exit')])
       await makeRuntime().adopt()
-      expect(await ended).toEqual([null, 'SIGKILL'])
+      expect(await ended).toEqual([
+        [null, 'SIGKILL'],
+        [null, 'SIGKILL'],
+      ])
       expect(theirs.exitCode ?? theirs.signalCode).toBeNull()
       theirs.kill('SIGKILL')
       await once(theirs, 'exit')

@@ -11,11 +11,12 @@ import type { Logger } from '../foundation/log.ts'
 import { execInContainer } from './container-exec.ts'
 import { ContainerLauncher, openStdin } from './container-launcher.ts'
 import { ContainerProcess } from './container-process.ts'
+import { ContainerStarts } from './container-starts.ts'
 import type { ImageStore } from './image-store.ts'
 import { Cgroups, removeGroups, wasOutOfMemory } from './isolation/cgroups.ts'
 import { type Isolation, type IsolationChoice, detectIsolation } from './isolation/detect-isolation.ts'
 import { LogCollector, type LogLimits } from './log-collector.ts'
-import { containerLogFolder, loggedAttempts, logPath, rawPath, rotatedPath } from './log-files.ts'
+import { containerLogFolder, rawPath, removeOldLogs } from './log-files.ts'
 import type { LogHub } from './log-hub.ts'
 import { PodFolders } from './pod-folders.ts'
 import { containerParts } from './pod-parts.ts'
@@ -31,7 +32,7 @@ import {
   type RunningContainer,
   type RuntimeFacts,
 } from './pod-runtime.ts'
-import { environmentEntry, isAlive, processesMarked, readBootId, signalProcess } from './process-identity.ts'
+import { environmentEntry, isAlive, processesMarkedWithAny, readBootId, signalProcess } from './process-identity.ts'
 import { ProcessSearch } from './process-search.ts'
 import { terminationMessage } from './termination-message.ts'
 import { unsafeName } from './unsupported-pod.ts'
@@ -58,6 +59,8 @@ export interface ProcessRuntimeOptions {
 const nodeMark = 'SLUICE_NODE_ID'
 const podMark = 'SLUICE_POD_UID'
 const containerMark = 'SLUICE_CONTAINER'
+/** The mark of processes that hold a container's namespaces, or wait for a container: they were there before it. */
+const shellMark = 'SLUICE_SHELL_OF'
 
 interface OwnedContainer extends RunningContainer {
   readonly process: ContainerProcess
@@ -77,6 +80,7 @@ export class ProcessRuntime implements PodRuntime {
   readonly #folders: PodFolders
   readonly #cgroups: Cgroups
   readonly #search = new ProcessSearch()
+  readonly #starts: ContainerStarts
   #isolation: Promise<Isolation> | undefined
   #closed = false
 
@@ -85,6 +89,7 @@ export class ProcessRuntime implements PodRuntime {
     let nodeId = ''
     this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = readOrMakeId(join(folder, 'id'))))
     this.nodeId = nodeId
+    this.#starts = new ContainerStarts(options.clock, { owner: this.#folders.node, env: { [shellMark]: nodeId } })
     this.#records = new PodRecords(join(this.#folders.node, 'pods'))
     this.#cgroups = options.enforceLimits === false ? Cgroups.none() : Cgroups.onThisMachine(nodeId)
   }
@@ -101,32 +106,28 @@ export class ProcessRuntime implements PodRuntime {
     const launcher = this.#launcher(await this.#detected())
     const input = await this.#makeInput(launch)
     if (signal.aborted) throw abortReason(signal)
+    const record = this.#pods.get(uid)?.record ?? this.#newRecord(launch)
+    const folder = containerLogFolder(this.#folders.logs, record, container.name)
+    const output = rawPath(folder, attempt)
     let prepared
     try {
-      prepared = launcher.prepare(launch, input)
+      prepared = launcher.prepare(launch, output, input)
     } catch (error) {
       closeAll([input?.descriptor, input?.held])
       if (error instanceof ContainerRefused) throw error
       throw new ContainerRefused('CreateContainerError', errorMessage(error), { cause: error })
     }
-    const record = this.#pods.get(uid)?.record ?? this.#newRecord(launch)
-    const folder = containerLogFolder(this.#folders.logs, record, container.name)
     mkdirSync(folder, { recursive: true })
     removeOldLogs(folder, attempt)
-    const outputFd = openSync(rawPath(folder, attempt), 'a')
     let process: ContainerProcess
     try {
-      process = await ContainerProcess.spawn(
-        prepared.command,
-        outputFd,
-        this.#processOptions(uid, container.name, attempt),
-      )
+      process = await this.#starts.run(prepared.command, output, this.#processOptions(uid, container.name, attempt))
     } catch (error) {
       removeGroups(prepared.record.cgroups)
       closeAll([input?.held])
       throw error
     } finally {
-      closeAll([outputFd, input?.descriptor])
+      closeAll([input?.descriptor])
       prepared.release()
     }
     const written = { ...process.identity, ...prepared.record, startedAt: this.#options.clock.now() }
@@ -165,8 +166,9 @@ export class ProcessRuntime implements PodRuntime {
       }
       if (!this.#pods.has(record.uid)) this.#records.remove(record.uid)
     }
-    this.#endUnrecorded()
-    await this.#detected()
+    this.#endUnrecorded(new Set(adopted.map(({ pid }) => pid)))
+    const isolation = await this.#detected()
+    if (isolation.mode === 'namespaces') this.#starts.prepare(isolation.tools)
     return adopted
   }
 
@@ -234,6 +236,7 @@ export class ProcessRuntime implements PodRuntime {
     for (const { containers } of this.#pods.values()) {
       for (const { collector } of containers.values()) collector.close()
     }
+    this.#starts.close()
     this.#cgroups.close()
   }
 
@@ -337,8 +340,10 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   /** Started right before we were killed, or left behind by a leader that died alone: ours, but no Pod can own it. */
-  #endUnrecorded(): void {
-    for (const found of processesMarked(`${nodeMark}=${this.nodeId}`)) {
+  #endUnrecorded(leaders: ReadonlySet<number>): void {
+    const marks = [nodeMark, shellMark].map((mark) => [`${mark}=${this.nodeId}`])
+    const [members = [], shells = []] = processesMarkedWithAny(marks)
+    for (const found of [...members, ...shells.filter(({ group }) => !leaders.has(group))]) {
       // By Pod, not by group: a member of an adopted Pod may have made a group of its own.
       const uid = environmentEntry(found.pid, podMark)
       if (uid !== undefined && this.#pods.has(uid)) continue
@@ -364,15 +369,6 @@ function withLastWords(exit: ContainerExit, record: ContainerRecord, log: string
   const message = terminationMessage(source, log, exit.exitCode) ?? exit.message
   const reason = exit.exitCode === 137 && wasOutOfMemory(record.cgroups) ? 'OOMKilled' : exit.reason
   return { ...exit, reason, ...(message !== undefined && { message }) }
-}
-
-/** The log of the attempt before stays, for `kubectl logs --previous`. */
-function removeOldLogs(folder: string, attempt: number): void {
-  for (const old of loggedAttempts(folder)) {
-    if (old >= attempt - 1 && old !== attempt) continue
-    rmSync(logPath(folder, old), { force: true })
-    rmSync(rotatedPath(logPath(folder, old)), { force: true })
-  }
 }
 
 function readOrMakeId(path: string): string {

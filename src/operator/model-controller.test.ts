@@ -47,7 +47,7 @@ describe('ModelController', () => {
     await Promise.all(running)
   })
 
-  async function start(options: Partial<ModelControllerOptions> = {}): Promise<void> {
+  async function start(options: Partial<ModelControllerOptions> = {}): Promise<ModelController> {
     const parts = { client, clock, log: silentLogger }
     const models = new Informer({ ...parts, kind: modelKind })
     const pods = new Informer({ ...parts, kind: podKind })
@@ -67,6 +67,7 @@ describe('ModelController', () => {
     })
     running.push(controller.run(stopping.signal))
     await clock.advance(0)
+    return controller
   }
 
   const createModel = (spec: Record<string, unknown> = {}) =>
@@ -117,6 +118,31 @@ describe('ModelController', () => {
     expect(await events()).toEqual(
       expect.arrayContaining(['PodCreated', 'Waking', 'Ready', 'Draining', 'PodDeleted', 'Asleep']),
     )
+  })
+
+  it('makes the Pod of a Model that is being woken before that is written, and no second one after', async () => {
+    await createModel()
+    const controller = await start({ podNewsMs: 20 })
+    controller.foresee(ref, 1)
+    await clock.advance(0)
+    expect((await client.get(modelKind, ref))?.spec.replicas ?? 0).toBe(0)
+    const [early] = await pods()
+    expect(early?.metadata.name).toMatch(/^model-m-/)
+    await client.scale(modelKind, ref, 1)
+    await clock.advance(1_000)
+    expect((await pods()).map(({ metadata }) => metadata.name)).toEqual([early?.metadata.name])
+    expect(await status()).toMatchObject({ phase: 'Waking', replicas: 1 })
+  })
+
+  it('takes back the Pod that it made for a wake that came to nothing', async () => {
+    await createModel()
+    const controller = await start({ podNewsMs: 20 })
+    controller.foresee(ref, 1)
+    await clock.advance(0)
+    expect(await pods()).toHaveLength(1)
+    await clock.advance(20)
+    expect(await pods()).toEqual([])
+    expect(await status()).toMatchObject({ phase: 'Asleep', replicas: 0 })
   })
 
   it('recalls the draining Pod when a request comes back in time', async () => {

@@ -37,6 +37,8 @@ export interface ModelControllerOptions {
   readonly drainDeadlineMs?: number
   /** How long news of a wake may wait to be written: its next news replaces it, and writing it would slow the wake down. */
   readonly wakingStatusMs?: number
+  /** How long news of a Pod may wait to be looked at: most is of what was done here, and others are on the way to its process. */
+  readonly podNewsMs?: number
 }
 
 const defaultDrainDeadlineMs = 10 * 60_000
@@ -51,6 +53,9 @@ export class ModelController {
   /** When what is to be said of a Model that wakes is to be written at last. */
   readonly #statusDueAt = new Map<string, number>()
   readonly #drainTime = new DrainTime()
+  /** Replicas that are all but written; and those for which Pods were made before they were. */
+  readonly #foreseen = new Map<string, number>()
+  readonly #anticipated = new Map<string, number>()
 
   constructor(options: ModelControllerOptions) {
     this.#options = options
@@ -64,12 +69,17 @@ export class ModelController {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { models, pods } = this.#options
+    const { models, pods, podNewsMs = 0 } = this.#options
     const unsubscribe = [
-      models.onChange(({ object }) => this.#queue.add(keyOf(refOf(object)))),
+      models.onChange(({ object }) => {
+        const key = keyOf(refOf(object))
+        const isNews = this.#anticipated.get(key) !== object.spec.replicas
+        this.#anticipated.delete(key)
+        this.#queue.addAfter(key, isNews ? 0 : podNewsMs)
+      }),
       pods.onChange(({ object }) => {
         const owner = owningModel(object)
-        if (owner) this.#queue.add(keyOf(owner))
+        if (owner) this.#queue.addAfter(keyOf(owner), podNewsMs)
       }),
     ]
     try {
@@ -80,28 +90,50 @@ export class ModelController {
     }
   }
 
+  /**
+   * The Model is being given more replicas, and that is all but written: its Pods are made at once, so that both become durable
+   * together. If it comes to nothing, the next look at the Model finds Pods that it does not want.
+   */
+  foresee(model: ObjectRef, replicas: number): void {
+    const key = keyOf(model)
+    this.#foreseen.set(key, replicas)
+    this.#queue.add(key)
+  }
+
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { models, pods } = this.#options
     if (!models.synced || !pods.synced) return { requeueAfterMs: unsyncedCheckMs }
     const cached = models.get(parseKey(key))
+    const foreseen = this.#foreseen.get(key)
+    this.#foreseen.delete(key)
     if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) {
       this.#statusDueAt.delete(key)
       return {}
     }
-    let model = cached
+    let model = withReplicas(cached, foreseen)
     const own = pods.list().filter((pod) => sameRef(owningModel(pod), refOf(cached)))
-    let plan = planPods(model, own, this.#facts(model))
+    let facts = this.#facts(model)
+    let plan = planPods(model, own, facts)
     if (hasEffects(plan)) {
       // The cache may not show yet what the last round did; acting on it would do it twice.
       const live = await this.#readLive(cached, signal)
       if (live === undefined) return {}
-      model = live.model
-      plan = planPods(model, live.pods, this.#facts(model))
+      const isNews = live.model !== cached || !sameObjects(live.pods, own)
+      model = withReplicas(live.model, foreseen)
+      if (isNews) {
+        facts = this.#facts(model)
+        plan = planPods(model, live.pods, facts)
+      }
       const { refused } = await executePlan(plan, model, this.#options, signal)
       if (refused !== undefined) {
-        const { status } = planPods(model, live.pods, { ...this.#facts(model), podRefused: refused })
+        const { status } = planPods(model, live.pods, { ...facts, podRefused: refused })
         plan = { ...plan, status, checkAgainMs: Math.min(refusedCheckMs, plan.checkAgainMs ?? refusedCheckMs) }
       }
+    }
+    // The Model itself is on its way; what is to be said of it is said then.
+    if (foreseen !== undefined) {
+      this.#anticipated.set(key, foreseen)
+      return {}
     }
     const statusDueMs = this.#statusDueMs(key, model, plan)
     if (statusDueMs > 0) return { requeueAfterMs: Math.min(statusDueMs, plan.checkAgainMs ?? statusDueMs) }
@@ -169,6 +201,16 @@ export class ModelController {
     const type = status.phase === 'Failed' ? 'Warning' : 'Normal'
     events.record(model, type, status.phase ?? 'Unknown', status.message ?? '')
   }
+}
+
+function withReplicas(model: Model, replicas: number | undefined): Model {
+  if (replicas === undefined || replicas <= (model.spec.replicas ?? model.spec.minReplicas)) return model
+  return { ...model, spec: { ...model.spec, replicas } }
+}
+
+/** The embedded cluster hands out what is stored: then nothing needs to be compared by its content. */
+function sameObjects(left: readonly Pod[], right: readonly Pod[]): boolean {
+  return left.length === right.length && left.every((pod) => right.includes(pod))
 }
 
 function hasEffects(plan: PodPlan): boolean {

@@ -94,7 +94,7 @@ describe('the Pod of a Model', () => {
 
   it('has a name, labels and an owner, and is valid', () => {
     const model = modelWith({})
-    const pod = newModelPod(model, modelPodSpec(model, l40s, facts), 'abcde', 0)
+    const pod = newModelPod(model, { spec: modelPodSpec(model, l40s, facts), hash: '0123456789' }, 'abcde', 0)
     expect(pod.metadata.name).toMatch(/^model-smollm2-[0-9a-f]{5}-abcde$/)
     expect(pod.metadata).toMatchObject({
       namespace: 'sluice',
@@ -106,7 +106,12 @@ describe('the Pod of a Model', () => {
 
   it('shortens a long name to what a host name may have', () => {
     const model = modelWith({}, `a${'b'.repeat(40)}.${'c'.repeat(40)}`)
-    const { name } = newModelPod(model, modelPodSpec(model, l40s, facts), 'abcde', 0).metadata
+    const { name } = newModelPod(
+      model,
+      { spec: modelPodSpec(model, l40s, facts), hash: '0123456789' },
+      'abcde',
+      0,
+    ).metadata
     expect(name.length).toBeLessThanOrEqual(63)
     expect(name).toMatch(/^model-ab.*-[0-9a-f]{5}-abcde$/)
   })

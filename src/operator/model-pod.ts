@@ -72,9 +72,13 @@ export function specHash(spec: Pod['spec']): string {
   return createHash('sha256').update(JSON.stringify(spec)).digest('hex').slice(0, 10)
 }
 
-export function newModelPod(model: Model, spec: Pod['spec'], suffix: string, failures: number): NewPod {
+export function newModelPod(
+  model: Model,
+  { spec, hash }: { readonly spec: Pod['spec']; readonly hash: string },
+  suffix: string,
+  failures: number,
+): NewPod {
   const { name, namespace, uid } = model.metadata
-  const hash = specHash(spec)
   const capacity = requestCapacities[model.spec.engine]
   const tail = `-${hash.slice(0, 5)}-${suffix}`
   const head = `model-${name}`.slice(0, longestName - tail.length).replace(/[^a-z0-9]+$/, '')

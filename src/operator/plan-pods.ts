@@ -29,14 +29,22 @@ export function planPods(model: Model, pods: readonly Pod[], facts: OperatorFact
   const obstacle = findObstacle(model, facts)
   const profile = resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, facts.profiles)
   const spec = profile && modelPodSpec(model, profile, facts)
-  const hash = spec && specHash(spec)
-  const blocked = obstacle !== undefined || spec === undefined
+  const template = spec && { spec, hash: specHash(spec) }
+  const blocked = obstacle !== undefined || template === undefined
 
-  const { create, checkAgainMs, ...existing } = planReplicas({ desired, pods: own, hash, blocked, facts })
+  const { create, checkAgainMs, ...existing } = planReplicas({
+    desired,
+    pods: own,
+    hash: template?.hash,
+    blocked,
+    facts,
+  })
   const awaitsFiles = facts.files.state === 'missing'
   return {
     ...existing,
-    create: spec ? create.map((failures, index) => newModelPod(model, spec, facts.suffix(index), failures)) : [],
+    create: template
+      ? create.map((failures, index) => newModelPod(model, template, facts.suffix(index), failures))
+      : [],
     status: modelStatus(model, own, desired, obstacle, facts),
     checkAgainMs: awaitsFiles ? Math.min(filesCheckMs, checkAgainMs ?? filesCheckMs) : checkAgainMs,
   }

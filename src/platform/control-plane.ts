@@ -116,6 +116,11 @@ export class ControlPlane implements Component {
     await this.#listenInside(urlHost(host), this.#listening.port)
   }
 
+  /** What is written in this turn becomes durable together, at its end. */
+  gatherWrites(): void {
+    this.#store.gather()
+  }
+
   /** What a namespace's objects use, by its quotas. */
   get quotas(): QuotaLedger {
     return this.#quotas

@@ -16,6 +16,7 @@ import { serviceVariables } from '../node/service-variables.ts'
 import { ModelController } from '../operator/model-controller.ts'
 import { type ProfileFacts, resolveProfile } from '../operator/resource-profile.ts'
 import { clusterKind } from '../resources/cluster.ts'
+import type { ObjectRef } from '../resources/kubernetes-object.ts'
 import { gatewayNamespace, modelLabel } from '../resources/model-labels.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
@@ -69,6 +70,7 @@ export class EmbeddedCluster {
   readonly #programs: EnginePrograms
   readonly #runtime: ProcessRuntime
   readonly #profiles: ProfileFacts
+  #operator: ModelController | undefined
   #isNew = false
 
   constructor(options: EmbeddedClusterOptions) {
@@ -111,12 +113,19 @@ export class EmbeddedCluster {
     return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#profiles)?.card
   }
 
+  /** The Model is about to be given more replicas: its Pods become durable with them. */
+  foresee(model: ObjectRef, replicas: number): void {
+    this.#controlPlane.gatherWrites()
+    this.#operator?.foresee(model, replicas)
+  }
+
   /** In the order they start. `busy` tells how many requests a Pod is serving. */
   components(busy: (model: string, podName: string) => number): readonly Component[] {
     const { directory, clock, log, fetchModel: name } = this.#options
     const fetch =
       name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
     const runtime = this.#runtime
+    const node = this.#nodeAgent(runtime)
     const files = new ClaimFiles(volumesDirectory(directory.root), fetch?.status)
     return [
       this.#controlPlane,
@@ -130,12 +139,16 @@ export class EmbeddedCluster {
         quotaCounts: this.#controlPlane.quotas,
         claimFolders: new ClaimFolders(volumesDirectory(directory.root)),
         finishedPodLimit: this.#options.finishedPodLimit,
+        foresee: (pod) => {
+          this.#controlPlane.gatherWrites()
+          return node.foresee(pod)
+        },
         clock,
         log,
       }),
       clusterIpRole({ client: this.client, caches: this.caches, clock, log }),
       { name: 'runtime', stop: () => runtime.close() },
-      this.#nodeAgent(runtime),
+      node,
       ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
       this.#modelController(files, busy),
     ]
@@ -190,6 +203,7 @@ export class EmbeddedCluster {
       registry: center.registry,
       version,
       wakingStatusMs: 100,
+      podNewsMs: 20,
       profiles: () => this.#profiles,
       engineUnavailable: (engine) => (engine === 'VLLM' ? vllmUnavailable : undefined),
       busy: (podName) => {
@@ -197,6 +211,7 @@ export class EmbeddedCluster {
         return model === undefined ? 0 : busy(model, podName)
       },
     })
+    this.#operator = controller
     return backgroundTask('operator', (signal) => controller.run(signal))
   }
 }

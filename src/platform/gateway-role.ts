@@ -11,6 +11,7 @@ import { CardMeter } from '../gateway/card-meter.ts'
 import { defaultGatewaySettings } from '../gateway/gateway-settings.ts'
 import { Gateway } from '../gateway/gateway.ts'
 import { TrustedProxies } from '../gateway/trusted-proxies.ts'
+import type { ObjectRef } from '../resources/kubernetes-object.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
@@ -40,6 +41,8 @@ export interface GatewayRoleOptions {
   readonly logPath?: string | undefined
   /** Whether a Model that somebody waits for may take the cards of one that is idle. */
   readonly cardPreemption: boolean
+  /** Told of more replicas of a Model while they are being written. */
+  readonly foresee?: ((model: ObjectRef, replicas: number) => void) | undefined
   /** The kind of card that a Model's Pods hold. */
   cardKindOf(model: Model): string | undefined
   readonly clock: Clock
@@ -80,6 +83,7 @@ export class GatewayRole implements Component {
       metrics,
       idleWindowMs,
       takeIdleCards: options.cardPreemption,
+      foresee: options.foresee,
       cards: {
         perReplica: (model) => {
           const kind = options.cardKindOf(model)

@@ -142,6 +142,7 @@ async function compose(
         workers: options.gatewayWorkers ?? defaultGatewayWorkers(availableParallelism(), process.platform),
         logPath: directory.path('logs', 'sluice.log'),
         cardKindOf: (model) => cluster.cardKindOf(model),
+        foresee: (model, replicas) => cluster.foresee(model, replicas),
       })
     : undefined
   const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())

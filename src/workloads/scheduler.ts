@@ -18,7 +18,14 @@ export interface SchedulerOptions {
   readonly events: Pick<EventRecorder, 'record'>
   readonly clock: Clock
   readonly log: Logger
+  readonly foresee?: ForeseePlacement | undefined
 }
+
+/**
+ * Told of a Pod with the node that it is being given, right before that is written; returns what to call if it comes to nothing.
+ * For a node of the same program, which need not wait until it comes back.
+ */
+export type ForeseePlacement = (pod: Pod) => () => void
 
 /** Gives Pods a node. Each placement counts for the next one: it is decided and put down before anything is waited for. */
 export class Scheduler {
@@ -62,11 +69,14 @@ export class Scheduler {
       return this.#explain(pod, placement.unschedulable, signal)
     }
     this.#ledger.put(pod, placement.node)
+    const nodeName = placement.node
+    const takeBack = this.#options.foresee?.({ ...pod, spec: { ...pod.spec, nodeName } })
     try {
       const { uid } = pod.metadata
-      await client.patch(podKind, refOf(pod), { metadata: { uid }, spec: { nodeName: placement.node } }, signal)
+      await client.patch(podKind, refOf(pod), { metadata: { uid }, spec: { nodeName } }, signal)
     } catch (error) {
       this.#ledger.remove(pod)
+      takeBack?.()
       // Deleted, replaced or bound by somebody else meanwhile: the cache will tell.
       if (isStatusError(error, 'NotFound', 'Conflict', 'Invalid')) return
       throw error

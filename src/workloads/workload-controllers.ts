@@ -22,7 +22,7 @@ import { NamespaceTermination } from './namespace-termination.ts'
 import { KindCaches } from './kind-caches.ts'
 import { OwnerGarbage } from './owner-garbage.ts'
 import type { QuotaCounts } from './resource-quota-status.ts'
-import { Scheduler } from './scheduler.ts'
+import { type ForeseePlacement, Scheduler } from './scheduler.ts'
 import { namespaceBasics } from './service-account-basics.ts'
 import { type Runs, workloadRunners } from './workload-runners.ts'
 
@@ -40,6 +40,8 @@ export interface WorkloadControllersOptions {
   readonly claimFolders?: ClaimFolders | undefined
   /** How many Pods that have finished are kept; the oldest beyond that are deleted. */
   readonly finishedPodLimit?: number | undefined
+  /** Told where a Pod is being placed. */
+  readonly foresee?: ForeseePlacement | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -81,7 +83,7 @@ export class WorkloadControllers implements Component {
 
     const events = new EventRecorder({ client, component: 'default-scheduler', clock, log, settleMs: eventSettleMs })
     const controllers: readonly Runs[] = [
-      new Scheduler({ client, pods, nodes, events, clock, log }),
+      new Scheduler({ client, pods, nodes, events, clock, log, foresee: this.#options.foresee }),
       new EndpointSlices({ client, services, pods, slices, clock, log }),
       ...workloads,
       ...binder,

@@ -176,7 +176,10 @@ describe.skipIf(kubectlPath === undefined)('streams into Pods', () => {
     expect(await shown('web -c reader --tail 1 --timestamps')).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z \S/)
     expect(await shown('web -c reader --since-time 2999-01-01T00:00:00Z')).toBe('')
     expect(await shown('web -c reader --since-time 2020-01-01T00:00:00Z')).toContain('begun\n')
-    expect(await shown('web --all-containers --prefix')).toContain('[pod/web/setup] prepared\n[pod/web/reader] begun\n')
+    // In whichever order kubectl asks for them.
+    const all = await shown('web --all-containers --prefix')
+    expect(all).toContain('[pod/web/setup] prepared\n')
+    expect(all).toContain('[pod/web/reader] begun\n')
     await until('the crash', 30_000, async () => (await kubectl('logs crashing -p')).stdout === 'going down\n')
   })
 

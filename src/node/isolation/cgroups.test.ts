@@ -58,13 +58,15 @@ describe('Cgroups', () => {
     expect(cgroups.make('u.free', {})).toEqual([])
   })
 
-  it('moves only itself before it hands controllers down in the unified hierarchy', () => {
+  it('moves itself and what it has started before it hands controllers down in the unified hierarchy', () => {
     writeFileSync(join(folder, 'cgroup.type'), 'domain')
     writeFileSync(join(folder, 'cgroup.procs'), `${process.pid}\n`)
     writeFileSync(join(folder, 'cgroup.subtree_control'), '')
     const cgroups = new Cgroups('0123456789', at('v2'))
+    writeFileSync(join(folder, 'cgroup.procs'), `${process.pid}\n77\n`)
     cgroups.make('u.main', { memoryBytes: 1000, cpus: 0.1 })
-    expect(read('sluice-01234567-self', 'cgroup.procs')).toBe('0')
+    // A plain file keeps only the last one that was written; the kernel keeps all.
+    expect(read('sluice-01234567-self', 'cgroup.procs')).toBe('77')
     expect(read('cgroup.subtree_control')).toBe('+memory +cpu')
     expect(read('sluice-01234567', 'u.main', 'memory.max')).toBe('1000')
     expect(read('sluice-01234567', 'u.main', 'cpu.max')).toBe('10000 100000')

@@ -89,7 +89,8 @@ export class Cgroups {
         if (existsSync(join(folder, 'cgroup.type'))) {
           const own = join(folder, `${this.#group}-self`)
           mkdirSync(own, { recursive: true })
-          writeFileSync(join(own, 'cgroup.procs'), '0')
+          // Besides this program, only what it has started can be here: others would have kept it from using the group at all.
+          for (const pid of words(readText(join(folder, 'cgroup.procs')))) moveProcess(own, pid)
         }
         writeFileSync(join(folder, 'cgroup.subtree_control'), enable)
       }
@@ -165,6 +166,15 @@ function describe(
     ...refused.map((problem) => `${problem}.`),
     ...(missing.length > 0 ? [`This machine has no cgroup controller for ${missing.join(' and ')}.`] : []),
   ].join(' ')
+}
+
+function moveProcess(folder: string, pid: string): void {
+  try {
+    writeFileSync(join(folder, 'cgroup.procs'), pid)
+  } catch (error) {
+    // One that has ended is not in the way.
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
 }
 
 function writeIfThere(path: string, value: string): void {

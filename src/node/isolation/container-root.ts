@@ -30,8 +30,8 @@ export interface ContainerRoot {
   readonly root: string
   /** The mounts to make, as mount(8) reads them. */
   readonly table: string
-  /** What must be where afterwards: `device:inode path`, one a line. */
-  readonly checks: string
+  /** What (`device:inode`) must be where afterwards. */
+  readonly checks: ReadonlyArray<{ readonly path: string; readonly identity: string }>
 }
 
 /**
@@ -81,9 +81,9 @@ export function layOutRoot(skeleton: string, mounts: readonly RootMount[]): Cont
   // Not called after its type: mount(8) passes over what it takes for mounted already.
   const proc = `container ${escaped(root)}/proc proc nosuid,nodev,noexec 0 0`
   const checks = places.flatMap(({ mount, path }) =>
-    mount.identity === undefined ? [] : [`${mount.identity} ${path}\n`],
+    mount.identity === undefined ? [] : [{ path, identity: mount.identity }],
   )
-  return { root: root || '/', checks: checks.join(''), table: `${[...table, proc].join('\n')}\n` }
+  return { root: root || '/', checks, table: `${[...table, proc].join('\n')}\n` }
 }
 
 /**

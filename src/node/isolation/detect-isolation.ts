@@ -1,9 +1,12 @@
-import { spawn } from 'node:child_process'
 import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { systemClock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import { layOutRoot } from './container-root.ts'
-import { type NamespaceTools, isolatedCommand } from './isolated-command.ts'
+import { type IsolatedProgram, containerScript } from './container-script.ts'
+import type { NamespaceTools } from './isolated-command.ts'
+import { NamespaceShell } from './namespace-shell.ts'
+import { sendSignal } from '../process-identity.ts'
 
 /** How this node keeps Pods apart: in namespaces of their own, or only by replacing mount paths in what they are told. */
 export type Isolation =
@@ -36,18 +39,23 @@ async function tryOut(folder: string, tools: NamespaceTools): Promise<string | u
     const table = join(stage, 'table')
     const laidOut = layOutRoot(join(stage, 'root'), [{ mountPath, folder: data, root: data, readOnly: true }])
     writeFileSync(table, laidOut.table)
-    const checks = join(stage, 'checks')
-    writeFileSync(checks, laidOut.checks)
     // Mounted, read-only, first of its PID namespace but one, and asked to end rather than killed.
     const script = `
       trap 'exit 42' TERM
       [ -f ${mountPath}/file ] && ! (: >${mountPath}/written) 2>/dev/null && [ -d /proc/self ] && [ $$ -lt 10 ] || exit 1
       echo ready
       while :; do sleep 1 & wait $!; done`
-    const words = [tools.sh, '-c', script]
-    return await runTry(
-      isolatedCommand(tools, { root: laidOut.root, table, checks, workingDir: '/', cgroups: [], words }),
-    )
+    const exitFile = join(stage, 'exit')
+    const env = { PATH: places.join(':') }
+    return await runTry(tools, {
+      laidOut,
+      table,
+      workingDir: '/',
+      cgroups: [],
+      words: [tools.sh, '-c', script],
+      env,
+      exitFile,
+    })
   } catch (error) {
     return errorMessage(error)
   } finally {
@@ -55,48 +63,38 @@ async function tryOut(folder: string, tools: NamespaceTools): Promise<string | u
   }
 }
 
-function runTry([file = '', ...args]: readonly string[]): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const child = spawn(file, args, {
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe', 'ignore'],
-      detached: true,
-      env: { PATH: places.join(':') },
-    })
-    let said = ''
-    const kill = (signal: NodeJS.Signals) => {
-      try {
-        process.kill(-(child.pid ?? 0), signal)
-      } catch {
-        // It has ended by itself.
-      }
-    }
-    const timer = setTimeout(() => kill('SIGKILL'), deadlineMs)
-    const listen = (chunk: Buffer) => (said = (said + chunk.toString()).slice(0, 1000))
-    child.stderr?.on('data', listen)
-    child.stdio[3]?.on('data', listen)
-    child.stdout?.on('data', () => kill('SIGTERM'))
-    child.once('error', (error) => {
-      clearTimeout(timer)
-      resolve(error.message)
-    })
-    child.once('close', (code, signal) => {
-      clearTimeout(timer)
-      if (code === 42) return resolve(undefined)
-      resolve(said.trim().replaceAll('\n', '; ') || `the attempt ended with ${code ?? signal}`)
-    })
+async function runTry(tools: NamespaceTools, program: IsolatedProgram): Promise<string | undefined> {
+  const shell = new NamespaceShell(tools, { owner: program.exitFile }, 'pipe')
+  const { child } = shell
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.once('error', () => resolve(null))
+    child.once('close', (code, signal) => resolve(code ?? signal))
   })
+  const kill = (signal: NodeJS.Signals) => {
+    if (child.pid !== undefined) sendSignal(-child.pid, signal)
+  }
+  const timer = setTimeout(() => kill('SIGKILL'), deadlineMs)
+  try {
+    child.stdout?.on('data', () => kill('SIGTERM'))
+    const report = await shell.run(containerScript(tools, program), systemClock)
+    const end = await ended
+    if (end === 42) return undefined
+    return report || `the attempt ended with ${end}`
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function findTools(): NamespaceTools | string {
-  const found = ['sh', 'unshare', 'nsenter', 'mount', 'umount', 'pivot_root', 'stat'].map(
+  const found = ['sh', 'unshare', 'nsenter', 'mount', 'umount', 'pivot_root', 'stat', 'env'].map(
     (name) => [name, find(name)] as const,
   )
   const missing = found.filter(([, path]) => path === undefined).map(([name]) => name)
   if (missing.length > 0) return `these programs are missing: ${missing.join(', ')}`
-  const [sh = '', unshare = '', nsenter = '', mount = '', umount = '', pivotRoot = '', stat = ''] = found.map(
+  const [sh = '', unshare = '', nsenter = '', mount = '', umount = '', pivotRoot = '', stat = '', env = ''] = found.map(
     ([, path]) => path ?? '',
   )
-  return { sh, unshare, nsenter, mount, umount, pivotRoot, stat, asUser: process.getuid?.() !== 0 }
+  return { sh, unshare, nsenter, mount, umount, pivotRoot, stat, env, asUser: process.getuid?.() !== 0 }
 }
 
 function find(name: string): string | undefined {

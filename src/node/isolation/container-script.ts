@@ -1,0 +1,79 @@
+import type { ContainerRoot } from './container-root.ts'
+import type { NamespaceTools } from './isolated-command.ts'
+
+export interface IsolatedProgram {
+  /** What the container sees as its root, and the file that holds the table of its mounts. */
+  readonly laidOut: Pick<ContainerRoot, 'root' | 'checks'>
+  readonly table: string
+  readonly workingDir: string
+  /** `cgroup.procs` files the program enters. */
+  readonly cgroups: readonly string[]
+  readonly words: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** What it reads from; nothing unless there is one. One that is also opened for writing never ends. */
+  readonly stdin?: { readonly path: string; readonly ends: boolean } | undefined
+  /** What it says is added to this file; without one it goes where the shell's own output goes. */
+  readonly output?: string | undefined
+  /** Where the exit code is to be written: whoever adopts the container is not its parent, and could not know otherwise. */
+  readonly exitFile: string
+}
+
+/** What the shell says when the program is about to run; everything it says before that is what went wrong. */
+export const readyWord = 'ready'
+
+/** Variables a shell has ideas of its own about: it refuses to set them, or sets them differently. */
+const shellsOwn = /^(?:IFS|OPTIND|OPTERR|LINENO|PPID|E?UID|GROUPS|RANDOM|SECONDS|FUNCNAME|DIRSTACK|SHELLOPTS|BASH.*|_)$/
+const settable = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/**
+ * What the first process of a container's namespaces does. It stays to reap what the program leaves behind, and when it ends the
+ * kernel ends everything else in the namespace. It needs no signal handling: signals go to the whole group, and a namespace's
+ * first process ignores those it has no handler for. What shells say about a program that was ended by a signal is not the
+ * program's to say. All of it is one compound command: of a script that did not come whole, nothing runs.
+ */
+export function containerScript(tools: NamespaceTools, program: IsolatedProgram): string {
+  const { laidOut, table, workingDir, cgroups, stdin, output, exitFile } = program
+  const input = stdin ? `${stdin.ends ? '<' : '<>'}${quoted(stdin.path)}` : '</dev/null'
+  const said = output === undefined ? '>&1' : `>>${quoted(output)}`
+  const enter = `cd ${quoted(laidOut.root)} && ${quoted(tools.pivotRoot)} . . && ${quoted(tools.umount)} -l .`
+  return [
+    '{',
+    // Opened first: the container's own mounts may lie above them.
+    `exec 4>${quoted(exitFile)} 5${input} 6${said}`,
+    ...cgroups.map((group) => `echo 0 >${quoted(group)} || exit 125`),
+    `${quoted(tools.mount)} -c -a -T ${quoted(table)} </dev/null >&2 || exit 125`,
+    ...(laidOut.root === '/' ? [] : [`{ ${enter}; } </dev/null >&2 || exit 125`]),
+    ...laidOut.checks.map((check) => checkLine(tools, check)),
+    `cd ${quoted(workingDir)} || exit 125`,
+    'exec 7>&2 2>/dev/null',
+    `(${programLines(tools, program).join('\n')})`,
+    'code=$?',
+    'echo "$code" >&4',
+    'exit "$code"',
+    '}\n',
+  ].join('\n')
+}
+
+function checkLine(tools: NamespaceTools, { path, identity }: ContainerRoot['checks'][number]): string {
+  const changed = `{ echo ${quoted(`${path} changed while it was mounted`)} >&2; exit 125; }`
+  return `[ "$(${quoted(tools.stat)} -c %d:%i ${quoted(path)} </dev/null)" = ${quoted(identity)} ] || ${changed}`
+}
+
+function programLines({ env: envTool }: NamespaceTools, { words, env }: IsolatedProgram): string[] {
+  const variables = Object.entries(env)
+  const isSettable = ([name]: readonly [string, string]) => settable.test(name) && !shellsOwn.test(name)
+  const others = variables.filter((variable) => !isSettable(variable))
+  const through = others.length === 0 ? [] : [envTool, ...others.map(([name, value]) => `${name}=${value}`)]
+  const command = [...through, ...words].map(quoted).join(' ')
+  return [
+    ...variables.filter(isSettable).map(([name, value]) => `export ${name}=${quoted(value)}`),
+    // Said by the process that becomes the program: a signal that is sent from now on is not lost on its parent. Where nobody
+    // listens any more, nobody would know of the program.
+    `echo ${readyWord} >&7 || exit 125`,
+    `exec ${command} 0<&5 1>&6 2>&6 4>&- 5<&- 6>&- 7>&-`,
+  ]
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,132 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../foundation/clock.ts'
+import { FakeClock } from '../../foundation/fake-clock.ts'
+import { isAlive, readProcess } from '../process-identity.ts'
+import { layOutRoot } from './container-root.ts'
+import { containerScript } from './container-script.ts'
+import { detectIsolation } from './detect-isolation.ts'
+import type { NamespaceTools } from './isolated-command.ts'
+import { NamespaceShell } from './namespace-shell.ts'
+import { isolationModes } from './permitted-modes.fixture.ts'
+import { SpareShell } from './spare-shell.ts'
+
+let folder: string
+let tools: NamespaceTools
+
+const permitted = isolationModes.some((mode) => mode.mode === 'namespaces' && mode.permitted)
+
+describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-shell-'))
+    const isolation = await detectIsolation(join(folder, 'try'), 'namespaces')
+    if (isolation.mode !== 'namespaces') throw new Error('no namespaces')
+    tools = isolation.tools
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  function script(words: readonly string[], env: Record<string, string> = {}): string {
+    const laidOut = layOutRoot(join(folder, 'root'), [])
+    const table = join(folder, 'table')
+    writeFileSync(table, laidOut.table)
+    const files = { table, output: join(folder, 'output'), exitFile: join(folder, 'exit') }
+    return containerScript(tools, { laidOut, ...files, workingDir: '/', cgroups: [], words, env })
+  }
+
+  async function outputOf(words: readonly string[], env?: Record<string, string>): Promise<string> {
+    const shell = new NamespaceShell(tools, { owner: folder, env: { OWN: 'of the shell' } })
+    const exited = once(shell.child, 'exit')
+    expect(await shell.run(script(words, env), systemClock)).toBe('')
+    await exited
+    return readFileSync(join(folder, 'output'), 'utf8')
+  }
+
+  function startedInto(started: NamespaceShell[]): NamespaceShell {
+    const shell = new NamespaceShell(tools, { owner: folder })
+    started.push(shell)
+    return shell
+  }
+
+  it('hands on words and variables exactly, whatever is in them', async () => {
+    const strange = `it's "quoted" $HOME \`id\` \\ * \n;|& é`
+    const env = {
+      PLAIN: strange,
+      root: 'r',
+      table: 't',
+      code: 'c',
+      'my.dotted-name': strange,
+      UID: '7',
+      IFS: 'x',
+      PATH: '/bin',
+    }
+    const print = 'for (const [n, v] of Object.entries(process.env)) console.log(JSON.stringify([n, v]))'
+    const words = [process.execPath, '-e', `${print}; console.log(JSON.stringify(process.argv.slice(1)))`, strange, '']
+    const lines = (await outputOf(words, env))
+      .trim()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line))
+    for (const entry of Object.entries(env)) expect(lines).toContainEqual(entry)
+    expect(lines.at(-1)).toEqual([strange, ''])
+  })
+
+  it('says what kept the program from being run, and leaves its exit code for whoever comes later', async () => {
+    await outputOf(['/bin/sh', '-c', 'exit 7'])
+    expect(readFileSync(join(folder, 'exit'), 'utf8')).toBe('7\n')
+    const elsewhere = script(['/bin/true']).replace("cd '/'", "cd '/no/such/folder'")
+    expect(await new NamespaceShell(tools, { owner: folder }).run(elsewhere, systemClock)).toContain('/no/such/folder')
+  })
+
+  it('runs nothing of a script that did not come whole', async () => {
+    const shell = new NamespaceShell(tools, { owner: folder })
+    const whole = script(['/bin/sh', '-c', 'echo ran'])
+    expect(await shell.run(whole.slice(0, whole.lastIndexOf('}')), systemClock)).not.toBe('')
+    expect(() => readFileSync(join(folder, 'output'))).toThrow('ENOENT')
+  })
+
+  it('is made ahead, taken once, and replaced later', async () => {
+    const clock = new FakeClock()
+    const started: NamespaceShell[] = []
+    const spare = new SpareShell(clock, () => startedInto(started))
+    spare.refillSoon()
+    await clock.advance(1000)
+    expect(started).toHaveLength(1)
+    expect(spare.take()).toBe(started[0])
+    // Nobody waits for the one that is to be next.
+    expect(spare.take()).toBe(started[1])
+    await clock.advance(1000)
+    expect(started).toHaveLength(3)
+    const [, , third] = started
+    expect(third?.isWaiting).toBe(true)
+    const alive = started.map(({ child }) => readProcess(child.pid ?? 0))
+    const exits = started.map(({ child }) => once(child, 'exit'))
+    started[0]?.discard()
+    started[1]?.discard()
+    spare.close()
+    await Promise.all(exits)
+    expect(alive.map((facts) => facts && isAlive(facts))).toEqual([false, false, false])
+    await clock.advance(1000)
+    expect(started).toHaveLength(3)
+  })
+
+  it('is not handed out when it has ended meanwhile', async () => {
+    const clock = new FakeClock()
+    const started: NamespaceShell[] = []
+    const spare = new SpareShell(clock, () => startedInto(started))
+    spare.refillSoon()
+    await clock.advance(1000)
+    const [first] = started
+    if (!first) throw new Error('there is none')
+    const exited = once(first.child, 'exit')
+    process.kill(-(first.child.pid ?? 0), 'SIGKILL')
+    await exited
+    const second = spare.take()
+    expect(second).toBe(started[1])
+    expect(second.isWaiting).toBe(true)
+    second.discard()
+    spare.close()
+  })
+})
