@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLogger, logFlatLine } from './log.ts'
+import { createLogger, logMembers } from './log.ts'
 
 describe('createLogger', () => {
   it('keeps secrets out of the log, at the top and one level down', () => {
@@ -14,13 +14,13 @@ describe('createLogger', () => {
   })
 })
 
-describe('logFlatLine', () => {
+describe('logMembers', () => {
   it('writes a line that reads like the others, and none below the level', () => {
     const lines: Array<Record<string, unknown>> = []
     const log = createLogger({ destination: { write: (line: string) => void lines.push(parsed(line)) } })
-    logFlatLine(log, 'warn', { model: 'a "b"', status: 200, endpoint: undefined, complete: false }, 'request')
-    logFlatLine(log, 'debug', { model: 'a' }, 'request')
-    log.warn({ model: 'a "b"', status: 200, complete: false }, 'request')
+    logMembers(log, 'warn', '"model":"a","status":200,"complete":false', 'request', Date.now())
+    logMembers(log, 'debug', '"model":"a"', 'request', Date.now())
+    log.warn({ model: 'a', status: 200, complete: false }, 'request')
     expect(lines).toHaveLength(2)
     const [flat, usual] = lines
     expect(Object.keys(flat ?? {})).toEqual(Object.keys(usual ?? {}))

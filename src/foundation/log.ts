@@ -22,30 +22,19 @@ export function createLogger(options: LogOptions = {}): Logger {
 }
 
 /**
- * A line whose fields the caller knows to hold no secret, in the form of all others, for what is written tens of thousands of
- * times a second: looking through it for secrets costs several times as much as writing it. Bindings of a child are left out.
+ * A line in the form of all others, for what is written tens of thousands of times a second: looking through its fields for
+ * secrets costs several times as much as writing it. The caller gives them as members of a JSON object, and knows that there is
+ * no secret among them and nothing to escape. Bindings of a child are left out.
  */
-export function logFlatLine(
+export function logMembers(
   log: Logger,
   level: 'debug' | 'info' | 'warn',
-  fields: Readonly<Record<string, string | number | boolean | undefined>>,
+  members: string,
   message: string,
-  now = Date.now(),
+  now: number,
 ): void {
   if (!log.isLevelEnabled(level)) return
-  let line = `{"level":"${level}","time":"${isoTime(now)}"`
-  for (const name in fields) {
-    const value = fields[name]
-    if (value !== undefined) line += `,"${name}":${typeof value === 'string' ? quoted(value) : String(value)}`
-  }
-  streamOf(log).write(`${line},"msg":${quoted(message)}}\n`)
-}
-
-/** Nothing in it has to be escaped. */
-const plain = /^[ !#-[\]-~]*$/
-
-function quoted(text: string): string {
-  return plain.test(text) ? `"${text}"` : JSON.stringify(text)
+  streamOf(log).write(`{"level":"${level}","time":"${isoTime(now)}",${members},"msg":"${message}"}\n`)
 }
 
 function streamOf(log: Logger): DestinationStream {

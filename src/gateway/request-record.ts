@@ -1,4 +1,4 @@
-import { type Logger, logFlatLine } from '../foundation/log.ts'
+import { type Logger, logMembers } from '../foundation/log.ts'
 import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { HeaderField } from '../relay/header-field.ts'
 import { headerField } from '../relay/header-list.ts'
@@ -52,7 +52,7 @@ export class RequestRecord {
   }
 
   finish(exchange: Exchange, now: number, log: Logger, metrics: GatewayMetrics): void {
-    const { route, model, endpoint, status, waitMs, firstByteMs, bytes } = this
+    const { route, model, status, firstByteMs, bytes } = this
     const durationMs = this.elapsedMs(now)
     metrics.requests.series(route, model ?? '', String(status)).add()
     metrics.requestSeconds.series(route).observe(durationMs / 1000)
@@ -61,29 +61,26 @@ export class RequestRecord {
       metrics.responseBytes.series(model).add(bytes)
     }
     if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
-    const { requestId, client, key, attempts, usage, errorCode, complete } = this
+    const { complete, usage } = this
     if (model !== undefined && usage) metrics.countTokens(model, usage)
-    const line = {
-      requestId,
-      client: client.address,
-      method: exchange.head.method,
-      route,
-      model,
-      endpoint,
-      status,
-      waitMs,
-      firstByteMs,
-      durationMs,
-      bytes,
-      key,
-      promptTokens: usage?.promptTokens,
-      completionTokens: usage?.completionTokens,
-      errorCode,
-      attempts: attempts > 1 ? attempts : undefined,
-      complete: complete ? undefined : false,
-    }
     // What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails.
     const level = status >= 500 || !complete ? 'warn' : model === undefined && status < 400 ? 'debug' : 'info'
-    logFlatLine(log, level, line, 'request', now)
+    logMembers(log, level, this.#members(exchange.head.method, durationMs), 'request', now)
+  }
+
+  /** Everything in it is a number, a name that was checked, or of our own making. */
+  #members(method: string, durationMs: number): string {
+    const { requestId, client, route, model, endpoint, status, waitMs, firstByteMs, bytes, usage } = this
+    let members = `"requestId":"${requestId}","client":"${client.address}","method":"${method}","route":"${route}"`
+    if (model !== undefined) members += `,"model":"${model}"`
+    if (endpoint !== undefined) members += `,"endpoint":"${endpoint}"`
+    members += `,"status":${status},"waitMs":${waitMs}`
+    if (firstByteMs !== undefined) members += `,"firstByteMs":${firstByteMs}`
+    members += `,"durationMs":${durationMs},"bytes":${bytes}`
+    if (this.key !== undefined) members += `,"key":"${this.key}"`
+    if (usage) members += `,"promptTokens":${usage.promptTokens},"completionTokens":${usage.completionTokens}`
+    if (this.errorCode !== undefined) members += `,"errorCode":"${this.errorCode}"`
+    if (this.attempts > 1) members += `,"attempts":${this.attempts}`
+    return this.complete ? members : `${members},"complete":false`
   }
 }
