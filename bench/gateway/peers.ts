@@ -31,8 +31,14 @@ const starts: ReadonlyArray<readonly [string, Start]> = [
   ['sluice', (setting) => startSluice(setting)],
   ['nginx', (setting) => startNginx(setting)],
   ['haproxy', haproxy],
-  ['node-socket', (setting) => nodePeer('node-socket', 'bare-proxy.ts', setting)],
-  ['node-http', (setting) => nodePeer('node-http', 'http-proxy.ts', setting)],
+  [
+    'node-socket',
+    (setting) => nodePeer('node-socket', setting, [join(here, 'bare-proxy.ts'), String(setting.upstreamPort)]),
+  ],
+  [
+    'node-http',
+    (setting) => nodePeer('node-http', setting, [join(here, 'http-proxy.ts'), String(setting.upstreamPort)]),
+  ],
   ['kubeai', kubeai],
   ['llama-swap', llamaSwap],
   ['portkey', portkey],
@@ -59,13 +65,24 @@ export async function startPeers(setting: PeerSetting, only: readonly string[]):
 export function startSluice(setting: PeerSetting, models = 1, addresses = 1): Promise<Peer> {
   const name = models === 1 ? 'sluice' : `${models} models, ${addresses === 1 ? 'one address' : 'each its own'}`
   const logFile = join(setting.folder, `sluice-${models}-${addresses}.log`)
-  return nodePeer(name, 'sluice-gateway.ts', setting, logFile, String(models), String(addresses))
+  const program = join(here, 'sluice-gateway.ts')
+  const args = [program, String(setting.upstreamPort), logFile, String(models), String(addresses)]
+  return nodePeer(name, setting, [...sluiceRunsWith.options, ...args], sluiceRunsWith.env)
 }
 
-async function nodePeer(name: string, program: string, setting: PeerSetting, ...more: string[]): Promise<Peer> {
-  const options = (process.env['SLUICE_NODE_OPTIONS'] ?? '').split(' ').filter(Boolean)
-  const args = [...options, join(here, program), String(setting.upstreamPort), ...more]
-  const child = spawnPinned(setting.core, process.execPath, args)
+/** What bin/sluice gives to Node. */
+const sluiceRunsWith = {
+  options: ['--max-semi-space-size=8'],
+  env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '4194304', MALLOC_TRIM_THRESHOLD_: '8388608' },
+}
+
+async function nodePeer(
+  name: string,
+  setting: PeerSetting,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Peer> {
+  const child = spawnPinned(setting.core, process.execPath, args, { env })
   return peerOf(name, child, Number(await firstLine(child)))
 }
 
