@@ -27,11 +27,13 @@ const engine = `
   const now = () => performance.timeOrigin + performance.now()
   const dueAt = now() + ${Number(values.load)}
   const [host, port] = [argument('--host'), Number(argument('--port'))]
+  const { FIRST_LINE_AT, SECOND_LINE_AT } = process.env
+  const spawnedAt = (2 * Number(FIRST_LINE_AT) - Number(SECOND_LINE_AT)) * 1000
   let readyAt = Infinity
   const server = createServer((request, response) => {
     request.resume()
     response.writeHead(now() >= readyAt ? 200 : 503)
-    response.end(JSON.stringify({ spawnedAt: Number(process.env.SPAWNED_AT) * 1000, readyAt }))
+    response.end(JSON.stringify({ spawnedAt, readyAt }))
   })
   const proof = () => new Promise((resolve) => {
     request({ host, port, method: 'POST', path: '/v1/chat/completions' }, (answer) => answer.resume().on('end', resolve)).end('{}')
@@ -48,9 +50,11 @@ const program = join(data, 'engine.mjs')
 writeFileSync(program, engine)
 mkdirSync(join(data, 'volumes/userdata/models/stub'), { recursive: true })
 writeFileSync(join(data, 'volumes/userdata/models/stub/model.gguf'), 'GGUF')
-// The shell notes the time before anything else: Node needs longer for its own start than all of this takes.
-const script = 'SPAWNED_AT=$EPOCHREALTIME exec "$0" "$@"'
-const command = ['/bin/bash', '-c', script, process.execPath, program]
+// A shell notes the time before anything else: Node needs longer for its own start than all of this takes. A shell has a start,
+// too; a second one in its place shows how long that takes, and by so much the process was there before its first line.
+const second = 'SECOND_LINE_AT=$EPOCHREALTIME exec "$0" "$@"'
+const first = `FIRST_LINE_AT=$EPOCHREALTIME exec /bin/bash -c '${second}' "$0" "$@"`
+const command = ['/bin/bash', '-c', first, process.execPath, program]
 writeFileSync(
   join(data, 'config.yaml'),
   JSON.stringify({ images: { 'registry.local-1.localhost/sluice/llama-cpp': { command } } }),

@@ -37,13 +37,14 @@ interface HeldOptions {
 }
 
 /**
- * For what every request counts: a series is found by its label values in one look, and counting is an addition. prom-client
+ * For what every request counts: a series is found by its label values, which are looked up as they are, and counting is an addition. prom-client
  * checks and hashes the labels anew each time, which for the five series of a request takes longer than parsing its head.
  */
 class SeriesTable<S> {
   readonly #labelNames: readonly string[]
   readonly #make: () => S
-  readonly #series = new Map<string, { readonly labels: Record<string, string>; readonly series: S }>()
+  readonly #first: Branch<S> = new Map()
+  readonly #all: Array<{ readonly labels: Record<string, string>; readonly series: S }> = []
 
   constructor(labelNames: readonly string[], make: () => S) {
     this.#labelNames = labelNames
@@ -51,18 +52,40 @@ class SeriesTable<S> {
   }
 
   of(values: readonly string[]): S {
-    const key = values.length === 1 ? (values[0] ?? '') : values.join('\n')
-    const known = this.#series.get(key)
-    if (known) return known.series
-    const labels = Object.fromEntries(this.#labelNames.map((name, index) => [name, values[index] ?? '']))
-    const series = this.#make()
-    this.#series.set(key, { labels, series })
-    return series
+    let branch: Branch<S> | undefined = this.#first
+    let found: Twig<S> | undefined
+    for (const value of values) {
+      found = branch?.get(value)
+      branch = found?.further
+    }
+    return found?.series ?? this.#grow(values)
   }
 
   all() {
-    return [...this.#series.values()]
+    return this.#all
   }
+
+  #grow(values: readonly string[]): S {
+    let branch = this.#first
+    for (const value of values.slice(0, -1)) {
+      const twig = branch.get(value) ?? { further: new Map() }
+      branch.set(value, twig)
+      branch = twig.further ?? new Map()
+    }
+    const series = this.#make()
+    branch.set(values.at(-1) ?? '', { series })
+    const labels = Object.fromEntries(this.#labelNames.map((name, index) => [name, values[index] ?? '']))
+    this.#all.push({ labels, series })
+    return series
+  }
+}
+
+/** By the value of one label: the series where it is the last, else what the next label divides it into. */
+type Branch<S> = Map<string, Twig<S>>
+
+interface Twig<S> {
+  readonly series?: S
+  readonly further?: Branch<S>
 }
 
 export class HeldCounter extends Counter {
