@@ -175,7 +175,7 @@ export class UpstreamCall implements UpstreamListener {
       return
     }
     this.#expectMore()
-    const framed = this.#decoder.tookWholeChunks ? chunk.subarray(start, end) : undefined
+    const framed = this.#decoder.tookWholeChunks ? rangeOf(chunk, start, end) : undefined
     const wait = this.#events.onBody(pieces, undefined, framed)
     if (wait) this.#holdUntil(wait)
   }
@@ -281,4 +281,9 @@ function badResponse(error: unknown): Error {
 function keptForMs(keepAlive: string | undefined): number {
   const seconds = keepAlive === undefined ? undefined : /(?:^|[,;\s])timeout=(\d{1,6})/i.exec(keepAlive)?.[1]
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - 1000
+}
+
+/** Most chunks are taken whole, and a view of all of a buffer is the buffer. */
+function rangeOf(chunk: Buffer, start: number, end: number): Buffer {
+  return start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)
 }
