@@ -1,6 +1,7 @@
 import { SluiceError } from '../foundation/errors.ts'
-import { fieldName, type HeaderField, isFieldValue, isToken, ownCopy } from './header-field.ts'
+import { fieldName, type HeaderField, isFieldValue, isToken } from './header-field.ts'
 import type { RelayLimits } from './limits.ts'
+import { Remembered } from './remembered.ts'
 
 /** The first line and the fields of a message as they stood on the wire, checked for form but not yet for meaning. */
 export interface RawHead {
@@ -134,25 +135,11 @@ export class HeadReader {
   }
 }
 
-/**
- * Fields that every message of a client or an upstream brings along unchanged (its type, its agent, what it accepts): they are
- * parsed once. When others have filled the room it is emptied.
- */
-const remembered = new Map<string, HeaderField>()
-const mostRemembered = 1_024
-const longestRemembered = 160
+const fieldLines = new Remembered(readFieldLine, ({ known }) => known.isSteady)
 
 /** One field line without its line ending; the same rules hold for trailers. */
 export function parseFieldLine(line: string): HeaderField {
-  const known = remembered.get(line)
-  if (known) return known
-  const field = readFieldLine(line)
-  if (!field.known.isSteady || line.length > longestRemembered) return field
-  if (remembered.size >= mostRemembered) remembered.clear()
-  const own = ownCopy(line)
-  const steady = readFieldLine(own)
-  remembered.set(own, steady)
-  return steady
+  return fieldLines.of(line)
 }
 
 function readFieldLine(line: string): HeaderField {

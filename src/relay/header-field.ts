@@ -1,3 +1,5 @@
+import { Remembered } from './remembered.ts'
+
 /** What a field says about the message it stands in, or about the connection. */
 export type FieldRole =
   'content-length' | 'transfer-encoding' | 'host' | 'connection' | 'upgrade' | 'expect' | 'keep-alive' | 'date' | 'none'
@@ -74,33 +76,18 @@ export function isFieldValue(text: string): boolean {
   return value.test(text)
 }
 
-/** The same few names come with every message. Those that clients make up find no room here once it is full. */
-const remembered = new Map<string, FieldName>()
-const mostRemembered = 1_024
-const longestRemembered = 64
+const names = new Remembered(readName, (name) => name !== undefined)
 
 /** `undefined`: no field can be called that. */
 export function fieldName(name: string): FieldName | undefined {
-  return remembered.get(name) ?? learn(name)
+  return names.of(name)
 }
 
-function learn(name: string): FieldName | undefined {
+function readName(name: string): FieldName | undefined {
   if (!isToken(name)) return undefined
   const key = name.toLowerCase()
-  const known = {
-    key,
-    role: roleOf(key),
-    isHop: hopFields.has(key),
-    isRelays: relaysFields.has(key),
-    isSteady: !unsteady.test(key),
-  }
-  if (remembered.size < mostRemembered && name.length <= longestRemembered) remembered.set(ownCopy(name), known)
-  return known
-}
-
-/** A piece of a text keeps all of it in memory; what is to be remembered is copied out. */
-export function ownCopy(text: string): string {
-  return Buffer.from(text, 'latin1').toString('latin1')
+  const isHop = hopFields.has(key)
+  return { key, role: roleOf(key), isHop, isRelays: relaysFields.has(key), isSteady: !unsteady.test(key) }
 }
 
 function roleOf(key: string): FieldRole {

@@ -2,9 +2,10 @@ import { METHODS } from 'node:http'
 import { SluiceError } from '../foundation/errors.ts'
 import type { RequestHead } from './exchange.ts'
 import { type RawHead, invalidHttp } from './head-reader.ts'
-import { type HeaderField, isToken, ownCopy } from './header-field.ts'
+import { type HeaderField, isToken } from './header-field.ts'
 import { headerField, HeaderList } from './header-list.ts'
 import { type HttpVersion, type MessageFacts, readMessageFacts } from './message-facts.ts'
+import { Remembered } from './remembered.ts'
 
 export interface ParsedRequest {
   readonly head: RequestHead
@@ -42,20 +43,10 @@ interface RequestLine {
   readonly authority: string | undefined
 }
 
-/** The same few lines come with almost every request. When others have filled the room it is emptied. */
-const remembered = new Map<string, RequestLine>()
-const mostRemembered = 256
-const longestRemembered = 128
+const requestLines = new Remembered(readRequestLine)
 
 export function parseRequestLine(line: string): RequestLine {
-  const known = remembered.get(line)
-  if (known) return known
-  if (line.length > longestRemembered) return readRequestLine(line)
-  const own = ownCopy(line)
-  const parsed = readRequestLine(own)
-  if (remembered.size >= mostRemembered) remembered.clear()
-  remembered.set(own, parsed)
-  return parsed
+  return requestLines.of(line)
 }
 
 function readRequestLine(line: string): RequestLine {

@@ -1,6 +1,7 @@
 import type { HeaderPairs } from './exchange.ts'
 import { isSet, setFields } from './forward-headers.ts'
-import { fieldName, type HeaderField, isFieldValue } from './header-field.ts'
+import type { HeaderField } from './header-field.ts'
+import { headerField } from './header-list.ts'
 import type { ParsedResponse } from './response-head.ts'
 
 /** The fields of a response as they go to the client, and what they say to whoever writes its head. */
@@ -18,10 +19,10 @@ export function answerFields(pairs: HeaderPairs): ResponseFields {
   let wantsClose = false
   let contentLength: number | undefined
   for (const [name, value] of pairs) {
-    const known = checked(name, value)
+    const { known, line } = headerField(name, value)
     if (known.role === 'connection' && value.toLowerCase() === 'close') wantsClose = true
     if (known.role === 'content-length') contentLength = Number(value)
-    else if (!known.isHop) text += `${name}: ${value}\r\n`
+    else if (!known.isHop) text += line
     dated ||= known.role === 'date'
   }
   return { text, dated, wantsClose, contentLength }
@@ -38,10 +39,4 @@ export function forwardedFields({ head, facts }: ParsedResponse, set: readonly H
     dated ||= known.role === 'date'
   }
   return { text: text + setFields(set), dated, wantsClose: false, contentLength: facts.contentLength }
-}
-
-function checked(name: string, value: string) {
-  const known = fieldName(name)
-  if (!known || !isFieldValue(value)) throw new TypeError(`the header ${JSON.stringify(name)} is malformed`)
-  return known
 }

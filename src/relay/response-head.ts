@@ -1,8 +1,8 @@
 import type { ResponseHead } from './exchange.ts'
 import { type RawHead, invalidHttp } from './head-reader.ts'
-import { ownCopy } from './header-field.ts'
 import { HeaderList } from './header-list.ts'
 import { type HttpVersion, type MessageFacts, readMessageFacts } from './message-facts.ts'
+import { Remembered } from './remembered.ts'
 
 export interface ParsedResponse {
   readonly head: ResponseHead
@@ -23,7 +23,7 @@ const bodyUntilClose: ResponseBody = { kind: 'until-close' }
 const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 
 export function parseResponse(raw: RawHead, requestMethod: string): ParsedResponse {
-  const { version, status } = parseStatusLine(raw.startLine)
+  const { version, status } = statusLines.of(raw.startLine)
   const facts = readMessageFacts(raw.fields, version)
   return { head: { status, headers: new HeaderList(raw.fields) }, facts, body: bodyOf(status, facts, requestMethod) }
 }
@@ -33,24 +33,15 @@ interface StatusLine {
   readonly status: number
 }
 
-/** The same few lines come with almost every response. When others have filled the room it is emptied. */
-const remembered = new Map<string, StatusLine>()
-const mostRemembered = 256
-const longestRemembered = 64
+const statusLines = new Remembered(readStatusLine)
 
-function parseStatusLine(line: string): StatusLine {
-  const known = remembered.get(line)
-  if (known) return known
+function readStatusLine(line: string): StatusLine {
   const match = statusLine.exec(line)
   if (!match) throw invalidHttp('the status line is not "HTTP/1.1 200 reason"')
   const version: HttpVersion = match[1] === '1' ? '1.1' : '1.0'
   const status = Number(match[2])
   if (status > 599) throw invalidHttp(`the status ${status} does not exist`)
-  const parsed = { version, status }
-  if (line.length > longestRemembered) return parsed
-  if (remembered.size >= mostRemembered) remembered.clear()
-  remembered.set(ownCopy(line), parsed)
-  return parsed
+  return { version, status }
 }
 
 /** RFC 9112 6.3: how long the body of a response is. */

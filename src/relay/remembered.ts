@@ -1,0 +1,33 @@
+/** Longer ones are seldom said twice. */
+const longestText = 160
+const mostTexts = 1_024
+
+/**
+ * What texts say that come with almost every message (a request line, a field, a status line): they are parsed once. When others
+ * have filled the room it is emptied, so that nobody can make it grow.
+ */
+export class Remembered<T> {
+  readonly #parse: (text: string) => T
+  readonly #isWorthIt: (value: T) => boolean
+  readonly #known = new Map<string, T>()
+
+  constructor(parse: (text: string) => T, isWorthIt: (value: T) => boolean = () => true) {
+    this.#parse = parse
+    this.#isWorthIt = isWorthIt
+  }
+
+  of(text: string): T {
+    return this.#known.get(text) ?? this.#learn(text)
+  }
+
+  #learn(text: string): T {
+    const value = this.#parse(text)
+    if (text.length > longestText || !this.#isWorthIt(value)) return value
+    if (this.#known.size >= mostTexts) this.#known.clear()
+    // A piece of a text keeps all of it in memory; what is remembered is parsed from a copy.
+    const own = Buffer.from(text, 'latin1').toString('latin1')
+    const kept = this.#parse(own)
+    this.#known.set(own, kept)
+    return kept
+  }
+}
