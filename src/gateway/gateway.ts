@@ -110,19 +110,32 @@ export class Gateway {
     }
   }
 
-  async #handle(exchange: Exchange): Promise<void> {
+  #handle(exchange: Exchange): Promise<void> {
     const record = new RequestRecord(exchange, forwardedClient(exchange, this.#trusted), this.#clock.now())
     const share = this.#bodies.share()
     this.#metrics.inFlight++
     try {
-      await this.#serve(exchange, record, share)
+      return this.#serve(exchange, record, share).then(
+        () => this.#finish(exchange, record, share),
+        (error: unknown) => this.#fail(exchange, record, share, error),
+      )
     } catch (error) {
+      return this.#fail(exchange, record, share, error)
+    }
+  }
+
+  async #fail(exchange: Exchange, record: RequestRecord, share: BodyShare, error: unknown): Promise<void> {
+    try {
       await this.#answerError(exchange, record, error)
     } finally {
-      share.release()
-      this.#metrics.inFlight--
-      record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
+      this.#finish(exchange, record, share)
     }
+  }
+
+  #finish(exchange: Exchange, record: RequestRecord, share: BodyShare): void {
+    share.release()
+    this.#metrics.inFlight--
+    record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
   }
 
   #serve(exchange: Exchange, record: RequestRecord, share: BodyShare): Promise<void> {
@@ -199,7 +212,7 @@ export class Gateway {
       headers: {
         set: [record.idField, ...record.client.fields],
         // A key of ours is between the client and the gateway. Without keys it may be one that the engine asks for.
-        remove: this.#keys ? ['x-sluice-model', 'authorization'] : ['x-sluice-model'],
+        remove: this.#keys ? ownFieldsAndKey : ownFields,
       },
       reportsUsage: route.kind === 'inference',
     }
@@ -238,6 +251,9 @@ export class Gateway {
     await exchange.respond(answer)
   }
 }
+
+const ownFields = ['x-sluice-model']
+const ownFieldsAndKey = [...ownFields, 'authorization']
 
 function jsonAnswer(value: unknown): Answer {
   return { status: 200, headers: [['content-type', 'application/json']], body: JSON.stringify(value) }

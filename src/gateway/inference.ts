@@ -1,14 +1,14 @@
 import type { Clock } from '../foundation/clock.ts'
-import { SluiceError } from '../foundation/errors.ts'
-import { type Exchange, ForwardError, type HeaderChanges } from '../relay/exchange.ts'
-import type { EndpointPool, ReserveHint, Seat } from '../traffic/endpoint-pool.ts'
+import type { SluiceError } from '../foundation/errors.ts'
+import type { Exchange, HeaderChanges } from '../relay/exchange.ts'
+import type { EndpointPool } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
 import { isClientGone } from './client-gone.ts'
-import { doneEvent, EventStreamBody } from './event-stream-body.ts'
+import { doneEvent } from './event-stream-body.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import type { GatewaySettings } from './gateway-settings.ts'
 import { codedError, errorEvent, openAiError } from './openai-errors.ts'
-import { ModelAnswer } from './model-answer.ts'
+import { ModelCall } from './model-call.ts'
 import type { Asked } from './model-name.ts'
 import type { RequestRecord } from './request-record.ts'
 import { wakeComment, WakeFeedback } from './wake-feedback.ts'
@@ -53,58 +53,15 @@ export class Inference {
     }
   }
 
-  async #serveSomewhere(
+  #serveSomewhere(
     exchange: Exchange,
     request: InferenceRequest,
     record: RequestRecord,
     feedback: WakeFeedback | undefined,
   ): Promise<void> {
-    const { clock, settings, metrics, pool } = this.#options
-    let failed: Set<string> | undefined
-    const begunAt = clock.now()
-    for (;;) {
-      record.attempts++
-      const hint = { exclude: failed, prefix: request.prefix }
-      const seat = pool.trySeat(request.model, hint) ?? (await this.#wait(exchange, request, hint, record, feedback))
-      record.endpoint = seat.endpoint
-      let healthy = true
-      try {
-        const into = feedback?.stream && new EventStreamBody(feedback.stream, request.model)
-        const answer = new ModelAnswer(request, record, seat, into)
-        const result = await exchange.forward(seat.address, answer)
-        answer.finish(result)
-        healthy = result.complete || exchange.signal.aborted
-        return
-      } catch (error) {
-        if (!(error instanceof ForwardError) || exchange.signal.aborted) throw error
-        healthy = false
-        failed = (failed ?? new Set()).add(seat.endpoint)
-        const late = clock.now() - begunAt >= settings.retryWithinMs
-        if (!error.retryable || late || record.attempts >= settings.maxAttempts) {
-          throw new SluiceError('upstream_failed', { model: request.model, reason: error.message }, { cause: error })
-        }
-        metrics.retries.inc({ model: request.model })
-      } finally {
-        seat.release(healthy ? 'served' : 'failed')
-      }
-    }
-  }
-
-  async #wait(
-    exchange: Exchange,
-    request: InferenceRequest,
-    hint: ReserveHint,
-    record: RequestRecord,
-    feedback: WakeFeedback | undefined,
-  ): Promise<Seat> {
-    const { clock, pool } = this.#options
-    const askedAt = clock.now()
-    try {
-      const reserving = pool.reserve(request.model, hint, exchange.signal)
-      return await (feedback ? feedback.during(reserving) : reserving)
-    } finally {
-      record.waitMs += clock.now() - askedAt
-    }
+    return new Promise((resolve, reject) => {
+      new ModelCall(this.#options, { exchange, request, record, feedback, resolve, reject }).try()
+    })
   }
 
   #feedback(exchange: Exchange, model: string, record: RequestRecord): WakeFeedback {

@@ -8,6 +8,9 @@ import type { GatewayMetrics } from './gateway-metrics.ts'
 import { requestIdFrom } from './request-id.ts'
 import type { TokenUsage } from './usage-tail.ts'
 
+/** An id has no character that a field may not have: only the name has to be looked up, and that once. */
+const idField = headerField('x-request-id', '')
+
 /** What becomes known of one request while it is served; told once, when it is finished. */
 export class RequestRecord {
   readonly requestId: string
@@ -32,7 +35,7 @@ export class RequestRecord {
 
   constructor(exchange: Exchange, client: ForwardedClient, now: number) {
     this.requestId = requestIdFrom(exchange.head.headers.get('x-request-id'))
-    this.idField = headerField('x-request-id', this.requestId)
+    this.idField = { ...idField, value: this.requestId, line: `x-request-id: ${this.requestId}\r\n` }
     this.client = client
     this.#startedAt = now
   }

@@ -1,4 +1,4 @@
-import { HeadReader, type HeadLimits, invalidHttp } from './head-reader.ts'
+import { type HeadKind, HeadReader, type HeadLimits, invalidHttp } from './head-reader.ts'
 import type { HeaderField } from './header-field.ts'
 
 /**
@@ -15,6 +15,13 @@ export interface BodyDecoder {
 }
 
 const noTrailers: readonly HeaderField[] = []
+
+const trailerHeads: HeadKind<readonly HeaderField[]> = {
+  begins: 'fields',
+  parse: ({ fields }) => fields,
+  // A length among trailers is never sent on; nobody reads it.
+  withLength: (fields) => fields,
+}
 
 export const emptyBody: BodyDecoder = {
   done: true,
@@ -69,7 +76,7 @@ const maxSizeLineBytes = 1_024
 
 export class ChunkedDecoder implements BodyDecoder {
   readonly #limits: HeadLimits
-  #trailerReader: HeadReader | undefined
+  #trailerReader: HeadReader<readonly HeaderField[]> | undefined
   #state: 'size' | 'data' | 'data-end' | 'trailers' | 'done' = 'size'
   #line = ''
   #left = 0
@@ -166,10 +173,10 @@ export class ChunkedDecoder implements BodyDecoder {
   }
 
   #readTrailers(chunk: Buffer, at: number): number {
-    this.#trailerReader ??= new HeadReader(this.#limits, 'fields')
+    this.#trailerReader ??= new HeadReader(this.#limits, trailerHeads)
     const end = this.#trailerReader.push(chunk, at)
     if (end < 0) return chunk.length
-    this.#trailers = this.#trailerReader.take().fields
+    this.#trailers = this.#trailerReader.take()
     this.#state = 'done'
     return end
   }

@@ -8,7 +8,7 @@ import type { ClientFacts, Exchange } from './exchange.ts'
 import { HeadReader } from './head-reader.ts'
 import { OutputBatch } from './output-batch.ts'
 import type { RequestBody } from './request-body.ts'
-import { parseRequest, parseRequestLine } from './request-head.ts'
+import { type ParsedRequest, requestHeads } from './request-head.ts'
 import { answerFields } from './response-fields.ts'
 import { ResponseWriter } from './response-writer.ts'
 
@@ -32,7 +32,7 @@ export class ClientConnection implements ClientLink {
   readonly out: OutputBatch
   readonly #socket: Socket
   readonly #tools: ConnectionTools
-  readonly #reader: HeadReader
+  readonly #reader: HeadReader<ParsedRequest>
   readonly #readDeadline: Deadline
   readonly #writeDeadline: Deadline
   #phase: Phase = 'idle'
@@ -52,7 +52,7 @@ export class ClientConnection implements ClientLink {
     this.#tools = tools
     this.client = { address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), secure }
     this.out = new OutputBatch(socket)
-    this.#reader = new HeadReader(tools.limits, parseRequestLine)
+    this.#reader = new HeadReader(tools.limits, requestHeads)
     this.#readDeadline = new Deadline(tools.clock)
     this.#writeDeadline = new Deadline(tools.clock)
     socket.on('data', this.#onData)
@@ -139,7 +139,7 @@ export class ClientConnection implements ClientLink {
   #readHead(chunk: Buffer, start: number): void {
     try {
       const end = this.#reader.push(chunk, start)
-      if (end >= 0) return this.#begin(parseRequest(this.#reader.take()), chunk, end)
+      if (end >= 0) return this.#begin(this.#reader.take(), chunk, end)
     } catch (error) {
       return this.#refuse(error)
     }
@@ -151,14 +151,14 @@ export class ClientConnection implements ClientLink {
     })
   }
 
-  #begin(request: ReturnType<typeof parseRequest>, chunk: Buffer, bodyStart: number): void {
+  #begin(request: ParsedRequest, chunk: Buffer, bodyStart: number): void {
     this.#phase = 'exchange'
     this.#requests++
     this.#readDeadline.clear()
     const exchange = new ClientExchange(request, this, this.#tools)
     this.#exchange = exchange
     if (bodyStart < chunk.length) this.#readDuringExchange(chunk, bodyStart)
-    void this.#serve(exchange)
+    this.#serve(exchange)
   }
 
   #readDuringExchange(chunk: Buffer, start: number): void {
@@ -184,16 +184,35 @@ export class ClientConnection implements ClientLink {
     })
   }
 
-  async #serve(exchange: ClientExchange): Promise<void> {
-    const { handler, log } = this.#tools
+  #serve(exchange: ClientExchange): void {
     try {
-      await handler(exchange)
-      if (!exchange.responseStarted && !exchange.gone) throw new Error('the handler returned without an answer')
-      if (!exchange.writer.finished) this.cut()
+      this.#tools.handler(exchange).then(
+        () => this.#handled(exchange),
+        (error: unknown) => this.#handlerFailed(exchange, error),
+      )
     } catch (error) {
-      if (!isExpected(error)) log.error({ err: error, path: exchange.head.path }, 'a request handler failed')
-      await this.#answerFailure(exchange, error)
+      void this.#handlerFailed(exchange, error)
     }
+  }
+
+  #handled(exchange: ClientExchange): void {
+    if (!exchange.responseStarted && !exchange.gone) {
+      void this.#handlerFailed(exchange, new Error('the handler returned without an answer'))
+      return
+    }
+    if (!exchange.writer.finished) this.cut()
+    this.#exchangeOver(exchange)
+  }
+
+  async #handlerFailed(exchange: ClientExchange, error: unknown): Promise<void> {
+    if (!isExpected(error)) {
+      this.#tools.log.error({ err: error, path: exchange.head.path }, 'a request handler failed')
+    }
+    await this.#answerFailure(exchange, error)
+    this.#exchangeOver(exchange)
+  }
+
+  #exchangeOver(exchange: ClientExchange): void {
     this.#exchange = undefined
     if (this.#closed) return this.#tools.onFinished(this)
     if (this.#phase === 'exchange') this.#afterExchange(exchange)

@@ -6,6 +6,7 @@ import type {
   Answer,
   ClientFacts,
   Exchange,
+  ForwardEnd,
   ForwardOptions,
   ForwardResult,
   HeaderPairs,
@@ -13,14 +14,15 @@ import type {
   ResponseStream,
   Upstream,
 } from './exchange.ts'
-import { forward } from './forward.ts'
+import { forwardTo } from './forward.ts'
 import type { ForwardSide } from './forward-side.ts'
 import type { RelayLimits } from './limits.ts'
 import type { HttpVersion, MessageFacts } from './message-facts.ts'
+import type { OnwardHeads } from './onward-heads.ts'
 import type { OutputBatch } from './output-batch.ts'
 import { type BodySource, RequestBody, withinLimit } from './request-body.ts'
 import type { ParsedRequest } from './request-head.ts'
-import { answerFields } from './response-fields.ts'
+import { answerFields, statusLine } from './response-fields.ts'
 import { isBodiless } from './response-head.ts'
 import { type ResponseContext, ResponseWriter } from './response-writer.ts'
 import { tunnel } from './tunnel.ts'
@@ -51,6 +53,7 @@ export interface ExchangeTools {
 export class ClientExchange implements Exchange, ForwardSide, BodySource, ResponseContext {
   readonly head: RequestHead
   readonly facts: MessageFacts
+  readonly onward: OnwardHeads
   readonly body: RequestBody
   readonly writer: ResponseWriter
   readonly clock: Clock
@@ -68,6 +71,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
   constructor(request: ParsedRequest, link: ClientLink, tools: ExchangeTools) {
     this.head = request.head
     this.facts = request.facts
+    this.onward = request.onward
     this.clock = tools.clock
     this.limits = tools.limits
     this.pool = tools.pool
@@ -159,7 +163,12 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
   }
 
   forward(upstream: Upstream, options: ForwardOptions = {}): Promise<ForwardResult> {
-    return this.#gone ? Promise.reject(new SluiceError('client_gone')) : forward(this, upstream, options)
+    return new Promise((resolve, reject) => this.forwardTo(upstream, options, { delivered: resolve, failed: reject }))
+  }
+
+  forwardTo(upstream: Upstream, options: ForwardOptions, end: ForwardEnd): void {
+    if (this.#gone) end.failed(new SluiceError('client_gone'))
+    else forwardTo(this, upstream, options, end)
   }
 
   onAbort(callback: (reason: Error) => void): void {
@@ -170,8 +179,10 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
   }
 
   forgetAbort(callback: (reason: Error) => void): void {
-    const at = this.#abortCallbacks?.indexOf(callback) ?? -1
-    if (at >= 0) this.#abortCallbacks?.splice(at, 1)
+    const callbacks = this.#abortCallbacks
+    // Almost always it is the only one.
+    if (callbacks?.at(-1) === callback) callbacks.pop()
+    else this.#abortCallbacks = callbacks?.filter((other) => other !== callback)
   }
 
   pause(): void {
@@ -234,7 +245,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     this.#bodyWanted = true
     this.#link.input.bodyWanted()
     if (!this.#expectsContinue || this.writer.started) return
-    this.writer.informational(100, '')
+    this.writer.informational(statusLine(100))
     this.writer.flush()
   }
 

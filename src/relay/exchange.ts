@@ -27,6 +27,14 @@ export interface Exchange {
    * while nothing of a response has arrived, `client_gone` when the client leaves, and the reason of an abort.
    */
   forward(upstream: Upstream, options?: ForwardOptions): Promise<ForwardResult>
+  /** The same without a promise; `end` may hear of a failure before this returns. */
+  forwardTo(upstream: Upstream, options: ForwardOptions, end: ForwardEnd): void
+}
+
+/** Hears how forwarding ended: one of these, once. */
+export interface ForwardEnd {
+  delivered(result: ForwardResult): void
+  failed(error: Error): void
 }
 
 export interface RequestHead {

@@ -1,7 +1,7 @@
 import { abortReason } from '../foundation/clock.ts'
 import type { ForwardError, ForwardOptions, ForwardResult } from './exchange.ts'
 import type { ForwardSide } from './forward-side.ts'
-import { forwardedFields } from './response-fields.ts'
+import { interimHead } from './response-fields.ts'
 import type { ParsedResponse } from './response-head.ts'
 import { type BodyEnd, ClientSink, type ResponseSink, StreamSink } from './response-sink.ts'
 import { type CallEvents, type CallRequest, UpstreamCall } from './upstream-call.ts'
@@ -71,7 +71,7 @@ export class ForwardAttempt implements CallEvents {
 
   onInformational(response: ParsedResponse): void {
     if (this.#options.into) return
-    this.#side.writer.informational(response.head.status, forwardedFields(response, undefined).text)
+    this.#side.writer.informational(interimHead(response))
     this.#side.writer.flush()
   }
 
@@ -110,7 +110,7 @@ export class ForwardAttempt implements CallEvents {
     try {
       this.#options.onResponseHead?.(response.head, this.#firstByteAt)
       const protocol = response.head.headers.get('upgrade') ?? this.#side.facts.upgrade ?? ''
-      this.#side.writer.switchProtocols(forwardedFields(response, this.#options.responseHeaders), protocol)
+      this.#side.writer.switchProtocols(interimHead(response, this.#options.responseHeaders), protocol)
       this.#side.writer.flush()
     } catch (error) {
       socket.destroy()

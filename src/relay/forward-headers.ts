@@ -2,6 +2,7 @@ import type { ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exc
 import type { ForwardSide } from './forward-side.ts'
 import type { HeaderField } from './header-field.ts'
 import { type MessageFacts, splitList } from './message-facts.ts'
+import { changingLines, type OnwardText } from './onward-heads.ts'
 
 /** In trailers these would change how the message is framed, routed or authorized (RFC 9110 6.5.1). */
 const forbiddenInTrailers = new Set([
@@ -27,13 +28,15 @@ export interface RequestFraming {
 
 export interface OutgoingRequest {
   /** Whose request it is. */
-  readonly side: Pick<ForwardSide, 'head' | 'facts' | 'client'>
+  readonly side: RequestingSide
   readonly upstream: Upstream
   readonly framing: RequestFraming
   /** Protocols to offer the upstream; see `offeredUpgrade`. */
   readonly upgrade: string | undefined
   readonly options: Pick<ForwardOptions, 'target' | 'requestHeaders'>
 }
+
+type RequestingSide = Pick<ForwardSide, 'head' | 'facts' | 'client' | 'onward'>
 
 /** The protocols a client offers to change to, unless there is one among them that the relay does not let through. */
 export function offeredUpgrade(head: RequestHead, facts: MessageFacts): string | undefined {
@@ -43,13 +46,30 @@ export function offeredUpgrade(head: RequestHead, facts: MessageFacts): string |
   return head.version === '1.1' ? facts.upgrade : undefined
 }
 
-export function requestHeadText(request: OutgoingRequest): string {
+/** A head on its way up: what is the same for one request after the other, and what is not. */
+export interface OutgoingHead {
+  readonly bytes: Buffer
+  readonly text: string
+}
+
+export function outgoingHead(request: OutgoingRequest): OutgoingHead {
   const { side, framing, options } = request
-  const { head, facts, client } = side
   const changes = options.requestHeaders ?? noChanges
-  const { connectionNames } = facts
-  const target = options.target ?? head.target
+  const { set, remove } = changes
+  const target = options.target ?? side.head.target
+  const { bytes, hasHost } =
+    side.onward.like(target, set, remove) ?? side.onward.remember(target, set, remove, textUp(side, target, changes))
+  let text = changingLines(set)
+  if (!hasHost) text += `host: ${authorityOf(request.upstream)}\r\n`
+  if (framing.kind === 'length') text += `content-length: ${framing.length}\r\n`
+  if (framing.kind === 'chunked') text += 'transfer-encoding: chunked\r\n'
+  if (request.upgrade !== undefined) text += `connection: Upgrade\r\nupgrade: ${request.upgrade}\r\n`
+  return { bytes, text: `${text}\r\n` }
+}
+
+function textUp({ head, facts, client }: RequestingSide, target: string, changes: HeaderChanges): OnwardText {
   if (!/^[!-~]+$/.test(target)) throw new TypeError('the target for the upstream has a forbidden character')
+  const { connectionNames } = facts
   let text = `${head.method} ${target} HTTP/1.1\r\n`
   let hasHost = isSet('host', changes.set)
   for (const { line, known } of head.headers.fields) {
@@ -58,15 +78,10 @@ export function requestHeadText(request: OutgoingRequest): string {
     else if (connectionNames.length > 0 && connectionNames.includes(known.key)) continue
     text += line
   }
-  if (!hasHost) text += `host: ${authorityOf(request.upstream)}\r\n`
   if (!isChanged('x-forwarded-for', changes)) text += `x-forwarded-for: ${client.address}\r\n`
   if (!isChanged('x-forwarded-proto', changes)) text += `x-forwarded-proto: ${client.secure ? 'https' : 'http'}\r\n`
   if (facts.host !== undefined && !isChanged('x-forwarded-host', changes)) text += `x-forwarded-host: ${facts.host}\r\n`
-  text += setFields(changes.set)
-  if (framing.kind === 'length') text += `content-length: ${framing.length}\r\n`
-  if (framing.kind === 'chunked') text += 'transfer-encoding: chunked\r\n'
-  if (request.upgrade !== undefined) text += `connection: Upgrade\r\nupgrade: ${request.upgrade}\r\n`
-  return `${text}\r\n`
+  return { text, hasHost }
 }
 
 /** Trailers that may go on. */
@@ -83,13 +98,6 @@ function isChanged(key: string, changes: HeaderChanges): boolean {
 export function isSet(key: string, fields: readonly HeaderField[]): boolean {
   for (const { known } of fields) if (known.key === key) return true
   return false
-}
-
-/** Those that may be set; how a message is framed is nobody's business but the relay's. */
-export function setFields(fields: readonly HeaderField[]): string {
-  let text = ''
-  for (const { line, known } of fields) if (!known.isHop && known.role !== 'content-length') text += line
-  return text
 }
 
 function authorityOf(upstream: Upstream): string {

@@ -3,6 +3,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { ClientFacts, RequestHead } from './exchange.ts'
 import type { RelayLimits } from './limits.ts'
 import type { MessageFacts } from './message-facts.ts'
+import type { OnwardHeads } from './onward-heads.ts'
 import type { RequestBody } from './request-body.ts'
 import type { ResponseWriter } from './response-writer.ts'
 import type { TunnelResult } from './tunnel.ts'
@@ -12,6 +13,7 @@ import type { UpstreamPool } from './upstream-pool.ts'
 export interface ForwardSide {
   readonly head: RequestHead
   readonly facts: MessageFacts
+  readonly onward: OnwardHeads
   readonly client: ClientFacts
   readonly body: RequestBody
   /** Whether the handler asked for the whole body: it has seen what it sends and may send it twice. */

@@ -1,8 +1,8 @@
 import { abortReason } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
-import { ForwardError, type ForwardOptions, type ForwardResult, type Upstream } from './exchange.ts'
+import { type ForwardEnd, ForwardError, type ForwardOptions, type ForwardResult, type Upstream } from './exchange.ts'
 import { type AttemptEnd, ForwardAttempt } from './forward-attempt.ts'
-import { type RequestFraming, offeredUpgrade, requestHeadText } from './forward-headers.ts'
+import { type RequestFraming, offeredUpgrade, outgoingHead } from './forward-headers.ts'
 import type { ForwardSide } from './forward-side.ts'
 import type { CallRequest } from './upstream-call.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
@@ -14,12 +14,14 @@ const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DE
 /** A request that cannot be sent twice takes only a connection that was in use a moment ago: it is surely still open. */
 const freshlyUsedMs = 500
 
-export function forward(side: ForwardSide, upstream: Upstream, options: ForwardOptions): Promise<ForwardResult> {
-  return new Promise((resolve, reject) => {
+export function forwardTo(side: ForwardSide, upstream: Upstream, options: ForwardOptions, end: ForwardEnd): void {
+  try {
     if (side.writer.started && !options.into) throw new Error('the response was already begun')
     if (side.body.consumed) throw new ForwardError('connect', false, 'the request body is already gone')
-    new Forwarding(side, upstream, options, resolve, reject).begin()
-  })
+    new Forwarding(side, upstream, options, end).begin()
+  } catch (error) {
+    end.failed(asError(error))
+  }
 }
 
 /** A request on its way, on one connection and, when that one turns out to be closed already, on a new one. */
@@ -27,24 +29,16 @@ class Forwarding implements AttemptEnd {
   readonly #side: ForwardSide
   readonly #upstream: Upstream
   readonly #options: ForwardOptions
-  readonly #resolve: (result: ForwardResult) => void
-  readonly #reject: (error: Error) => void
+  readonly #end: ForwardEnd
   readonly #request: CallRequest
   readonly #replayable: boolean
   #connection: UpstreamConnection | undefined
 
-  constructor(
-    side: ForwardSide,
-    upstream: Upstream,
-    options: ForwardOptions,
-    resolve: (result: ForwardResult) => void,
-    reject: (error: Error) => void,
-  ) {
+  constructor(side: ForwardSide, upstream: Upstream, options: ForwardOptions, end: ForwardEnd) {
     this.#side = side
     this.#upstream = upstream
     this.#options = options
-    this.#resolve = resolve
-    this.#reject = reject
+    this.#end = end
     const { body, head } = side
     const whole = body.declared ? body.keepIfArrived() : noBytes
     // RFC 9110 9.2.2: what is not idempotent is only repeated by those who know what it does.
@@ -53,7 +47,7 @@ class Forwarding implements AttemptEnd {
     const framing = framingOf(side, whole)
     this.#request = {
       method: head.method,
-      headText: requestHeadText({ side, upstream, framing, upgrade, options }),
+      head: outgoingHead({ side, upstream, framing, upgrade, options }),
       framing,
       whole,
       stream: body,
@@ -70,7 +64,7 @@ class Forwarding implements AttemptEnd {
   }
 
   delivered(result: ForwardResult): void {
-    this.#resolve(result)
+    this.#end.delivered(result)
   }
 
   failed(phase: ForwardError['phase'], stale: boolean, error: Error): void {
@@ -78,11 +72,11 @@ class Forwarding implements AttemptEnd {
     const rested = this.#connection !== undefined && this.#connection.served > 0
     if (stale && rested && this.#replayable) return this.#open()
     const retryable = !this.#side.body.consumed && !this.#side.gone
-    this.#reject(new ForwardError(phase, retryable, errorMessage(error), { cause: error }))
+    this.#end.failed(new ForwardError(phase, retryable, errorMessage(error), { cause: error }))
   }
 
   rejected(error: Error): void {
-    this.#reject(error)
+    this.#end.failed(error)
   }
 
   #open(): void {
@@ -94,18 +88,22 @@ class Forwarding implements AttemptEnd {
         timeoutMs: options.connectTimeoutMs,
       })
       .then((connection) => this.#attempt(connection))
-      .catch(this.#reject)
+      .catch((error: unknown) => this.#end.failed(asError(error)))
   }
 
   #attempt(connection: UpstreamConnection): void {
     const { signal } = this.#options
     if (signal?.aborted) {
       connection.destroy()
-      return this.#reject(abortReason(signal))
+      return this.#end.failed(abortReason(signal))
     }
     this.#connection = connection
     new ForwardAttempt(this.#side, this.#options, this).run(connection, this.#request)
   }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error))
 }
 
 function framingOf(side: ForwardSide, whole: Buffer | undefined): RequestFraming {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SluiceError } from '../foundation/errors.ts'
 import { HeadReader, parseFieldLine } from './head-reader.ts'
 import { defaultRelayLimits } from './limits.ts'
-import { parseRequest, parseRequestLine } from './request-head.ts'
+import { type ParsedRequest, requestHeads } from './request-head.ts'
 
 const head =
   'POST /v1/chat?x=1 HTTP/1.1\r\nHost: a.example\r\nX-Empty:\r\nX-Padded: \t b \t\r\nContent-Length: 4\r\n\r\n'
@@ -18,12 +18,12 @@ function codeOf(act: () => unknown): string {
   return 'accepted'
 }
 
-function readWhole(text: string, limits = {}): ReturnType<typeof parseRequest> {
-  const reader = new HeadReader({ ...defaultRelayLimits, ...limits }, parseRequestLine)
+function readWhole(text: string, limits = {}): ParsedRequest {
+  const reader = new HeadReader({ ...defaultRelayLimits, ...limits }, requestHeads)
   const bytes = Buffer.from(text, 'latin1')
   const end = reader.push(bytes, 0)
   if (end < 0) throw new Error('incomplete')
-  return parseRequest(reader.take())
+  return reader.take()
 }
 
 describe('HeadReader', () => {
@@ -31,14 +31,14 @@ describe('HeadReader', () => {
     const bytes = Buffer.from(`${head}BODY`, 'latin1')
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: bytes.length - 1 }), { maxLength: 12 }), (cuts) => {
-        const reader = new HeadReader(defaultRelayLimits, parseRequestLine)
+        const reader = new HeadReader(defaultRelayLimits, requestHeads)
         const edges = [0, ...cuts.toSorted((a, b) => a - b), bytes.length]
         for (let index = 0; index + 1 < edges.length; index++) {
           const start = edges[index] ?? 0
           const end = reader.push(bytes.subarray(start, edges[index + 1]), 0)
           if (end < 0) continue
           expect(start + end).toBe(head.length)
-          const { head: parsed } = parseRequest(reader.take())
+          const { head: parsed } = reader.take()
           expect(parsed.headers.fields.map(({ name, value }) => [name, value])).toEqual([
             ['Host', 'a.example'],
             ['X-Empty', ''],

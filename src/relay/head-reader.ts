@@ -1,5 +1,6 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { fieldName, type HeaderField, isFieldValue, isToken } from './header-field.ts'
+import { LastHead, type Lengthened } from './last-head.ts'
 import type { RelayLimits } from './limits.ts'
 import { Remembered } from './remembered.ts'
 
@@ -9,8 +10,12 @@ export interface RawHead {
   readonly fields: readonly HeaderField[]
 }
 
-/** `fields`: there is no first line, as in trailers. A check sees a first line whose head is still on its way. */
-export type HeadBeginning = 'fields' | ((startLine: string) => void)
+/** A kind of head, and what one says. */
+export interface HeadKind<T> extends Lengthened<T> {
+  /** `fields`: there is no first line, as in trailers. A check sees a first line whose head is still on its way. */
+  readonly begins: 'fields' | ((startLine: string) => void)
+  parse(raw: RawHead): T
+}
 
 export type HeadLimits = Pick<RelayLimits, 'maxLineBytes' | 'maxHeadBytes' | 'maxHeaderFields'>
 
@@ -22,9 +27,14 @@ export function invalidHttp(reason: string): SluiceError {
  * Collects one head from however many pieces it arrives in. Work is linear in the bytes received: a line is only looked
  * at once its end is there. Latin-1 keeps one character per byte, so offsets in text are offsets in bytes.
  */
-export class HeadReader {
+export class HeadReader<T> {
   readonly #limits: HeadLimits
-  readonly #begins: HeadBeginning
+  readonly #kind: HeadKind<T>
+  readonly #last: LastHead<T>
+  /** A head like the last. */
+  #recognised: T | undefined
+  /** Of a head that came in one piece. */
+  #text = ''
   #fields: HeaderField[] = []
   #startLine = ''
   #pending = ''
@@ -32,9 +42,10 @@ export class HeadReader {
   #skippedEmptyLine = false
   #startLineChecked = false
 
-  constructor(limits: HeadLimits, begins: HeadBeginning) {
+  constructor(limits: HeadLimits, kind: HeadKind<T>) {
     this.#limits = limits
-    this.#begins = begins
+    this.#kind = kind
+    this.#last = new LastHead(kind)
   }
 
   /** True once a byte of a head has been seen and its end has not. */
@@ -44,10 +55,19 @@ export class HeadReader {
 
   /** Takes bytes from `start` on. Returns the offset behind the head, or -1 when all was taken and the end is missing. */
   push(chunk: Buffer, start: number): number {
+    if (this.#bytes === 0) {
+      const end = this.#repeatedUntil(chunk, start)
+      if (end > 0) return end
+    }
     const room = this.#limits.maxHeadBytes - this.#bytes + 1
     const headEnd = chunk.indexOf('\r\n\r\n', start, 'latin1')
     const stop = Math.min(headEnd < 0 ? chunk.length : headEnd + 4, start + room)
     const arrived = chunk.toString('latin1', start, stop)
+    if (headEnd >= 0 && this.#bytes === 0) {
+      this.#recognised = this.#last.like(arrived)
+      if (this.#recognised !== undefined) return stop
+      this.#text = arrived
+    }
     const pendingBytes = this.#pending.length
     this.#bytes += arrived.length
     const text = arrived.includes('\n') ? this.#pending + arrived : ''
@@ -73,14 +93,31 @@ export class HeadReader {
   }
 
   /** The finished head; the reader is then ready for the next one. */
-  take(): RawHead {
-    const head = { startLine: this.#startLine, fields: this.#fields }
+  take(): T {
+    const recognised = this.#recognised
+    if (recognised !== undefined) {
+      this.#recognised = undefined
+      return recognised
+    }
+    const raw = { startLine: this.#startLine, fields: this.#fields }
+    const text = this.#text
+    this.#text = ''
     this.#fields = []
     this.#startLine = ''
     this.#bytes = 0
     this.#skippedEmptyLine = false
     this.#startLineChecked = false
+    const head = this.#kind.parse(raw)
+    if (text !== '') this.#last.remember(text, head)
     return head
+  }
+
+  /** Behind a head like the last that is all here; 0 when there is none. Looking for its end would take longer than comparing. */
+  #repeatedUntil(chunk: Buffer, start: number): number {
+    const end = this.#last.endAt(start)
+    if (end === start || end > chunk.length) return 0
+    this.#recognised = this.#last.like(chunk.toString('latin1', start, end))
+    return this.#recognised === undefined ? 0 : end
   }
 
   #lineOf(text: string, from: number, lineFeed: number): string {
@@ -90,7 +127,7 @@ export class HeadReader {
 
   /** Returns true at the empty line that ends the head. */
   #takeLine(line: string): boolean {
-    if (this.#startLine === '' && this.#begins !== 'fields') {
+    if (this.#startLine === '' && this.#kind.begins !== 'fields') {
       if (line === '') {
         // RFC 9112 2.2: one empty line before a request is forgiven.
         if (this.#skippedEmptyLine) throw invalidHttp('empty lines before the request line')
@@ -111,9 +148,10 @@ export class HeadReader {
 
   /** What can only be refused is refused now, not when the deadline for the rest has passed. */
   #refuseHopeless(): void {
-    if (this.#begins === 'fields') return this.#refuseTooLarge()
+    const { begins } = this.#kind
+    if (begins === 'fields') return this.#refuseTooLarge()
     if (this.#startLine !== '' && !this.#startLineChecked) {
-      this.#begins(this.#startLine)
+      begins(this.#startLine)
       this.#startLineChecked = true
     } else if (this.#startLine === '' && this.#pending !== '') {
       if (this.#pending.length > this.#limits.maxLineBytes) throw this.#lineTooLong()

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { type BodyDecoder, ChunkedDecoder, LengthDecoder, emptyBody } from './body-decoder.ts'
 import { HeadReader } from './head-reader.ts'
 import { defaultRelayLimits } from './limits.ts'
-import { type ParsedRequest, parseRequest, parseRequestLine } from './request-head.ts'
+import { type ParsedRequest, requestHeads } from './request-head.ts'
 
 /** A message whose end was found. */
 interface Message {
@@ -17,13 +17,13 @@ interface Message {
 /** What our parser makes of a connection's bytes, until it refuses something or the connection would be closed. */
 function readOurs(bytes: Buffer): Message[] {
   const messages: Message[] = []
-  const reader = new HeadReader(defaultRelayLimits, parseRequestLine)
+  const reader = new HeadReader(defaultRelayLimits, requestHeads)
   let at = 0
   try {
     while (at < bytes.length) {
       at = reader.push(bytes, at)
       if (at < 0) return messages
-      const request = parseRequest(reader.take())
+      const request = reader.take()
       const decoder = decoderOf(request)
       const pieces: Buffer[] = []
       at = decoder.push(bytes, at, pieces)

@@ -5,10 +5,12 @@ const copyLimitBytes = 32_768
 
 /**
  * Gathers what goes out in one turn of the event loop, so that a head and a small body leave in one write. Almost everything
- * is a text, a buffer and a text (a head and a body; a chunk in its framing): these have places of their own.
+ * is the beginning of a head that is ready, a text, a buffer and a text (a head and a body; a chunk in its framing): these have
+ * places of their own.
  */
 export class OutputBatch {
   readonly #socket: Socket
+  #head: Buffer | undefined
   #before = ''
   #middle: Buffer | undefined
   #after = ''
@@ -17,6 +19,12 @@ export class OutputBatch {
 
   constructor(socket: Socket) {
     this.#socket = socket
+  }
+
+  /** The beginning of a head; what follows in it is text. */
+  addHead(bytes: Buffer): void {
+    if (this.#head || this.#before !== '' || this.#middle) this.addBuffer(bytes)
+    else this.#head = bytes
   }
 
   /** Latin-1: heads and framing. */
@@ -46,25 +54,33 @@ export class OutputBatch {
   flush(): boolean {
     const before = this.#before
     const middle = this.#middle
-    if (!middle) {
+    const head = this.#head
+    if (!middle && !head) {
       if (before === '') return !this.#socket.writableNeedDrain
       this.#before = ''
       return this.#socket.write(before, 'latin1')
     }
     const after = this.#after
     const rest = this.#rest
-    const bytes = before.length + middle.length + after.length + this.#restBytes
+    const headBytes = head ? head.length : 0
+    const middleBytes = middle ? middle.length : 0
+    const bytes = headBytes + before.length + middleBytes + after.length + this.#restBytes
+    this.#head = undefined
     this.#before = ''
     this.#middle = undefined
     this.#after = ''
     this.#rest = undefined
     this.#restBytes = 0
-    if (bytes === middle.length) return this.#socket.write(middle)
-    if (bytes > copyLimitBytes) return this.#writeGathered([before, middle, after, ...(rest ?? [])])
+    if (middle && bytes === middleBytes) return this.#socket.write(middle)
+    if (bytes > copyLimitBytes) {
+      return this.#writeGathered([head ?? '', before, middle ?? '', after, ...(rest ?? [])])
+    }
     const joined = Buffer.allocUnsafe(bytes)
-    joined.write(before, 0, 'latin1')
-    joined.set(middle, before.length)
-    let at = before.length + middle.length
+    if (head) joined.set(head, 0)
+    if (before !== '') joined.write(before, headBytes, 'latin1')
+    let at = headBytes + before.length
+    if (middle) joined.set(middle, at)
+    at += middleBytes
     if (after !== '') {
       joined.write(after, at, 'latin1')
       at += after.length

@@ -1,16 +1,29 @@
 import { METHODS } from 'node:http'
 import { SluiceError } from '../foundation/errors.ts'
 import type { RequestHead } from './exchange.ts'
-import { type RawHead, invalidHttp } from './head-reader.ts'
+import { type HeadKind, type RawHead, invalidHttp } from './head-reader.ts'
 import { type HeaderField, isToken } from './header-field.ts'
 import { headerField, HeaderList } from './header-list.ts'
+import { fieldsOfLength } from './last-head.ts'
 import { type HttpVersion, type MessageFacts, readMessageFacts } from './message-facts.ts'
+import { OnwardHeads } from './onward-heads.ts'
 import { Remembered } from './remembered.ts'
 
 export interface ParsedRequest {
   readonly head: RequestHead
   readonly facts: MessageFacts
   readonly expectsContinue: boolean
+  readonly onward: OnwardHeads
+}
+
+export const requestHeads: HeadKind<ParsedRequest> = {
+  begins: parseRequestLine,
+  parse: parseRequest,
+  withLength: (request, digits) => ({
+    ...request,
+    head: { ...request.head, headers: new HeaderList(fieldsOfLength(request.head.headers.fields, digits)) },
+    facts: { ...request.facts, contentLength: Number(digits) },
+  }),
 }
 
 const requestLine = /^([^ ]+) ([^ ]+) HTTP\/(\d)\.(\d)$/
@@ -22,7 +35,7 @@ const brokenEscape = /%(?![0-9A-Fa-f]{2})/
 const absoluteForm = /^https?:\/\/([^/?]*)(.*)$/i
 const hostForm = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=%]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
 
-export function parseRequest(raw: RawHead): ParsedRequest {
+function parseRequest(raw: RawHead): ParsedRequest {
   const { method, version, target, path, query, authority } = parseRequestLine(raw.startLine)
   const facts = readMessageFacts(raw.fields, version)
   const host = readHost(facts.host, authority, version)
@@ -31,6 +44,7 @@ export function parseRequest(raw: RawHead): ParsedRequest {
     head: { method, target, path, query, version, headers: new HeaderList(fields) },
     facts: authority === undefined ? facts : { ...facts, host },
     expectsContinue: readExpect(facts.expect, version),
+    onward: new OnwardHeads(),
   }
 }
 
@@ -45,7 +59,7 @@ interface RequestLine {
 
 const requestLines = new Remembered(readRequestLine)
 
-export function parseRequestLine(line: string): RequestLine {
+function parseRequestLine(line: string): RequestLine {
   return requestLines.of(line)
 }
 

@@ -1,11 +1,15 @@
+import { STATUS_CODES } from 'node:http'
 import type { HeaderPairs } from './exchange.ts'
-import { isSet, setFields } from './forward-headers.ts'
+import { isSet } from './forward-headers.ts'
 import type { HeaderField } from './header-field.ts'
 import { headerField } from './header-list.ts'
+import { changingLines, maySet, type OnwardText } from './onward-heads.ts'
 import type { ParsedResponse } from './response-head.ts'
 
 /** The fields of a response as they go to the client, and what they say to whoever writes its head. */
 export interface ResponseFields {
+  /** Comes first: the status line and fields that are ready to be sent. */
+  readonly bytes?: Buffer
   readonly text: string
   readonly dated: boolean
   readonly wantsClose: boolean
@@ -29,8 +33,23 @@ export function answerFields(pairs: HeaderPairs): ResponseFields {
 }
 
 /** The fields of an upstream's response that go on to the client, with those that the handler sets instead of them. */
-export function forwardedFields({ head, facts }: ParsedResponse, set: readonly HeaderField[] = []): ResponseFields {
-  let text = ''
+export function forwardedFields(response: ParsedResponse, set: readonly HeaderField[] = none): ResponseFields {
+  const { onward, facts } = response
+  const { bytes, dated } = onward.like('', set, none) ?? onward.remember('', set, none, textDown(response, set))
+  return { bytes, text: changingLines(set), dated, wantsClose: false, contentLength: facts.contentLength }
+}
+
+/** The whole head of a response that is not the final one, but for its last line. */
+export function interimHead(response: ParsedResponse, set: readonly HeaderField[] = none): string {
+  let { text } = textDown(response, set)
+  for (const field of set) if (maySet(field)) text += field.line
+  return text
+}
+
+const none: readonly never[] = []
+
+function textDown({ head, facts }: ParsedResponse, set: readonly HeaderField[]): OnwardText {
+  let text = statusLine(head.status)
   let dated = isSet('date', set)
   for (const { line, known } of head.headers.fields) {
     if (known.isHop || known.role === 'content-length' || isSet(known.key, set)) continue
@@ -38,5 +57,9 @@ export function forwardedFields({ head, facts }: ParsedResponse, set: readonly H
     text += line
     dated ||= known.role === 'date'
   }
-  return { text: text + setFields(set), dated, wantsClose: false, contentLength: facts.contentLength }
+  return { text, dated }
+}
+
+export function statusLine(status: number): string {
+  return status === 200 ? 'HTTP/1.1 200 OK\r\n' : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
 }

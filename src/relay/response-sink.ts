@@ -32,8 +32,7 @@ export class ClientSink implements ResponseSink {
   }
 
   begin(response: ParsedResponse): void {
-    const length = response.body.kind === 'length' ? response.body.length : undefined
-    this.#side.writer.begin(response.head.status, forwardedFields(response, this.#headers), length)
+    this.#side.writer.begin(response.head.status, forwardedFields(response, this.#headers), undefined)
   }
 
   body(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined {

@@ -1,10 +1,9 @@
-import { STATUS_CODES } from 'node:http'
 import type { Clock } from '../foundation/clock.ts'
 import type { HeaderField } from './header-field.ts'
 import type { HttpVersion } from './message-facts.ts'
 import type { OutputBatch } from './output-batch.ts'
 import { isBodiless } from './response-head.ts'
-import type { ResponseFields } from './response-fields.ts'
+import { type ResponseFields, statusLine } from './response-fields.ts'
 
 export interface ResponseContext {
   readonly method: string
@@ -55,7 +54,9 @@ export class ResponseWriter {
     const bodyLength = length ?? fields.contentLength
     this.#chooseFraming(status, bodyLength)
     this.#closes = fields.wantsClose || this.#framing === 'until-close' || !this.#context.keepsConnection()
-    let head = statusLine(status) + fields.text
+    let head = fields.text
+    if (fields.bytes) this.#out.addHead(fields.bytes)
+    else head = statusLine(status) + head
     if (!fields.dated) head += dateLine(this.#context.clock.now())
     if (bodyLength !== undefined && status !== 204) head += `content-length: ${bodyLength}\r\n`
     if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n'
@@ -66,17 +67,17 @@ export class ResponseWriter {
   }
 
   /** From here on the connection speaks another protocol. */
-  switchProtocols(fields: ResponseFields, protocol: string): void {
+  switchProtocols(head: string, protocol: string): void {
     this.#started = true
     this.#finished = true
     this.#closes = true
-    this.#out.addText(`${statusLine(101)}${fields.text}connection: Upgrade\r\nupgrade: ${protocol}\r\n\r\n`)
+    this.#out.addText(`${head}connection: Upgrade\r\nupgrade: ${protocol}\r\n\r\n`)
   }
 
   /** A 1xx before the real answer; HTTP/1.0 clients do not know them. */
-  informational(status: number, fieldsText: string): void {
+  informational(head: string): void {
     if (this.#started || this.#context.version === '1.0') return
-    this.#out.addText(`${statusLine(status)}${fieldsText}\r\n`)
+    this.#out.addText(`${head}\r\n`)
   }
 
   pieces(pieces: readonly Buffer[]): void {
@@ -127,10 +128,6 @@ export class ResponseWriter {
 }
 
 const noTrailers: readonly HeaderField[] = []
-
-function statusLine(status: number): string {
-  return status === 200 ? 'HTTP/1.1 200 OK\r\n' : `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`
-}
 
 let dateSecond = 0
 let dateText = ''

@@ -1,18 +1,18 @@
 import { type BodyDecoder, ChunkedDecoder, LengthDecoder, UntilCloseDecoder, emptyBody } from './body-decoder.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { ForwardError } from './exchange.ts'
-import { type RequestFraming, trailerFields } from './forward-headers.ts'
+import { type OutgoingHead, type RequestFraming, trailerFields } from './forward-headers.ts'
 import { invalidHttp } from './head-reader.ts'
 import type { HeaderField } from './header-field.ts'
 import type { RelayLimits } from './limits.ts'
 import type { RequestBody } from './request-body.ts'
-import { type ParsedResponse, type ResponseBody, parseResponse } from './response-head.ts'
+import { isBodiless, type ParsedResponse } from './response-head.ts'
 import type { BodyEnd } from './response-sink.ts'
 import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
 
 export interface CallRequest {
   readonly method: string
-  readonly headText: string
+  readonly head: OutgoingHead
   readonly framing: RequestFraming
   /** The whole body; without it, it is taken from the stream as it arrives. */
   readonly whole: Buffer | undefined
@@ -72,9 +72,10 @@ export class UpstreamCall implements UpstreamListener {
 
   start(): void {
     const { out } = this.#connection
-    const { whole, stream, headText } = this.#request
+    const { whole, stream, head } = this.#request
     this.#connection.use(this)
-    out.addText(headText)
+    out.addHead(head.bytes)
+    out.addText(head.text)
     this.#expectFirstByte()
     if (whole) {
       this.#sendPieces(whole.length > 0 ? [whole] : [])
@@ -108,7 +109,7 @@ export class UpstreamCall implements UpstreamListener {
           if (!begun && reader.begun) this.#expectHead()
           return
         }
-        this.#takeHead(parseResponse(reader.take(), this.#request.method), chunk, at)
+        this.#takeHead(reader.take(), chunk, at)
         if (this.#over) return
       }
     } catch (error) {
@@ -123,7 +124,7 @@ export class UpstreamCall implements UpstreamListener {
 
   onClosed(error: Error | undefined): void {
     if (this.#over) return
-    if (this.#response?.body.kind === 'until-close' && !error) {
+    if (this.#decoder instanceof UntilCloseDecoder && !error) {
       this.#finish()
       void this.#events.onBody([], cleanEnd)
       return
@@ -143,7 +144,7 @@ export class UpstreamCall implements UpstreamListener {
       return
     }
     this.#response = response
-    this.#decoder = decoderOf(response.body, this.#limits)
+    this.#decoder = decoderOf(response, this.#request.method, this.#limits)
     this.#events.onHead(response)
   }
 
@@ -258,19 +259,11 @@ export class UpstreamCall implements UpstreamListener {
   }
 }
 
-function decoderOf(body: ResponseBody, limits: RelayLimits): BodyDecoder {
-  switch (body.kind) {
-    case 'none':
-      return emptyBody
-    case 'length':
-      return new LengthDecoder(body.length)
-    case 'chunked':
-      return new ChunkedDecoder(limits)
-    case 'until-close':
-      return new UntilCloseDecoder()
-    default:
-      return body satisfies never
-  }
+/** RFC 9112 6.3: how the body of a response ends. */
+function decoderOf({ head, facts }: ParsedResponse, requestMethod: string, limits: RelayLimits): BodyDecoder {
+  if (requestMethod === 'HEAD' || isBodiless(head.status)) return emptyBody
+  if (facts.chunked) return new ChunkedDecoder(limits)
+  return facts.contentLength === undefined ? new UntilCloseDecoder() : new LengthDecoder(facts.contentLength)
 }
 
 function badResponse(error: unknown): Error {

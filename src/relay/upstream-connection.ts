@@ -5,6 +5,7 @@ import { Deadline } from './deadline.ts'
 import { ForwardError, type Upstream } from './exchange.ts'
 import { type HeadLimits, HeadReader } from './head-reader.ts'
 import { OutputBatch } from './output-batch.ts'
+import { type ParsedResponse, responseHeads } from './response-head.ts'
 
 /** What a request in progress hears from its connection. After `onClosed` nothing more comes. */
 export interface UpstreamListener {
@@ -30,7 +31,7 @@ export class UpstreamConnection {
   readonly out: OutputBatch
   readonly deadline: Deadline
   /** One response's head after the other. */
-  readonly reader: HeadReader
+  readonly reader: HeadReader<ParsedResponse>
   #listener: UpstreamListener | undefined
   #error: Error | undefined
   readonly #onIdleClosed: (connection: UpstreamConnection) => void
@@ -44,7 +45,7 @@ export class UpstreamConnection {
     this.address = address
     this.out = new OutputBatch(socket)
     this.deadline = new Deadline(clock)
-    this.reader = new HeadReader(limits, () => {})
+    this.reader = new HeadReader(limits, responseHeads)
     this.#onIdleClosed = onIdleClosed
     socket.on('data', this.#onData)
     socket.on('drain', this.#onDrain)

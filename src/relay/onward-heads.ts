@@ -1,0 +1,80 @@
+import type { HeaderField } from './header-field.ts'
+
+/** The beginning of a head as it goes on: its first line, and of its fields those that are the same each time. */
+export interface OnwardHead {
+  readonly bytes: Buffer
+  readonly hasHost: boolean
+  readonly dated: boolean
+}
+
+/** After so many unlike each other, one after the other, no more is remembered. */
+const mostStrangers = 8
+
+/** A head's first line and those of its own fields that go on. */
+export interface OnwardText {
+  readonly text: string
+  readonly hasHost?: boolean
+  readonly dated?: boolean
+}
+
+/**
+ * Remembers how a head went on. That depends on the head itself, on the target it is sent to, and on the fields that a handler
+ * sets or removes; as long as these stay the same, so do the bytes.
+ */
+export class OnwardHeads {
+  #target = ''
+  #set: readonly HeaderField[] = []
+  #remove: readonly string[] = []
+  #last: OnwardHead | undefined
+  #strangers = 0
+
+  /** The list of names to remove is recognised, not compared. */
+  like(target: string, set: readonly HeaderField[], remove: readonly string[]): OnwardHead | undefined {
+    if (this.#target !== target || this.#remove !== remove || !areAlike(this.#set, set)) return undefined
+    this.#strangers = 0
+    return this.#last
+  }
+
+  remember(
+    target: string,
+    set: readonly HeaderField[],
+    remove: readonly string[],
+    { text, hasHost = false, dated = false }: OnwardText,
+  ): OnwardHead {
+    let all = text
+    for (const field of set) if (field.known.isSteady && maySet(field)) all += field.line
+    if (this.#strangers >= mostStrangers) return { bytes: Buffer.from(all, 'latin1'), hasHost, dated }
+    this.#strangers++
+    // Not from Node's pool: a few bytes that are kept would keep all of it.
+    const bytes = Buffer.allocUnsafeSlow(all.length)
+    bytes.write(all, 'latin1')
+    this.#target = target
+    this.#set = set
+    this.#remove = remove
+    this.#last = { bytes, hasHost, dated }
+    return this.#last
+  }
+}
+
+/** Those that are different each time, which are not among the bytes. */
+export function changingLines(set: readonly HeaderField[]): string {
+  let text = ''
+  for (const field of set) if (!field.known.isSteady && maySet(field)) text += field.line
+  return text
+}
+
+/** How a message is framed is nobody's business but the relay's. */
+export function maySet({ known }: HeaderField): boolean {
+  return !known.isHop && known.role !== 'content-length'
+}
+
+/** A steady field has to be the very same. What is known of a name is made once, so the same name is the same object. */
+function areAlike(some: readonly HeaderField[], others: readonly HeaderField[]): boolean {
+  if (some.length !== others.length) return false
+  for (let at = 0; at < some.length; at++) {
+    const one = some[at]
+    const other = others[at]
+    if (one !== other && (one?.known !== other?.known || one?.known.isSteady === true)) return false
+  }
+  return true
+}
