@@ -22,10 +22,11 @@ export class BodyBudget {
   }
 
   share(): BodyShare {
-    return new BodyShare(this.#limitBytes, (bytes) => this.#change(bytes))
+    return new BodyShare(this.#limitBytes, this)
   }
 
-  #change(bytes: number): void {
+  /** By a request's share. */
+  change(bytes: number): void {
     if (bytes > 0 && this.#heldBytes + bytes > this.#totalBytes) {
       throw new SluiceError('gateway_overloaded', { retryAfterSeconds })
     }
@@ -36,12 +37,12 @@ export class BodyBudget {
 /** One request's part of the budget. It is given back when the request is finished, whatever became of it. */
 export class BodyShare {
   readonly #limitBytes: number
-  readonly #change: (bytes: number) => void
+  readonly #budget: BodyBudget
   #bytes = 0
 
-  constructor(limitBytes: number, change: (bytes: number) => void) {
+  constructor(limitBytes: number, budget: BodyBudget) {
     this.#limitBytes = limitBytes
-    this.#change = change
+    this.#budget = budget
   }
 
   /** The body when all of it is here. */
@@ -77,7 +78,7 @@ export class BodyShare {
   }
 
   #take(bytes: number): void {
-    this.#change(bytes - this.#bytes)
+    this.#budget.change(bytes - this.#bytes)
     this.#bytes = bytes
   }
 }

@@ -14,7 +14,7 @@ import { isPreflight, preflightAnswer } from './cors.ts'
 import { forwardedClient } from './forwarded-client.ts'
 import { GatewayMetrics } from './gateway-metrics.ts'
 import { defaultGatewaySettings, type GatewaySettings } from './gateway-settings.ts'
-import { type Grant, GrantedModels, openGrant } from './granted-models.ts'
+import { GrantedModels, openGrant } from './granted-models.ts'
 import { Inference, type InferenceRequest } from './inference.ts'
 import { KeyCheck, type KeySource } from './key-check.ts'
 import { openAiModel, openAiModelList } from './model-listing.ts'
@@ -55,6 +55,8 @@ export class Gateway {
   readonly #bodies: BodyBudget
   readonly #keys: KeyCheck | undefined
   readonly #trusted: TrustedProxies
+  /** What there is without keys. */
+  readonly #allModels: GrantedModels
   readonly #server: RelayServer
   #chatPage: ChatPage | undefined
   #stopping = false
@@ -72,6 +74,7 @@ export class Gateway {
     this.#keys = options.keys && new KeyCheck(options.keys)
     this.#trusted = options.trustedProxies ?? noProxies
     const { catalog, pool } = options
+    this.#allModels = new GrantedModels(catalog, openGrant)
     this.#inference = new Inference({
       catalog,
       pool,
@@ -196,7 +199,8 @@ export class Gateway {
 
   /** The models that the request's key allows. */
   #modelsFor({ head }: Exchange, record: RequestRecord): GrantedModels {
-    const grant: Grant = this.#keys?.admit(head.headers, this.#clock.now()) ?? openGrant
+    if (!this.#keys) return this.#allModels
+    const grant = this.#keys.admit(head.headers, this.#clock.now())
     record.key = grant.key
     return new GrantedModels(this.#options.catalog, grant)
   }

@@ -38,8 +38,8 @@ export class UsageTail {
   /** `undefined` where the engine says nothing that is understood. */
   read(): TokenUsage | undefined {
     const only = this.#only
-    if (only) return findUsage(only.toString('utf8', Math.max(0, only.length - tailBytes)))
-    return this.#held && findUsage(this.#held.toString('utf8', 0, this.#length))
+    if (only) return findUsage(only, Math.max(0, only.length - tailBytes), only.length)
+    return this.#held && findUsage(this.#held, 0, this.#length)
   }
 
   /** Most answers are one small piece: they get no more than they need. */
@@ -61,13 +61,30 @@ export class UsageTail {
 }
 
 /** The last `usage` that is an object: events before the last have `null`. Text inside an answer has its quotes escaped. */
-function findUsage(text: string): TokenUsage | undefined {
-  for (let at = text.lastIndexOf('"usage"'); at >= 0; at = at === 0 ? -1 : text.lastIndexOf('"usage"', at - 1)) {
-    const object = /^"usage"\s*:\s*(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})/.exec(text.slice(at))?.[1]
+function findUsage(bytes: Buffer, start: number, end: number): TokenUsage | undefined {
+  for (let at = lastUsage(bytes, start, end); at >= start; at = lastUsage(bytes, start, at)) {
+    const object = /^"usage"\s*:\s*(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})/.exec(bytes.toString('utf8', at, end))?.[1]
     const usage = object === undefined ? undefined : readUsage(object)
     if (usage) return usage
   }
   return undefined
+}
+
+const name = Buffer.from('"usage"')
+const quote = 0x22
+/** How far back the name may begin, seen from a byte of it: as far as this byte is from its beginning; else by all of it. */
+const steps = new Uint8Array(256).fill(name.length)
+for (let at = name.length - 1; at > 0; at--) steps[name[at] ?? 0] = at
+
+/** Where the last one before `end` begins; -1 when there is none. Every answer is searched, most of them in a few steps. */
+function lastUsage(bytes: Buffer, start: number, end: number): number {
+  let at = end - name.length
+  while (at >= start) {
+    const first = bytes[at] ?? 0
+    if (first === quote && bytes.compare(name, 0, name.length, at, at + name.length) === 0) return at
+    at -= steps[first] ?? 1
+  }
+  return -1
 }
 
 function readUsage(text: string): TokenUsage | undefined {

@@ -79,7 +79,7 @@ export class ForwardAttempt implements CallEvents {
     this.#response = response
     try {
       this.#options.onResponseHead?.(response.head, this.#firstByteAt)
-      this.#sink.begin(response)
+      this.#sink.begin(response, this.#firstByteAt)
     } catch (error) {
       // A handler that does not want this response says so by throwing; nothing has reached the client.
       this.#response = undefined

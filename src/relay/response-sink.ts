@@ -12,7 +12,7 @@ export interface BodyEnd {
 export interface ResponseSink {
   /** Whether something can still be added after the upstream broke off. */
   readonly openEnded: boolean
-  begin(response: ParsedResponse): void
+  begin(response: ParsedResponse, firstByteAt: number): void
   /** A returned promise resolves when there is room for more, or, at the end, when all is handed over. */
   body(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined
 }
@@ -31,8 +31,9 @@ export class ClientSink implements ResponseSink {
     return this.#side.writer.openEnded
   }
 
-  begin(response: ParsedResponse): void {
-    this.#side.writer.begin(response.head.status, forwardedFields(response, this.#headers), undefined)
+  begin(response: ParsedResponse, firstByteAt: number): void {
+    const fields = forwardedFields(response, this.#headers)
+    this.#side.writer.begin(response.head.status, fields, fields.contentLength, firstByteAt)
   }
 
   body(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined {

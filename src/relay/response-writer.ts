@@ -48,8 +48,8 @@ export class ResponseWriter {
     return this.#framing === 'chunked' || this.#framing === 'until-close'
   }
 
-  /** `length`: of the whole body, where it is known. */
-  begin(status: number, fields: ResponseFields, length: number | undefined): void {
+  /** `length`: of the whole body, where it is known. `now`: the time it is, where that is known. */
+  begin(status: number, fields: ResponseFields, length: number | undefined, now?: number): void {
     if (this.#started) throw new Error('the response was already begun')
     const bodyLength = length ?? fields.contentLength
     this.#chooseFraming(status, bodyLength)
@@ -57,7 +57,7 @@ export class ResponseWriter {
     let head = fields.text
     if (fields.bytes) this.#out.addHead(fields.bytes)
     else head = statusLine(status) + head
-    if (!fields.dated) head += dateLine(this.#context.clock.now())
+    if (!fields.dated) head += dateLine(now ?? this.#context.clock.now())
     if (bodyLength !== undefined && status !== 204) head += `content-length: ${bodyLength}\r\n`
     if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n'
     if (this.#closes) head += 'connection: close\r\n'

@@ -6,6 +6,7 @@ import { ForwardError, type Upstream } from './exchange.ts'
 import { type HeadLimits, HeadReader } from './head-reader.ts'
 import { OutputBatch } from './output-batch.ts'
 import { type ParsedResponse, responseHeads } from './response-head.ts'
+import { SocketInput } from './socket-input.ts'
 
 /** What a request in progress hears from its connection. After `onClosed` nothing more comes. */
 export interface UpstreamListener {
@@ -28,6 +29,7 @@ export class UpstreamConnection {
   /** What the pool calls its upstream. */
   readonly address: string
   readonly socket: Socket
+  readonly #input: SocketInput
   readonly out: OutputBatch
   readonly deadline: Deadline
   /** One response's head after the other. */
@@ -40,14 +42,15 @@ export class UpstreamConnection {
   served = 0
   idleSince = 0
 
-  constructor(socket: Socket, { address, clock, limits, onIdleClosed }: ConnectionOptions) {
+  constructor(socket: Socket, input: SocketInput, { address, clock, limits, onIdleClosed }: ConnectionOptions) {
     this.socket = socket
     this.address = address
     this.out = new OutputBatch(socket)
     this.deadline = new Deadline(clock)
     this.reader = new HeadReader(limits, responseHeads)
     this.#onIdleClosed = onIdleClosed
-    socket.on('data', this.#onData)
+    input.take = this.#onData
+    this.#input = input
     socket.on('drain', this.#onDrain)
     socket.on('end', this.#close)
     socket.on('close', this.#close)
@@ -74,7 +77,7 @@ export class UpstreamConnection {
     this.#closed = true
     this.#listener = undefined
     this.deadline.dispose()
-    this.socket.off('data', this.#onData)
+    this.#input.take = (chunk) => this.socket.push(chunk)
     this.socket.off('drain', this.#onDrain)
     this.socket.off('end', this.#close)
     this.socket.off('close', this.#close)
@@ -88,10 +91,11 @@ export class UpstreamConnection {
 
   readonly letGo = (): void => this.destroy()
 
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onData = (chunk: Buffer): boolean => {
     // Bytes nobody asked for: whatever they are, the next request must not take them for its answer.
     if (this.#listener) this.#listener.onData(chunk)
     else this.destroy()
+    return true
   }
 
   readonly #onDrain = (): void => this.#listener?.onDrain()
@@ -118,7 +122,9 @@ export function openUpstream(upstream: Upstream, options: OpenOptions): Promise<
   const { signal } = options
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(abortReason(signal))
-    const socket = connect({ host: upstream.host, port: upstream.port, noDelay: true, allowHalfOpen: true })
+    const input = new SocketInput()
+    const { host, port } = upstream
+    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true, onread: input })
     const settle = () => {
       cancelTimer()
       signal.removeEventListener('abort', onAbort)
@@ -127,7 +133,7 @@ export function openUpstream(upstream: Upstream, options: OpenOptions): Promise<
     }
     const onConnect = () => {
       settle()
-      resolve(new UpstreamConnection(socket, options))
+      resolve(new UpstreamConnection(socket, input, options))
     }
     const onError = (error: Error) => {
       settle()
