@@ -71,7 +71,6 @@ function findUsage(bytes: Buffer, start: number, end: number): TokenUsage | unde
 }
 
 const name = Buffer.from('"usage"')
-const quote = 0x22
 /** How far back the name may begin, seen from a byte of it: as far as this byte is from its beginning; else by all of it. */
 const steps = new Uint8Array(256).fill(name.length)
 for (let at = name.length - 1; at > 0; at--) steps[name[at] ?? 0] = at
@@ -80,9 +79,10 @@ for (let at = name.length - 1; at > 0; at--) steps[name[at] ?? 0] = at
 function lastUsage(bytes: Buffer, start: number, end: number): number {
   let at = end - name.length
   while (at >= start) {
-    const first = bytes[at] ?? 0
-    if (first === quote && bytes.compare(name, 0, name.length, at, at + name.length) === 0) return at
-    at -= steps[first] ?? 1
+    let same = 0
+    while (same < name.length && bytes[at + same] === name[same]) same++
+    if (same === name.length) return at
+    at -= steps[bytes[at] ?? 0] ?? 1
   }
   return -1
 }

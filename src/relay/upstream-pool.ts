@@ -81,6 +81,13 @@ export class UpstreamPool {
   }
 }
 
+/** Whoever forwards much has one object for each upstream. */
+const addresses = new WeakMap<Upstream, string>()
+
 function addressOf(upstream: Upstream): string {
-  return `${upstream.host}|${upstream.port}`
+  const known = addresses.get(upstream)
+  if (known !== undefined) return known
+  const address = `${upstream.host}|${upstream.port}`
+  addresses.set(upstream, address)
+  return address
 }
