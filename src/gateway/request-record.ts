@@ -57,11 +57,15 @@ export class RequestRecord {
   finish(exchange: Exchange, now: number, log: Logger, metrics: GatewayMetrics): void {
     const { route, model, status, firstByteMs, bytes } = this
     const durationMs = this.elapsedMs(now)
-    metrics.requests.series(route, model ?? '', String(status)).add()
     metrics.requestSeconds.series(route).observe(durationMs / 1000)
-    if (model !== undefined && firstByteMs !== undefined) {
-      metrics.firstByteSeconds.series(model).observe(firstByteMs / 1000)
-      metrics.responseBytes.series(model).add(bytes)
+    if (model === undefined) {
+      metrics.requests.series(route, '', String(status)).add()
+    } else {
+      const series = metrics.countAnswer(model, route, status)
+      if (firstByteMs !== undefined) {
+        series.firstByteSeconds.observe(firstByteMs / 1000)
+        series.responseBytes.add(bytes)
+      }
     }
     if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
     const { complete, usage } = this

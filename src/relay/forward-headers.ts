@@ -48,7 +48,7 @@ export function offeredUpgrade(head: RequestHead, facts: MessageFacts): string |
 
 /** A head on its way up: what is the same for one request after the other, and what is not. */
 export interface OutgoingHead {
-  readonly bytes: Buffer
+  readonly bytes: Buffer | undefined
   readonly text: string
 }
 
@@ -57,9 +57,12 @@ export function outgoingHead(request: OutgoingRequest): OutgoingHead {
   const changes = options.requestHeaders ?? noChanges
   const { set, remove } = changes
   const target = options.target ?? side.head.target
-  const { bytes, hasHost } =
-    side.onward.like(target, set, remove) ?? side.onward.remember(target, set, remove, textUp(side, target, changes))
-  let text = changingLines(set)
+  const {
+    bytes,
+    text: beginning,
+    hasHost,
+  } = side.onward.like(target, set, remove) ?? side.onward.remember(target, set, remove, textUp(side, target, changes))
+  let text = beginning + changingLines(set)
   if (!hasHost) text += `host: ${authorityOf(request.upstream)}\r\n`
   if (framing.kind === 'length') text += `content-length: ${framing.length}\r\n`
   if (framing.kind === 'chunked') text += 'transfer-encoding: chunked\r\n'

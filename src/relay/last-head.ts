@@ -1,5 +1,3 @@
-import type { HeaderField } from './header-field.ts'
-
 export interface Lengthened<T> {
   /** The same head with another Content-Length. */
   withLength(head: T, digits: string): T
@@ -57,7 +55,11 @@ export class LastHead<T> {
     if (before === undefined || behind === undefined) return undefined
     if (!text.startsWith(before) || !text.endsWith(behind)) return undefined
     const length = text.slice(before.length, text.length - behind.length)
-    return digits.test(length) ? this.#kind.withLength(head, length) : undefined
+    if (!digits.test(length)) return undefined
+    const other = this.#kind.withLength(head, length)
+    this.#text = text
+    this.#head = other
+    return other
   }
 }
 
@@ -66,11 +68,4 @@ function aroundLength(text: string): readonly string[] {
   if (!match?.[1]) return []
   const end = match.index + match[0].length - 2
   return [text.slice(0, end - match[1].length), text.slice(end)]
-}
-
-/** The fields with another length. */
-export function fieldsOfLength(fields: readonly HeaderField[], length: string): readonly HeaderField[] {
-  return fields.map((field) =>
-    field.known.role === 'content-length' ? { ...field, value: length, line: `${field.name}: ${length}\r\n` } : field,
-  )
 }

@@ -77,6 +77,12 @@ export function readMessageFacts(fields: readonly HeaderField[], version: HttpVe
   }
 }
 
+/** The same but for the length. Member by member: with a spread it would take most of the time that recognising a head saves. */
+export function withLength(facts: MessageFacts, contentLength: number): MessageFacts {
+  const { chunked, host, persistent, connectionNames, upgrade, expect, keepAlive } = facts
+  return { contentLength, chunked, host, persistent, connectionNames, upgrade, expect, keepAlive }
+}
+
 function isChunked(transferEncoding: string | undefined, contentLength: number | undefined, version: HttpVersion) {
   if (transferEncoding === undefined) return false
   if (contentLength !== undefined) throw invalidHttp('both Content-Length and Transfer-Encoding are given')

@@ -2,13 +2,13 @@ import type { HeaderField } from './header-field.ts'
 
 /** The beginning of a head as it goes on: its first line, and of its fields those that are the same each time. */
 export interface OnwardHead {
-  readonly bytes: Buffer
+  /** Where it has been sent before. */
+  readonly bytes: Buffer | undefined
+  /** Where it has not; else empty. */
+  readonly text: string
   readonly hasHost: boolean
   readonly dated: boolean
 }
-
-/** After so many unlike each other, one after the other, no more is remembered. */
-const mostStrangers = 8
 
 /** A head's first line and those of its own fields that go on. */
 export interface OnwardText {
@@ -19,19 +19,23 @@ export interface OnwardText {
 
 /**
  * Remembers how a head went on. That depends on the head itself, on the target it is sent to, and on the fields that a handler
- * sets or removes; as long as these stay the same, so do the bytes.
+ * sets or removes; as long as these stay the same, so does the text, and the second time it is turned into bytes.
  */
 export class OnwardHeads {
   #target = ''
   #set: readonly HeaderField[] = []
   #remove: readonly string[] = []
   #last: OnwardHead | undefined
-  #strangers = 0
 
   /** The list of names to remove is recognised, not compared. */
   like(target: string, set: readonly HeaderField[], remove: readonly string[]): OnwardHead | undefined {
-    if (this.#target !== target || this.#remove !== remove || !areAlike(this.#set, set)) return undefined
-    this.#strangers = 0
+    const last = this.#last
+    if (!last || this.#target !== target || this.#remove !== remove || !areAlike(this.#set, set)) return undefined
+    if (last.bytes) return last
+    // Not from Node's pool: a few bytes that are kept would keep all of it.
+    const bytes = Buffer.allocUnsafeSlow(last.text.length)
+    bytes.write(last.text, 'latin1')
+    this.#last = { bytes, text: '', hasHost: last.hasHost, dated: last.dated }
     return this.#last
   }
 
@@ -43,15 +47,10 @@ export class OnwardHeads {
   ): OnwardHead {
     let all = text
     for (const field of set) if (field.known.isSteady && maySet(field)) all += field.line
-    if (this.#strangers >= mostStrangers) return { bytes: Buffer.from(all, 'latin1'), hasHost, dated }
-    this.#strangers++
-    // Not from Node's pool: a few bytes that are kept would keep all of it.
-    const bytes = Buffer.allocUnsafeSlow(all.length)
-    bytes.write(all, 'latin1')
     this.#target = target
     this.#set = set
     this.#remove = remove
-    this.#last = { bytes, hasHost, dated }
+    this.#last = { bytes: undefined, text: all, hasHost, dated }
     return this.#last
   }
 }

@@ -4,8 +4,7 @@ import type { RequestHead } from './exchange.ts'
 import { type HeadKind, type RawHead, invalidHttp } from './head-reader.ts'
 import { type HeaderField, isToken } from './header-field.ts'
 import { headerField, HeaderList } from './header-list.ts'
-import { fieldsOfLength } from './last-head.ts'
-import { type HttpVersion, type MessageFacts, readMessageFacts } from './message-facts.ts'
+import { type HttpVersion, type MessageFacts, readMessageFacts, withLength } from './message-facts.ts'
 import { OnwardHeads } from './onward-heads.ts'
 import { Remembered } from './remembered.ts'
 
@@ -19,11 +18,15 @@ export interface ParsedRequest {
 export const requestHeads: HeadKind<ParsedRequest> = {
   begins: parseRequestLine,
   parse: parseRequest,
-  withLength: (request, digits) => ({
-    ...request,
-    head: { ...request.head, headers: new HeaderList(fieldsOfLength(request.head.headers.fields, digits)) },
-    facts: { ...request.facts, contentLength: Number(digits) },
-  }),
+  withLength({ head, facts, expectsContinue, onward }, digits) {
+    const { method, target, path, query, version, headers } = head
+    return {
+      head: { method, target, path, query, version, headers: headers.withLength(digits) },
+      facts: withLength(facts, Number(digits)),
+      expectsContinue,
+      onward,
+    }
+  },
 }
 
 const requestLine = /^([^ ]+) ([^ ]+) HTTP\/(\d)\.(\d)$/

@@ -8,8 +8,10 @@ import type { ParsedResponse } from './response-head.ts'
 
 /** The fields of a response as they go to the client, and what they say to whoever writes its head. */
 export interface ResponseFields {
-  /** Comes first: the status line and fields that are ready to be sent. */
-  readonly bytes?: Buffer
+  /** Comes first, as it is. */
+  readonly bytes: Buffer | undefined
+  /** Whether the status line is among them. */
+  readonly isWhole: boolean
   readonly text: string
   readonly dated: boolean
   readonly wantsClose: boolean
@@ -29,14 +31,22 @@ export function answerFields(pairs: HeaderPairs): ResponseFields {
     else if (!known.isHop) text += line
     dated ||= known.role === 'date'
   }
-  return { text, dated, wantsClose, contentLength }
+  return { bytes: undefined, text, isWhole: false, dated, wantsClose, contentLength }
 }
 
 /** The fields of an upstream's response that go on to the client, with those that the handler sets instead of them. */
 export function forwardedFields(response: ParsedResponse, set: readonly HeaderField[] = none): ResponseFields {
   const { onward, facts } = response
-  const { bytes, dated } = onward.like('', set, none) ?? onward.remember('', set, none, textDown(response, set))
-  return { bytes, text: changingLines(set), dated, wantsClose: false, contentLength: facts.contentLength }
+  const head = onward.like('', set, none) ?? onward.remember('', set, none, textDown(response, set))
+  const { bytes, text, dated } = head
+  return {
+    bytes,
+    text: text + changingLines(set),
+    isWhole: true,
+    dated,
+    wantsClose: false,
+    contentLength: facts.contentLength,
+  }
 }
 
 /** The whole head of a response that is not the final one, but for its last line. */

@@ -1,8 +1,7 @@
 import type { ResponseHead } from './exchange.ts'
 import { type HeadKind, type RawHead, invalidHttp } from './head-reader.ts'
 import { HeaderList } from './header-list.ts'
-import { fieldsOfLength } from './last-head.ts'
-import { type HttpVersion, type MessageFacts, readMessageFacts } from './message-facts.ts'
+import { type HttpVersion, type MessageFacts, readMessageFacts, withLength } from './message-facts.ts'
 import { OnwardHeads } from './onward-heads.ts'
 import { Remembered } from './remembered.ts'
 
@@ -15,10 +14,10 @@ export interface ParsedResponse {
 export const responseHeads: HeadKind<ParsedResponse> = {
   begins: () => {},
   parse: parseResponse,
-  withLength: (response, digits) => ({
-    ...response,
-    head: { ...response.head, headers: new HeaderList(fieldsOfLength(response.head.headers.fields, digits)) },
-    facts: { ...response.facts, contentLength: Number(digits) },
+  withLength: ({ head, facts, onward }, digits) => ({
+    head: { status: head.status, headers: head.headers.withLength(digits) },
+    facts: withLength(facts, Number(digits)),
+    onward,
   }),
 }
 

@@ -54,9 +54,8 @@ export class ResponseWriter {
     const bodyLength = length ?? fields.contentLength
     this.#chooseFraming(status, bodyLength)
     this.#closes = fields.wantsClose || this.#framing === 'until-close' || !this.#context.keepsConnection()
-    let head = fields.text
+    let head = fields.isWhole ? fields.text : statusLine(status) + fields.text
     if (fields.bytes) this.#out.addHead(fields.bytes)
-    else head = statusLine(status) + head
     if (!fields.dated) head += dateLine(now ?? this.#context.clock.now())
     if (bodyLength !== undefined && status !== 204) head += `content-length: ${bodyLength}\r\n`
     if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n'

@@ -74,7 +74,7 @@ export class UpstreamCall implements UpstreamListener {
     const { out } = this.#connection
     const { whole, stream, head } = this.#request
     this.#connection.use(this)
-    out.addHead(head.bytes)
+    if (head.bytes) out.addHead(head.bytes)
     out.addText(head.text)
     this.#expectFirstByte()
     if (whole) {

@@ -18,14 +18,17 @@ export interface ModelCatalog {
   list(): readonly CatalogModel[]
 }
 
-/** The Models of the gateway's namespace. */
+/** The Models of the gateway's namespace. Every request asks for one, so they are described when they change. */
 export class ClusterModelCatalog implements ModelCatalog {
   readonly #models: ObjectCache<Model>
   readonly #namespace: string
+  readonly #described = new Map<string, CatalogModel>()
 
   constructor(options: { readonly models: ObjectCache<Model>; readonly namespace: string }) {
     this.#models = options.models
     this.#namespace = options.namespace
+    for (const model of options.models.list()) this.#see(model)
+    options.models.onChange(({ type, object }) => (type === 'deleted' ? this.#forget(object) : this.#see(object)))
   }
 
   get synced(): boolean {
@@ -33,33 +36,29 @@ export class ClusterModelCatalog implements ModelCatalog {
   }
 
   get(name: string): CatalogModel | undefined {
-    const model = this.#models.get({ namespace: this.#namespace, name })
-    return model && describe(model)
+    return this.#described.get(name)
   }
 
   list(): readonly CatalogModel[] {
-    return this.#models
-      .list()
-      .filter(({ metadata }) => metadata.namespace === this.#namespace)
-      .map(describe)
-      .sort((one, other) => (one.name < other.name ? -1 : 1))
+    return [...this.#described.values()].sort((one, other) => (one.name < other.name ? -1 : 1))
+  }
+
+  #see(model: Model): void {
+    const { name, namespace } = model.metadata
+    if (namespace === this.#namespace) this.#described.set(name, describe(model))
+  }
+
+  #forget({ metadata: { name, namespace } }: Model): void {
+    if (namespace === this.#namespace) this.#described.delete(name)
   }
 }
 
-/** Every request asks; what is described is what is cached, so its description can be kept as long. */
-const described = new WeakMap<Model, CatalogModel>()
-
-function describe(model: Model): CatalogModel {
-  const known = described.get(model)
-  if (known) return known
-  const { metadata, spec, status } = model
-  const description = {
+function describe({ metadata, spec, status }: Model): CatalogModel {
+  return {
     name: metadata.name,
     owner: spec.owner,
     createdAtMs: metadata.creationTimestamp ? Date.parse(metadata.creationTimestamp) : 0,
     phase: status?.phase ?? 'Asleep',
     message: status?.message,
   }
-  described.set(model, description)
-  return description
 }
