@@ -11,6 +11,8 @@ export interface AdmissionRequest {
   readonly previous?: KubernetesObject | undefined
   /** Who asks; nobody when it is the cluster's own doing. */
   readonly user?: User | undefined
+  /** Nothing will be written. */
+  readonly dryRun?: boolean | undefined
 }
 
 /** What a cluster adds to a kind's own rules. An empty answer admits; a rule about who may do it throws its refusal. */

@@ -172,7 +172,7 @@ export class ClusterApi {
         : trackCreated(kind, input, prepared, this.#writer(options))
       this.#refuseClosedNamespace(kind, tracked)
       this.#definitions.refuseNew(kind, tracked)
-      const request = { operation: 'create', kind, user: options.user } as const
+      const request = { operation: 'create', kind, user: options.user, dryRun: options.dryRun } as const
       const object = this.#admission.complete({ ...request, object: tracked })
       const release = this.#admission.admit({ ...request, object })
       try {

@@ -17,6 +17,7 @@ describe('AutoscaleLoop', () => {
   let metrics: Metrics
   let loop: AutoscaleLoop
   let foreseen: Array<[name: string, replicas: number, writes: number]>
+  let begun: Promise<void>
 
   beforeEach(() => {
     models = new ModelCache()
@@ -24,6 +25,7 @@ describe('AutoscaleLoop', () => {
     scaled = []
     events = []
     foreseen = []
+    begun = Promise.resolve()
     onScale = async ({ name }, replicas) => {
       const model = models.get({ name })!
       models.put({ ...model, spec: { ...model.spec, replicas } })
@@ -47,7 +49,10 @@ describe('AutoscaleLoop', () => {
       log: silentLogger,
       metrics,
       idleWindowMs: 600_000,
-      foresee: ({ name }, replicas) => void foreseen.push([name, replicas, scaled.length]),
+      foresee: async ({ name }, replicas) => {
+        foreseen.push([name, replicas, scaled.length])
+        await begun
+      },
     })
   })
 
@@ -91,15 +96,18 @@ describe('AutoscaleLoop', () => {
     expect(text).toContain('sluice_autoscaler_wanted_replicas{model="m"} 0')
   })
 
-  it('tells of more replicas right before they are written, and never of fewer', async () => {
-    const written = Promise.withResolvers<void>()
-    onScale = () => written.promise
+  it('tells of more replicas before they are written, writes them when those who were told have begun, and never tells of fewer', async () => {
+    const beginning = Promise.withResolvers<void>()
+    begun = beginning.promise
     models.put(modelNamed('m'))
     loop.start()
     demand.firstWaiter('m')
+    await clock.advance(0)
     expect(foreseen).toEqual([['m', 1, 0]])
+    expect(scaled).toEqual([])
+    beginning.resolve()
+    await clock.advance(0)
     expect(scaled).toEqual([['m', 1]])
-    written.resolve()
     onScale = async () => models.put(modelNamed('m', { replicas: 0 }))
     models.put(modelNamed('m', { replicas: 1 }))
     demand.readings['m'] = { active: 0, waiting: 0 }

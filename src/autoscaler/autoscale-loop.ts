@@ -33,8 +33,11 @@ export interface AutoscaleLoopOptions {
   readonly idleWindowMs: number
   /** Without it, there is room for everything. */
   readonly cards?: Cards | undefined
-  /** Told of more replicas right before they are written: whoever makes Pods need not wait until that comes back. */
-  readonly foresee?: ((model: ObjectRef, replicas: number) => void) | undefined
+  /**
+   * Told of more replicas right before they are written: whoever makes Pods need not wait until that comes back. Answers when they
+   * have begun and it is time to write.
+   */
+  readonly foresee?: ((model: ObjectRef, replicas: number) => Promise<void>) | undefined
   /** Whether a Model that somebody waits for may take the cards of one that is idle. */
   readonly takeIdleCards?: boolean
 }
@@ -201,7 +204,7 @@ export class AutoscaleLoop {
   }
 
   async #scale(model: Model, watched: Watched, current: number, decision: ScaleDecision): Promise<void> {
-    const { client, clock, events, log } = this.#options
+    const { client, clock, events, log, foresee } = this.#options
     const { replicas, reason, message } = decision
     watched.scaling = true
     watched.again = false
@@ -211,7 +214,7 @@ export class AutoscaleLoop {
     })
     try {
       const signal = AbortSignal.any([deadline.signal, this.#stopping.signal])
-      if (replicas > current) this.#options.foresee?.(refOf(model), replicas)
+      if (replicas > current && foresee) await foresee(refOf(model), replicas)
       await client.scale(modelKind, refOf(model), replicas, signal)
       watched.written = { replicas, at: clock.now() }
       this.#metrics.changed(model.metadata.name, reason)

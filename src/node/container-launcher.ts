@@ -70,7 +70,7 @@ export class ContainerLauncher {
     const { isolation, folders, cgroups } = this.#options
     const { pod, container, attempt, cards } = launch
     const uid = pod.metadata.uid ?? ''
-    const own = realpathSync(folders.container(uid, container.name))
+    const own = realpathSync.native(folders.container(uid, container.name))
     const parts = containerParts(container)
     const message = messageMount(parts.terminationMessagePath, join(own, 'message'))
     const isolated = isolation.mode === 'namespaces'
@@ -171,11 +171,11 @@ export function openStdin(path: string, once: boolean): { readonly descriptor: n
   return { descriptor, held }
 }
 
+/** `file` is in a folder whose path has no links; anything that was there before is gone. */
 function messageMount(mountPath: string, file: string): Mount {
   rmSync(file, { force: true })
   writeFileSync(file, '', { mode: 0o666 })
-  const real = realpathSync(file)
-  return { mountPath, folder: real, root: real, readOnly: false }
+  return { mountPath, folder: file, root: file, readOnly: false }
 }
 
 /** A working directory that nothing provides is an empty one, as in an image without it. */

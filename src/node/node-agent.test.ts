@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
+import { type Foresee, Foresight } from '../apiserver/foresight.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
@@ -29,7 +30,19 @@ const card = 'nvidia.com/gpu-l40s'
 const serverScript = `require('http').createServer((q, r) => r.end(process.env.CUDA_VISIBLE_DEVICES)).listen(8000, process.env.POD_IP)`
 const idleScript = 'setInterval(() => {}, 1000)'
 
+/** One that can be made to take its time for new objects. */
+class SlowStore extends MemoryStore {
+  writable = Promise.resolve()
+
+  override async create(...object: Parameters<MemoryStore['create']>): ReturnType<MemoryStore['create']> {
+    await this.writable
+    return super.create(...object)
+  }
+}
+
 let dataDir = ''
+let store: SlowStore
+let foreseePod: Foresee<Pod>
 let client: EmbeddedClient
 let agent: NodeAgent
 let runtime: ProcessRuntime
@@ -37,9 +50,10 @@ let stopped = true
 let sever = () => {}
 
 function makeCluster(clock: Clock): void {
-  client = new EmbeddedClient(
-    new ClusterApi({ store: new MemoryStore(), kinds: [...coreKinds, ...customKinds], clock }),
-  )
+  store = new SlowStore()
+  foreseePod = () => undefined
+  const plugins = [new Foresight(podKind, (pod) => foreseePod(pod))]
+  client = new EmbeddedClient(new ClusterApi({ store, kinds: [...coreKinds, ...customKinds], clock, plugins }))
 }
 
 async function startAgent(clock: Clock = systemClock): Promise<void> {
@@ -228,6 +242,26 @@ describe('NodeAgent', () => {
     expect(processes()).toEqual(started)
     await client.delete(podKind, { namespace: 'default', name: 'early' }, { graceSeconds: 0 })
     await expect.poll(processes).toEqual([])
+  })
+
+  it('says what became of a Pod that it was told of before the Pod was there, once it is', async () => {
+    await startAgent()
+    const writing = Promise.withResolvers<void>()
+    store.writable = writing.promise
+    foreseePod = (pod) => agent.foresee(pod)
+    const created = [
+      createPod('odd', '', { image: 'registry.test/other:1' }),
+      createPod('host', '', {}, { volumes: [{ name: 'etc', hostPath: { path: '/etc' } }] }),
+      createPod('early', idleScript),
+    ]
+    await expect.poll(() => processesMarked(`SLUICE_NODE_ID=${runtime.nodeId}`)).toHaveLength(1)
+    await expect(podNow('early')).rejects.toThrow('no Pod early')
+    writing.resolve()
+    const [, , early] = await Promise.all(created)
+    await until('odd', (candidate) => state(candidate)?.waiting?.reason === 'ErrImagePull')
+    await until('host', (candidate) => candidate.status?.phase === 'Failed')
+    await until('early', (candidate) => state(candidate)?.running !== undefined)
+    expect(processesMarked(`SLUICE_POD_UID=${early?.metadata.uid}`)).toHaveLength(1)
   })
 
   it('ends a Pod that was not bound to it after all, and says nothing of it', async () => {

@@ -156,8 +156,8 @@ export class NodeAgent implements Component {
   }
 
   /**
-   * The Pod is being bound, and that is all but written: where it is to this node, it is started at once, while that becomes
-   * durable. If that comes to nothing, which is said by calling what is returned, the Pod goes as any other that is not this node's.
+   * The Pod is being bound, and that (or the Pod itself) is all but written: where it is to this node, it is started at once, while
+   * that becomes durable. If that comes to nothing, which is said by calling what is returned, the Pod goes as any other that is not this node's.
    */
   foresee(pod: Pod): () => void {
     if (!this.#isMine(pod) || this.#stopping.signal.aborted) return () => {}
@@ -307,14 +307,16 @@ export class NodeAgent implements Component {
   }
 
   /** Without a version: once a Pod is bound, its status has one writer, this node. The uid guards against a namesake. */
-  async #writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<void> {
+  async #writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean> {
     const { resourceVersion: _version, ...metadata } = pod.metadata
-    if (this.#notMine.has(metadata.uid ?? '')) return
+    if (this.#notMine.has(metadata.uid ?? '')) return false
     try {
       await this.#options.client.updateStatus(podKind, { ...pod, metadata, status }, signal)
+      return true
     } catch (error) {
-      // Gone meanwhile: the deletion is on its way through the cache.
+      // Gone meanwhile, or not written yet: either is on its way through the cache.
       if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
+      return false
     }
   }
 

@@ -26,7 +26,8 @@ export interface PodWorkerServices {
   /** The objects of these names in the Pod's namespace, as they are now. */
   references(pod: Pod, names: ReferencedNames, signal: AbortSignal): Promise<ReferencedObjects>
   event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void
-  writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<void>
+  /** Answers whether it was written: a Pod may be gone, or not be there yet. */
+  writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean>
   /** The Pod's processes are gone, so may it be. */
   remove(pod: Pod, signal: AbortSignal): Promise<void>
   /** Something happened: step again soon. */

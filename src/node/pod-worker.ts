@@ -317,11 +317,8 @@ export class PodWorker {
   }
 
   async #refuse(reason: string, message: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    await this.#services.writeStatus(
-      this.#pod,
-      refusedStatus(this.#pod, reason, message, this.#services.clock.now()),
-      signal,
-    )
+    const status = refusedStatus(this.#pod, reason, message, this.#services.clock.now())
+    if (!(await this.#services.writeStatus(this.#pod, status, signal))) return {}
     this.#services.event(this.#pod, 'Warning', reason, message)
     this.#done = true
     return {}
@@ -340,8 +337,7 @@ export class PodWorker {
     const known = { ...this.#pod, status: { ...before, conditions } }
     const status = podStatus(known, plan, memories, { podIP, hostIP }, clock.now())
     if (JSON.stringify(status) === JSON.stringify(this.#status)) return
-    await this.#services.writeStatus(this.#pod, status, signal)
-    this.#status = status
+    if (await this.#services.writeStatus(this.#pod, status, signal)) this.#status = status
   }
 
   #change(name: string, change: (memory: ContainerMemory) => ContainerMemory): void {

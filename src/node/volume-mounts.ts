@@ -42,7 +42,7 @@ export function resolveMounts(
     if (!/^\/[^/]/.test(mountPath)) throw refused(`mountPath "${mountPath}" must be an absolute path below /`)
     if (mountPath.split('/').includes('..')) throw refused(`mountPath "${mountPath}" contains ".."`)
     const base = folderOf(volume, folders)
-    const root = realpathSync(base)
+    const root = realpathSync.native(base)
     const subPath = mount.subPath ?? (mount.subPathExpr === undefined ? '' : expanded(mount.subPathExpr, variables))
     const fromCluster = isFilledFromCluster(volume)
     const readOnly = mount.readOnly === true || volume.persistentVolumeClaim?.readOnly === true || fromCluster
@@ -53,7 +53,7 @@ export function resolveMounts(
     refuseEscape(folder, root, subPath)
     if (!existsSync(folder)) mkdirSync(folder, { recursive: true })
     refuseEscape(folder, root, subPath)
-    return { ...place, folder: realpathSync(folder), partial: !fromCluster }
+    return { ...place, folder: realpathSync.native(folder), partial: !fromCluster }
   })
   return mounts.toSorted((a, b) => b.mountPath.length - a.mountPath.length)
 }
@@ -109,7 +109,7 @@ export function onMachine(path: string, mounts: readonly Mount[]): string {
 
 export function refuseEscape(path: string, root: string, written: string): void {
   if (written.split('/').includes('..')) throw refused(`the path "${written}" contains ".."`)
-  const real = realpathSync(nearestExisting(path))
+  const real = realpathSync.native(nearestExisting(path))
   if (real !== root && !real.startsWith(root + sep))
     throw refused(`the path "${written}" leaves its volume through a link`)
 }

@@ -31,8 +31,8 @@ export class ClaimFiles {
     const url = `pvc://${claim}/${path}`
     const root = join(this.#volumes, claim)
     try {
-      const real = realpathSync(join(root, path))
-      if (!`${real}${sep}`.startsWith(`${realpathSync(root)}${sep}`)) {
+      const real = realpathSync.native(join(root, path))
+      if (!`${real}${sep}`.startsWith(`${realpathSync.native(root)}${sep}`)) {
         return { state: 'missing', message: `${url} leads out of the claim ${claim}` }
       }
       const facts = statSync(real)

@@ -3,6 +3,7 @@ import { ClusterAccess } from '../apiserver/access/cluster-access.ts'
 import { SigningKey } from '../apiserver/access/signing-key.ts'
 import { certificateUsers, firstKnown, knownTokens, serviceAccountUsers } from '../apiserver/authentication.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
+import { type Foresee, Foresight } from '../apiserver/foresight.ts'
 import { imagesFrom } from '../apiserver/image-registry-rule.ts'
 import type { PodAccess } from '../apiserver/pod-access.ts'
 import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
@@ -42,6 +43,8 @@ export interface ControlPlaneOptions {
   /** Where Services are; on loopback addresses of this machine unless told otherwise. */
   readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
+  /** Told of Pods that the cluster itself makes, right before each is written. */
+  readonly foreseePod?: Foresee<Pod> | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -84,8 +87,9 @@ export class ControlPlane implements Component {
     const plugins = [
       new ServiceAccountAdmission(this.#store),
       new ServiceAddresses({ store: this.#store, range: this.#services.range }),
-      // The last: what another refuses uses nothing.
+      // Almost the last: what another refuses uses nothing.
       new QuotaAdmission(this.#quotas),
+      new Foresight(podKind, (pod) => options.foreseePod?.(pod)),
     ]
     this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins })
     this.client = new EmbeddedClient(this.#api)

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -16,10 +17,12 @@ import { serviceVariables } from '../node/service-variables.ts'
 import { ModelController } from '../operator/model-controller.ts'
 import { type ProfileFacts, resolveProfile } from '../operator/resource-profile.ts'
 import { clusterKind } from '../resources/cluster.ts'
+import { apiVersionOf } from '../resources/kind.ts'
 import type { ObjectRef } from '../resources/kubernetes-object.ts'
 import { gatewayNamespace, modelLabel } from '../resources/model-labels.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
-import type { Model } from '../resources/model.ts'
+import { type Model, modelKind } from '../resources/model.ts'
+import type { Pod } from '../resources/pod.ts'
 import { WorkloadControllers } from '../workloads/workload-controllers.ts'
 import { backgroundTask } from './background-task.ts'
 import type { KeyAndCertificate } from './certificates.ts'
@@ -71,6 +74,7 @@ export class EmbeddedCluster {
   readonly #runtime: ProcessRuntime
   readonly #profiles: ProfileFacts
   #operator: ModelController | undefined
+  #workloads: WorkloadControllers | undefined
   #isNew = false
 
   constructor(options: EmbeddedClusterOptions) {
@@ -88,6 +92,7 @@ export class EmbeddedCluster {
       host,
       port,
       podAccess: new NodePodAccess({ logs, runtime: this.#runtime, clock }),
+      foreseePod: (pod) => (isOfModel(pod) ? this.#workloads?.foresee(pod) : undefined),
       clock,
       log,
       metrics,
@@ -113,10 +118,15 @@ export class EmbeddedCluster {
     return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#profiles)?.card
   }
 
-  /** The Model is about to be given more replicas: its Pods become durable with them. */
-  foresee(model: ObjectRef, replicas: number): void {
+  /**
+   * The Model is about to be given more replicas: its Pods become durable with them. Those are begun first, as somebody waits for
+   * them; the replicas are in time at the end of this turn, right before what was gathered is committed.
+   */
+  async foresee(model: ObjectRef, replicas: number): Promise<void> {
+    const endOfTurn = setImmediate()
     this.#controlPlane.gatherWrites()
     this.#operator?.foresee(model, replicas)
+    await endOfTurn
   }
 
   /** In the order they start. `busy` tells how many requests a Pod is serving. */
@@ -127,31 +137,37 @@ export class EmbeddedCluster {
     const runtime = this.#runtime
     const node = this.#nodeAgent(runtime)
     const files = new ClaimFiles(volumesDirectory(directory.root), fetch?.status)
+    this.#workloads = this.#workloadControllers(node)
     return [
       this.#controlPlane,
       { name: 'home', start: () => this.#createHome() },
       this.#informers,
-      new WorkloadControllers({
-        client: this.client,
-        finalizeNamespace: (name) => this.#controlPlane.client.finalizeNamespace(name),
-        servedKinds: () => this.#controlPlane.client.servedKinds(),
-        rootCertificate: this.#options.tls.ca,
-        quotaCounts: this.#controlPlane.quotas,
-        claimFolders: new ClaimFolders(volumesDirectory(directory.root)),
-        finishedPodLimit: this.#options.finishedPodLimit,
-        foresee: (pod) => {
-          this.#controlPlane.gatherWrites()
-          return node.foresee(pod)
-        },
-        clock,
-        log,
-      }),
+      this.#workloads,
       clusterIpRole({ client: this.client, caches: this.caches, clock, log }),
       { name: 'runtime', stop: () => runtime.close() },
       node,
       ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
       this.#modelController(files, busy),
     ]
+  }
+
+  #workloadControllers(node: NodeAgent): WorkloadControllers {
+    const { directory, tls, finishedPodLimit, clock, log } = this.#options
+    return new WorkloadControllers({
+      client: this.client,
+      finalizeNamespace: (name) => this.#controlPlane.client.finalizeNamespace(name),
+      servedKinds: () => this.#controlPlane.client.servedKinds(),
+      rootCertificate: tls.ca,
+      quotaCounts: this.#controlPlane.quotas,
+      claimFolders: new ClaimFolders(volumesDirectory(directory.root)),
+      finishedPodLimit,
+      foresee: (pod) => {
+        this.#controlPlane.gatherWrites()
+        return node.foresee(pod)
+      },
+      clock,
+      log,
+    })
   }
 
   async #createHome(): Promise<void> {
@@ -214,6 +230,12 @@ export class EmbeddedCluster {
     this.#operator = controller
     return backgroundTask('operator', (signal) => controller.run(signal))
   }
+}
+
+/** Somebody may wait for it, and it needs nothing that is only there once it is written, such as a token. */
+function isOfModel({ metadata }: Pod): boolean {
+  const model = apiVersionOf(modelKind)
+  return metadata.ownerReferences?.some(({ apiVersion, controller }) => apiVersion === model && controller) ?? false
 }
 
 /** A host's name as a DNS label. */

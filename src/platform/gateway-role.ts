@@ -42,7 +42,7 @@ export interface GatewayRoleOptions {
   /** Whether a Model that somebody waits for may take the cards of one that is idle. */
   readonly cardPreemption: boolean
   /** Told of more replicas of a Model while they are being written. */
-  readonly foresee?: ((model: ObjectRef, replicas: number) => void) | undefined
+  readonly foresee?: ((model: ObjectRef, replicas: number) => Promise<void>) | undefined
   /** The kind of card that a Model's Pods hold. */
   cardKindOf(model: Model): string | undefined
   readonly clock: Clock

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
+import { type Foresee, Foresight } from '../apiserver/foresight.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
 import { Informer } from '../cluster/informer.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'
@@ -7,18 +8,22 @@ import { silentLogger } from '../foundation/log.ts'
 import { coreKinds } from '../resources/all-kinds.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { nodeKind } from '../resources/node.ts'
-import { podKind } from '../resources/pod.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { Scheduler } from './scheduler.ts'
 
 const stopping = { controller: new AbortController(), running: [] as Array<Promise<void>> }
 const told: string[] = []
+const api: { foreseen: Foresee<Pod> } = { foreseen: () => undefined }
 let clock: FakeClock
 let client: EmbeddedClient
+let scheduler: Scheduler
 
 beforeEach(async () => {
   clock = new FakeClock()
-  client = new EmbeddedClient(new ClusterApi({ store: new MemoryStore(), kinds: coreKinds, clock }))
+  api.foreseen = () => undefined
+  const plugins = [new Foresight(podKind, (pod) => api.foreseen(pod))]
+  client = new EmbeddedClient(new ClusterApi({ store: new MemoryStore(), kinds: coreKinds, clock, plugins }))
   stopping.controller = new AbortController()
   told.length = 0
   const { signal } = stopping.controller
@@ -29,7 +34,7 @@ beforeEach(async () => {
   const parts = { client, clock, log: silentLogger }
   const pods = new Informer({ ...parts, kind: podKind })
   const nodes = new Informer({ ...parts, kind: nodeKind })
-  const scheduler = new Scheduler({
+  scheduler = new Scheduler({
     ...parts,
     pods,
     nodes,
@@ -70,4 +75,49 @@ it('takes back what it told when the placement is refused', async () => {
   await create('fits', '1')
   await clock.advance(0)
   expect(told).toEqual(['fits to here', 'fits stays'])
+})
+
+const unwritten = (name: string, cpu: string, uid = 'u'): Pod => ({
+  ...podKind.schema.parse({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'default', uid },
+    spec: { containers: [{ name: 'main', image: 'i', resources: { requests: { cpu } } }] },
+  }),
+})
+
+it('places a Pod that is all but written, and binds it where it said once it is there', async () => {
+  api.foreseen = (pod) => scheduler.foresee(pod)
+  await create('early', '1')
+  expect(told).toEqual(['early to here'])
+  await clock.advance(0)
+  expect(told).toEqual(['early to here'])
+  expect((await client.get(podKind, { namespace: 'default', name: 'early' }))?.spec.nodeName).toBe('here')
+})
+
+it('counts what it has foreseen, and forgets it when it is taken back', async () => {
+  const takeBack = scheduler.foresee(unwritten('early', '3'))
+  await create('other', '2')
+  await clock.advance(0)
+  expect(told).toEqual(['early to here'])
+  takeBack?.()
+  expect(told).toEqual(['early to here', 'early stays'])
+  await create('next', '2')
+  await clock.advance(0)
+  expect(told).toContain('next to here')
+  expect(scheduler.foresee(unwritten('large', '9'))).toBeUndefined()
+})
+
+it('takes back what it has foreseen of a Pod that somebody else has bound, or deleted', async () => {
+  api.foreseen = (pod) => scheduler.foresee(pod)
+  const patch = client.patch.bind(client)
+  const bound = create('bound', '1').then(() =>
+    patch(podKind, { namespace: 'default', name: 'bound' }, { spec: { nodeName: 'elsewhere' } }),
+  )
+  const deleted = create('deleted', '1').then(() =>
+    client.delete(podKind, { namespace: 'default', name: 'deleted' }, { graceSeconds: 0 }),
+  )
+  await Promise.all([bound, deleted])
+  await clock.advance(0)
+  expect(told.toSorted()).toEqual(['bound stays', 'bound to here', 'deleted stays', 'deleted to here'])
 })

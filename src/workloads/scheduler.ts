@@ -27,6 +27,12 @@ export interface SchedulerOptions {
  */
 export type ForeseePlacement = (pod: Pod) => () => void
 
+interface Assignment {
+  readonly node: string
+  /** To be called if the Pod does not get it. */
+  readonly takeBack: () => void
+}
+
 /** Gives Pods a node. Each placement counts for the next one: it is decided and put down before anything is waited for. */
 export class Scheduler {
   readonly #options: SchedulerOptions
@@ -34,6 +40,8 @@ export class Scheduler {
   readonly #ledger = new NodeLedger()
   /** Keys of Pods that did not fit; tried again when something changes that could make room. */
   readonly #unplaced = new Set<string>()
+  /** Where Pods go that are all but written, by uid. */
+  readonly #foreseen = new Map<string, Assignment>()
 
   constructor(options: SchedulerOptions) {
     this.#options = options
@@ -43,6 +51,7 @@ export class Scheduler {
     pods.onChange(({ type, object }) => {
       if (type === 'deleted') this.#ledger.remove(object)
       else this.#ledger.put(object)
+      if (type === 'deleted' || !waitsForNode(object)) this.#takeForeseen(object)?.takeBack()
       if (waitsForNode(object) && type !== 'deleted') this.#queue.add(keyOf(refOf(object)))
       else if (type === 'deleted' || isPodFinished(object)) this.#retry()
     })
@@ -51,6 +60,33 @@ export class Scheduler {
 
   run(signal: AbortSignal): Promise<void> {
     return this.#queue.run(signal)
+  }
+
+  /**
+   * The Pod is all but written, and somebody waits for it: it is placed at once, and bound when it is there. Answers what to call if
+   * it is not written; nothing where it cannot be placed now.
+   */
+  foresee(pod: Pod): (() => void) | undefined {
+    if (!waitsForNode(pod)) return undefined
+    const placement = placePod(pod, this.#options.nodes.list(), this.#ledger.totals)
+    if ('unschedulable' in placement) return undefined
+    this.#foreseen.set(pod.metadata.uid ?? '', this.#assign(pod, placement.node))
+    return () => {
+      this.#ledger.remove(pod)
+      this.#takeForeseen(pod)?.takeBack()
+    }
+  }
+
+  #assign(pod: Pod, node: string): Assignment {
+    this.#ledger.put(pod, node)
+    const takeBack = this.#options.foresee?.({ ...pod, spec: { ...pod.spec, nodeName: node } }) ?? (() => {})
+    return { node, takeBack }
+  }
+
+  #takeForeseen({ metadata: { uid = '' } }: Pod): Assignment | undefined {
+    const foreseen = this.#foreseen.get(uid)
+    this.#foreseen.delete(uid)
+    return foreseen
   }
 
   #retry(): void {
@@ -63,25 +99,26 @@ export class Scheduler {
     const pod = pods.get({ namespace, name })
     this.#unplaced.delete(key)
     if (!pod || !waitsForNode(pod)) return
-    const placement = placePod(pod, nodes.list(), this.#ledger.totals)
-    if ('unschedulable' in placement) {
-      this.#unplaced.add(key)
-      return this.#explain(pod, placement.unschedulable, signal)
+    let placed = this.#takeForeseen(pod)
+    if (!placed) {
+      const placement = placePod(pod, nodes.list(), this.#ledger.totals)
+      if ('unschedulable' in placement) {
+        this.#unplaced.add(key)
+        return this.#explain(pod, placement.unschedulable, signal)
+      }
+      placed = this.#assign(pod, placement.node)
     }
-    this.#ledger.put(pod, placement.node)
-    const nodeName = placement.node
-    const takeBack = this.#options.foresee?.({ ...pod, spec: { ...pod.spec, nodeName } })
     try {
       const { uid } = pod.metadata
-      await client.patch(podKind, refOf(pod), { metadata: { uid }, spec: { nodeName } }, signal)
+      await client.patch(podKind, refOf(pod), { metadata: { uid }, spec: { nodeName: placed.node } }, signal)
     } catch (error) {
       this.#ledger.remove(pod)
-      takeBack?.()
+      placed.takeBack()
       // Deleted, replaced or bound by somebody else meanwhile: the cache will tell.
       if (isStatusError(error, 'NotFound', 'Conflict', 'Invalid')) return
       throw error
     }
-    events.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${placement.node}`)
+    events.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${placed.node}`)
   }
 
   async #explain(pod: Pod, message: string, signal: AbortSignal): Promise<void> {

@@ -13,7 +13,7 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { newEventKind } from '../resources/new-event.ts'
 import { nodeKind } from '../resources/node.ts'
 import { persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
-import { podKind } from '../resources/pod.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
 import { serviceKind } from '../resources/service.ts'
 import type { ClaimFolders } from './claim-binder-reclaim.ts'
 import { claimBinderRunners } from './claim-binder-runners.ts'
@@ -55,6 +55,7 @@ export class WorkloadControllers implements Component {
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
   #caches: KindCaches | undefined
+  #scheduler: Scheduler | undefined
 
   constructor(options: WorkloadControllersOptions) {
     this.#options = options
@@ -82,8 +83,9 @@ export class WorkloadControllers implements Component {
     definitions.onChange(() => caches.follow(owningKinds()))
 
     const events = new EventRecorder({ client, component: 'default-scheduler', clock, log, settleMs: eventSettleMs })
+    const scheduler = new Scheduler({ client, pods, nodes, events, clock, log, foresee: this.#options.foresee })
     const controllers: readonly Runs[] = [
-      new Scheduler({ client, pods, nodes, events, clock, log, foresee: this.#options.foresee }),
+      scheduler,
       new EndpointSlices({ client, services, pods, slices, clock, log }),
       ...workloads,
       ...binder,
@@ -94,7 +96,13 @@ export class WorkloadControllers implements Component {
     const stopping = this.#stopping.signal
     this.#caches = caches
     await caches.start(signal, stopping)
+    this.#scheduler = scheduler
     this.#running = Promise.all(controllers.map((controller) => controller.run(stopping)))
+  }
+
+  /** The Pod is all but written: see `Scheduler`. */
+  foresee(pod: Pod): (() => void) | undefined {
+    return this.#stopping.signal.aborted ? undefined : this.#scheduler?.foresee(pod)
   }
 
   async stop(): Promise<void> {

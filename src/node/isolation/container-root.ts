@@ -135,7 +135,7 @@ function makePoint(path: string, folder: boolean): void {
 function placeOf(mountPath: string): string {
   let existing = mountPath
   while (!existsSync(existing)) existing = dirname(existing)
-  const real = realpathSync(existing)
+  const real = realpathSync.native(existing)
   const rest = mountPath.slice(existing === '/' ? 0 : existing.length)
   return real === '/' ? rest || '/' : real + rest
 }
