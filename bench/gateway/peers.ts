@@ -35,6 +35,7 @@ const starts: ReadonlyArray<readonly [string, Start]> = [
     'node-socket',
     (setting) => nodePeer('node-socket', setting, [join(here, 'bare-proxy.ts'), String(setting.upstreamPort)]),
   ],
+  ['node-least', nodeLeast],
   [
     'node-http',
     (setting) => nodePeer('node-http', setting, [join(here, 'http-proxy.ts'), String(setting.upstreamPort)]),
@@ -84,6 +85,12 @@ async function nodePeer(
 ): Promise<Peer> {
   const child = spawnPinned(setting.core, process.execPath, args, { env })
   return peerOf(name, child, Number(await firstLine(child)))
+}
+
+/** What ours can be measured by: nothing written for Node does the job with less. */
+function nodeLeast(setting: PeerSetting): Promise<Peer> {
+  const logFile = join(setting.folder, 'node-least.log')
+  return nodePeer('node-least', setting, [join(here, 'least-gateway.ts'), String(setting.upstreamPort), logFile])
 }
 
 /** With many addresses it is what the connections to them cost a gateway that does nothing else. */

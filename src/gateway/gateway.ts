@@ -214,7 +214,7 @@ export class Gateway {
       prefix: asked.prefix,
       target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
       headers: {
-        set: [record.idField, ...record.client.fields],
+        set: record.client.fields.length === 0 ? [record.idField] : [record.idField, ...record.client.fields],
         // A key of ours is between the client and the gateway. Without keys it may be one that the engine asks for.
         remove: this.#keys ? ownFieldsAndKey : ownFields,
       },

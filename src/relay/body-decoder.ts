@@ -55,6 +55,14 @@ export class LengthDecoder implements BodyDecoder {
     }
     return end
   }
+
+  /** All that is left, where all of it is here: most bodies come whole, and need no list of pieces. */
+  takeRest(chunk: Buffer, start: number): Buffer | undefined {
+    const end = start + this.#left
+    if (this.#left === 0 || end > chunk.length) return undefined
+    this.#left = 0
+    return start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)
+  }
 }
 
 /** A body that ends with its connection. */

@@ -82,6 +82,7 @@ export class RequestBody {
   /** Takes input from `start`; returns the offset of what belongs to the next request. */
   push(chunk: Buffer, start: number): number {
     if (this.#failure || this.#decoder.done) return start
+    if (this.#keepWhole(chunk, start)) return start + (this.#kept?.length ?? 0)
     const pieces: Buffer[] = []
     let end = chunk.length
     try {
@@ -94,6 +95,15 @@ export class RequestBody {
     else this.#hold(pieces)
     this.#endIfDone()
     return end
+  }
+
+  /** Where all of it comes at once and nobody asked for it yet, as with most requests, there is nothing to be held and joined. */
+  #keepWhole(chunk: Buffer, start: number): boolean {
+    if (this.#taken || this.#consumer || this.#unclaimedBytes > 0 || !(this.#decoder instanceof LengthDecoder))
+      return false
+    this.#kept = this.#decoder.takeRest(chunk, start)
+    this.#ended = this.#kept !== undefined
+    return this.#ended
   }
 
   /** The client broke the framing, stalled or left. */

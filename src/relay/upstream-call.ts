@@ -156,10 +156,11 @@ export class UpstreamCall implements UpstreamListener {
 
   #readBody(response: ParsedResponse, chunk: Buffer, start: number): void {
     if (this.#over) return
-    const pieces: Buffer[] = []
-    let end = start
+    const rest = this.#decoder instanceof LengthDecoder ? this.#decoder.takeRest(chunk, start) : undefined
+    const pieces = rest ? [rest] : []
+    let end = rest ? start + rest.length : start
     try {
-      end = this.#decoder.push(chunk, start, pieces)
+      if (!rest) end = this.#decoder.push(chunk, start, pieces)
     } catch (error) {
       return this.#fail(badResponse(error))
     }

@@ -1,7 +1,7 @@
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { EndpointChooser } from './endpoint-chooser.ts'
-import type { ReserveHint, Seat, SeatOutcome } from './endpoint-pool.ts'
+import type { EndpointAddress, ReserveHint, Seat, SeatOutcome } from './endpoint-pool.ts'
 import { LaneEndpoint } from './lane-endpoint.ts'
 import { type LoadPlace, type LoadTable, ownerRow } from './load-table.ts'
 import type { PodEndpoint } from './pod-endpoint.ts'
@@ -62,7 +62,6 @@ export class ModelLane {
   /** Everything that is not forgotten yet; two of one name can be here when a Pod was replaced. */
   readonly #endpoints = new Set<LaneEndpoint>()
   readonly #chooser = new EndpointChooser<LaneEndpoint>((endpoint) => endpoint.state === 'open')
-  readonly #answered = () => this.#wake.reached('first_byte')
   #lastActiveAt: number | undefined
   #wanted = false
 
@@ -189,7 +188,7 @@ export class ModelLane {
 
   /** The first byte of an answer by another thread. */
   answered(): void {
-    this.#answered()
+    this.#wake.reached('first_byte')
   }
 
   /** A Pod of the model has come this far. */
@@ -295,24 +294,45 @@ export class ModelLane {
     for (let pick = 0; pick < mostPicks; pick++) {
       const endpoint = this.#chooser.choose(this.#open, hint)
       if (!endpoint) return undefined
-      if (this.#loads.take(endpoint.place, row, endpoint.capacity)) return this.#seatAt(endpoint, row)
+      if (this.#loads.take(endpoint.place, row, endpoint.capacity)) return new TakenSeat(this, endpoint, row)
     }
     return undefined
   }
 
-  #seatAt(endpoint: LaneEndpoint, row: number): LaneSeat {
-    let released = false
-    const release = (outcome: SeatOutcome = 'served') => {
-      if (released) return
-      released = true
-      this.#loads.release(endpoint.place, row)
-      this.#lastActiveAt = this.#clock.now()
-      if (outcome === 'failed') this.#fail(endpoint)
-      this.#forgetIfDone(endpoint)
-      this.#admit()
-    }
-    const { address, name } = endpoint
-    return { address, endpoint: name, offered: endpoint, answered: this.#answered, release }
+  /** A request has left its seat. */
+  leave(endpoint: LaneEndpoint, row: number, outcome: SeatOutcome): void {
+    this.#loads.release(endpoint.place, row)
+    this.#lastActiveAt = this.#clock.now()
+    if (outcome === 'failed') this.#fail(endpoint)
+    this.#forgetIfDone(endpoint)
+    this.#admit()
+  }
+}
+
+class TakenSeat implements LaneSeat {
+  readonly address: EndpointAddress
+  readonly endpoint: string
+  readonly offered: LaneEndpoint
+  readonly #lane: ModelLane
+  readonly #row: number
+  #released = false
+
+  constructor(lane: ModelLane, endpoint: LaneEndpoint, row: number) {
+    this.address = endpoint.address
+    this.endpoint = endpoint.name
+    this.offered = endpoint
+    this.#lane = lane
+    this.#row = row
+  }
+
+  answered(): void {
+    this.#lane.answered()
+  }
+
+  release(outcome: SeatOutcome = 'served'): void {
+    if (this.#released) return
+    this.#released = true
+    this.#lane.leave(this.offered, this.#row, outcome)
   }
 }
 
