@@ -57,13 +57,13 @@ export class ModelCall implements ForwardEnd {
 
   delivered(result: ForwardResult): void {
     const { exchange, resolve, reject } = this.#options
+    this.#release(result.complete || exchange.signal.aborted)
     try {
       this.#answer?.finish(result)
+      resolve()
     } catch (error) {
       reject(error)
     }
-    this.#release(result.complete || exchange.signal.aborted)
-    resolve()
   }
 
   failed(error: Error): void {

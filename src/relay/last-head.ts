@@ -13,7 +13,7 @@ const digits = /^\d{1,15}$/
 
 /**
  * One connection's last head. Its sender says the same again and again, and often only the length in it differs: such a head is
- * recognised by its text and need not be parsed.
+ * recognised by its text and need not be parsed. What it says may be secret: it is nobody else's, and goes with its connection.
  */
 export class LastHead<T> {
   readonly #kind: Lengthened<T>
