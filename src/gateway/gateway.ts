@@ -2,9 +2,9 @@ import { type Clock, systemClock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
-import type { Answer, Exchange, HeaderPairs } from '../relay/exchange.ts'
+import type { Answer, DirectHandler, Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
-import { type Handler, type ListenOptions, RelayServer } from '../relay/relay-server.ts'
+import { type ListenOptions, RelayServer } from '../relay/relay-server.ts'
 import type { EndpointPool } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
 import { BodyBudget, type BodyShare } from './body-budget.ts'
@@ -42,6 +42,9 @@ export interface GatewayOptions {
   readonly relayLimits?: Partial<RelayLimits>
 }
 
+/** How serving a request ended: well, or why not. */
+type Ended = (failure?: unknown) => void
+
 type ModelRoute = Extract<Route, { kind: 'inference' | 'pass-through' }>
 
 /** The OpenAI face of the cluster's Models. */
@@ -61,7 +64,7 @@ export class Gateway {
   #chatPage: ChatPage | undefined
   #stopping = false
 
-  readonly handler: Handler = (exchange) => this.#handle(exchange)
+  readonly handler: { readonly direct: DirectHandler } = { direct: (exchange, end) => this.#handle(exchange, end) }
 
   constructor(options: GatewayOptions) {
     this.#options = options
@@ -113,41 +116,35 @@ export class Gateway {
     }
   }
 
-  #handle(exchange: Exchange): Promise<void> {
+  #handle(exchange: Exchange, ended: Ended): void {
     const record = new RequestRecord(exchange, forwardedClient(exchange, this.#trusted), this.#clock.now())
     const share = this.#bodies.share()
     this.#metrics.inFlight++
+    const finish: Ended = (failure) => {
+      share.release()
+      this.#metrics.inFlight--
+      record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
+      ended(failure)
+    }
+    const end: Ended = (failure) => {
+      if (failure === undefined) finish()
+      else this.#answerError(exchange, record, failure).then(() => finish(), finish)
+    }
     try {
-      return this.#serve(exchange, record, share).then(
-        () => this.#finish(exchange, record, share),
-        (error: unknown) => this.#fail(exchange, record, share, error),
-      )
+      this.#serve(exchange, record, share, end)?.then(() => end(), end)
     } catch (error) {
-      return this.#fail(exchange, record, share, error)
+      end(error)
     }
   }
 
-  async #fail(exchange: Exchange, record: RequestRecord, share: BodyShare, error: unknown): Promise<void> {
-    try {
-      await this.#answerError(exchange, record, error)
-    } finally {
-      this.#finish(exchange, record, share)
-    }
-  }
-
-  #finish(exchange: Exchange, record: RequestRecord, share: BodyShare): void {
-    share.release()
-    this.#metrics.inFlight--
-    record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
-  }
-
-  #serve(exchange: Exchange, record: RequestRecord, share: BodyShare): Promise<void> {
+  /** A promise, or nothing where `end` is called instead. */
+  #serve(exchange: Exchange, record: RequestRecord, share: BodyShare, end: Ended): Promise<void> | undefined {
     const { method, path, headers } = exchange.head
     const preflight = isPreflight(method, headers)
     const match = matchRoute(preflight ? (headers.get('access-control-request-method') ?? '') : method, path)
     switch (match.found) {
       case 'route':
-        if (!preflight) return this.#serveRoute(exchange, match.route, record, share)
+        if (!preflight) return this.#serveRoute(exchange, match.route, record, share, end)
         record.route = 'preflight'
         return this.#respond(exchange, record, preflightAnswer(headers, match.methods))
       case 'method-refused':
@@ -163,7 +160,13 @@ export class Gateway {
     }
   }
 
-  #serveRoute(exchange: Exchange, route: Route, record: RequestRecord, share: BodyShare): Promise<void> {
+  #serveRoute(
+    exchange: Exchange,
+    route: Route,
+    record: RequestRecord,
+    share: BodyShare,
+    end: Ended,
+  ): Promise<void> | undefined {
     record.route = route.kind === 'inference' || route.kind === 'pass-through' ? route.name : route.kind
     if (route.kind === 'health') return this.#respond(exchange, record, textAnswer(200, 'ok'))
     if (route.kind === 'readiness') return this.#respond(exchange, record, this.#readiness())
@@ -174,9 +177,9 @@ export class Gateway {
       case 'model':
         return this.#respond(exchange, record, jsonAnswer(openAiModel(models.find(route.id))))
       case 'inference':
-        return this.#serveModel(exchange, route, readAsked(exchange, route, models, share), record)
+        return this.#serveModel(exchange, route, readAsked(exchange, route, models, share), record, end)
       case 'pass-through':
-        return this.#serveModel(exchange, route, readPassThrough(exchange, models, share), record)
+        return this.#serveModel(exchange, route, readPassThrough(exchange, models, share), record, end)
       case 'metrics':
         models.requireAll('the metrics of all models')
         return this.#serveMetrics(exchange, record)
@@ -185,10 +188,17 @@ export class Gateway {
     }
   }
 
-  #serveModel(exchange: Exchange, route: ModelRoute, asked: Asked | Promise<Asked>, record: RequestRecord) {
-    const serve = (known: Asked) =>
-      this.#inference.serve(exchange, this.#requestOf(exchange, route, known, record), record)
-    return asked instanceof Promise ? asked.then(serve) : serve(asked)
+  #serveModel(
+    exchange: Exchange,
+    route: ModelRoute,
+    asked: Asked | Promise<Asked>,
+    record: RequestRecord,
+    end: Ended,
+  ): Promise<void> | undefined {
+    const request = (known: Asked) => this.#requestOf(exchange, route, known, record)
+    if (asked instanceof Promise) return asked.then((known) => this.#inference.serve(exchange, request(known), record))
+    this.#inference.serveDirectly(exchange, request(asked), record, end)
+    return undefined
   }
 
   async #serveMetrics(exchange: Exchange, record: RequestRecord): Promise<void> {

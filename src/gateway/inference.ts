@@ -43,6 +43,18 @@ export class Inference {
     return this.#serveStreamed(exchange, request, record)
   }
 
+  /** The same without a promise; `end` hears once how it ended. */
+  serveDirectly(
+    exchange: Exchange,
+    request: InferenceRequest,
+    record: RequestRecord,
+    end: (failure?: unknown) => void,
+  ): void {
+    if (request.streamed) this.#serveStreamed(exchange, request, record).then(() => end(), end)
+    else
+      new ModelCall(this.#options, { exchange, request, record, feedback: undefined, resolve: end, reject: end }).try()
+  }
+
   async #serveStreamed(exchange: Exchange, request: InferenceRequest, record: RequestRecord): Promise<void> {
     const feedback = this.#feedback(exchange, request.model, record)
     try {

@@ -4,7 +4,7 @@ import type { Logger } from '../foundation/log.ts'
 import { ClientExchange, type ClientLink, type ExchangeTools } from './client-exchange.ts'
 import { Deadline } from './deadline.ts'
 import { errorAnswer, isExpected } from './error-answer.ts'
-import type { ClientFacts, Exchange } from './exchange.ts'
+import type { ClientFacts, DirectHandler } from './exchange.ts'
 import { HeadReader } from './head-reader.ts'
 import { OutputBatch } from './output-batch.ts'
 import type { RequestBody } from './request-body.ts'
@@ -13,7 +13,7 @@ import { answerFields } from './response-fields.ts'
 import { ResponseWriter } from './response-writer.ts'
 
 export interface ConnectionTools extends ExchangeTools {
-  readonly handler: (exchange: Exchange) => Promise<void>
+  readonly handler: DirectHandler
   readonly log: Logger
   /** The socket is gone and no handler works for it any more. */
   readonly onFinished: (connection: ClientConnection) => void
@@ -186,10 +186,11 @@ export class ClientConnection implements ClientLink {
 
   #serve(exchange: ClientExchange): void {
     try {
-      this.#tools.handler(exchange).then(
-        () => this.#handled(exchange),
-        (error: unknown) => this.#handlerFailed(exchange, error),
-      )
+      this.#tools.handler(exchange, (failure) => {
+        if (this.#exchange !== exchange) return
+        if (failure === undefined) this.#handled(exchange)
+        else void this.#handlerFailed(exchange, failure)
+      })
     } catch (error) {
       void this.#handlerFailed(exchange, error)
     }

@@ -31,6 +31,9 @@ export interface Exchange {
   forwardTo(upstream: Upstream, options: ForwardOptions, end: ForwardEnd): void
 }
 
+/** What answers requests tens of thousands of times a second; `end` is called once, with why it failed if it did. */
+export type DirectHandler = (exchange: Exchange, end: (failure?: unknown) => void) => void
+
 /** Hears how forwarding ended: one of these, once. */
 export interface ForwardEnd {
   delivered(result: ForwardResult): void

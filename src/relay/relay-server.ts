@@ -3,7 +3,7 @@ import * as tls from 'node:tls'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { ClientConnection, type ConnectionTools } from './client-connection.ts'
-import type { Exchange } from './exchange.ts'
+import type { DirectHandler, Exchange } from './exchange.ts'
 import { type RelayLimits, defaultRelayLimits } from './limits.ts'
 import { UpstreamPool } from './upstream-pool.ts'
 
@@ -11,7 +11,7 @@ import { UpstreamPool } from './upstream-pool.ts'
 export type Handler = (exchange: Exchange) => Promise<void>
 
 export interface RelayServerOptions {
-  readonly handler: Handler
+  readonly handler: Handler | { readonly direct: DirectHandler }
   readonly log: Logger
   readonly clock?: Clock
   /** With it the server speaks TLS. The function form is asked again on every `reloadTls`. */
@@ -34,10 +34,13 @@ export class RelayServer {
   readonly #connections = new Set<ClientConnection>()
   /** Every accepted socket, those in the middle of a TLS handshake too. */
   readonly #sockets = new Set<net.Socket>()
+  readonly #handler: DirectHandler
   #onEmpty: () => void = () => {}
 
   constructor(options: RelayServerOptions) {
     this.#options = options
+    const { handler } = options
+    this.#handler = 'direct' in handler ? handler.direct : directly(handler)
     this.#clock = options.clock ?? systemClock
     this.#limits = { ...defaultRelayLimits, ...options.limits }
     this.#pool = new UpstreamPool(this.#limits, this.#clock)
@@ -124,7 +127,7 @@ export class RelayServer {
 
   #accept(socket: net.Socket, secure: boolean): void {
     const tools: ConnectionTools = {
-      handler: this.#options.handler,
+      handler: this.#handler,
       log: this.#options.log,
       clock: this.#clock,
       limits: this.#limits,
@@ -135,5 +138,11 @@ export class RelayServer {
       },
     }
     this.#connections.add(new ClientConnection(socket, secure, tools))
+  }
+}
+
+function directly(handler: Handler): DirectHandler {
+  return (exchange, end) => {
+    handler(exchange).then(() => end(), end)
   }
 }
