@@ -26,7 +26,8 @@ const { values } = parseArgs({
 })
 const [seconds, rounds, streams] = [Number(values.seconds), Number(values.rounds), Number(values.streams)]
 const windows = { seconds, rounds, connections: 64 }
-const latencyWindows = { perSecond: 500, seconds: 1, rounds: Math.max(10, rounds) }
+// So many that the first ones, in which a program that runs on V8 is still being compiled, do not decide.
+const latencyWindows = { perSecond: 500, seconds: 1, rounds: Math.max(30, rounds) }
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-gateway-'))
 const cores = shareCores(usableCores())
