@@ -87,7 +87,7 @@ async function nodePeer(
   return peerOf(name, child, Number(await firstLine(child)))
 }
 
-/** What ours can be measured by: nothing written for Node does the job with less. */
+/** What ours can be measured by, where Node is given. */
 function nodeLeast(setting: PeerSetting): Promise<Peer> {
   const logFile = join(setting.folder, 'node-least.log')
   return nodePeer('node-least', setting, [join(here, 'least-gateway.ts'), String(setting.upstreamPort), logFile])

@@ -194,11 +194,11 @@ export class Gateway {
     asked: Asked | Promise<Asked>,
     record: RequestRecord,
     end: Ended,
-  ): Promise<void> | undefined {
-    const request = (known: Asked) => this.#requestOf(exchange, route, known, record)
-    if (asked instanceof Promise) return asked.then((known) => this.#inference.serve(exchange, request(known), record))
-    this.#inference.serveDirectly(exchange, request(asked), record, end)
-    return undefined
+  ): undefined {
+    const serve = (known: Asked) =>
+      this.#inference.serve(exchange, this.#requestOf(exchange, route, known, record), record, end)
+    if (asked instanceof Promise) asked.then(serve).catch(end)
+    else serve(asked)
   }
 
   async #serveMetrics(exchange: Exchange, record: RequestRecord): Promise<void> {

@@ -38,18 +38,8 @@ export class Inference {
     this.#options = options
   }
 
-  serve(exchange: Exchange, request: InferenceRequest, record: RequestRecord): Promise<void> {
-    if (!request.streamed) return this.#serveSomewhere(exchange, request, record, undefined)
-    return this.#serveStreamed(exchange, request, record)
-  }
-
-  /** The same without a promise; `end` hears once how it ended. */
-  serveDirectly(
-    exchange: Exchange,
-    request: InferenceRequest,
-    record: RequestRecord,
-    end: (failure?: unknown) => void,
-  ): void {
+  /** `end` hears once how it ended: no promise is made where nothing is waited for. */
+  serve(exchange: Exchange, request: InferenceRequest, record: RequestRecord, end: (failure?: unknown) => void): void {
     if (request.streamed) this.#serveStreamed(exchange, request, record).then(() => end(), end)
     else
       new ModelCall(this.#options, { exchange, request, record, feedback: undefined, resolve: end, reject: end }).try()
@@ -58,22 +48,13 @@ export class Inference {
   async #serveStreamed(exchange: Exchange, request: InferenceRequest, record: RequestRecord): Promise<void> {
     const feedback = this.#feedback(exchange, request.model, record)
     try {
-      await this.#serveSomewhere(exchange, request, record, feedback)
+      await new Promise<void>((resolve, reject) => {
+        new ModelCall(this.#options, { exchange, request, record, feedback, resolve, reject }).try()
+      })
     } catch (error) {
       if (!feedback.stream || isClientGone(exchange)) throw error
       await this.#endWithError(feedback, record, codedError(error))
     }
-  }
-
-  #serveSomewhere(
-    exchange: Exchange,
-    request: InferenceRequest,
-    record: RequestRecord,
-    feedback: WakeFeedback | undefined,
-  ): Promise<void> {
-    return new Promise((resolve, reject) => {
-      new ModelCall(this.#options, { exchange, request, record, feedback, resolve, reject }).try()
-    })
   }
 
   #feedback(exchange: Exchange, model: string, record: RequestRecord): WakeFeedback {

@@ -1,21 +1,13 @@
-import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { type Exchange, type ForwardEnd, ForwardError, type ForwardResult } from '../relay/exchange.ts'
-import type { EndpointPool, ReserveHint, Seat } from '../traffic/endpoint-pool.ts'
+import type { ReserveHint, Seat } from '../traffic/endpoint-pool.ts'
 import { EventStreamBody } from './event-stream-body.ts'
-import type { GatewayMetrics } from './gateway-metrics.ts'
-import type { GatewaySettings } from './gateway-settings.ts'
-import type { InferenceRequest } from './inference.ts'
+import type { InferenceOptions, InferenceRequest } from './inference.ts'
 import { ModelAnswer } from './model-answer.ts'
 import type { RequestRecord } from './request-record.ts'
 import type { WakeFeedback } from './wake-feedback.ts'
 
-export interface ModelCallTools {
-  readonly pool: EndpointPool
-  readonly clock: Clock
-  readonly metrics: GatewayMetrics
-  readonly settings: GatewaySettings
-}
+type ModelCallTools = Pick<InferenceOptions, 'pool' | 'clock' | 'metrics' | 'settings'>
 
 interface ModelCallOptions {
   readonly exchange: Exchange

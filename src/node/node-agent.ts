@@ -157,7 +157,8 @@ export class NodeAgent implements Component {
 
   /**
    * The Pod is being bound, and that (or the Pod itself) is all but written: where it is to this node, it is started at once, while
-   * that becomes durable. If that comes to nothing, which is said by calling what is returned, the Pod goes as any other that is not this node's.
+   * that becomes durable. If that comes to nothing, which is said by calling what is returned, the Pod goes as any other that is
+   * not this node's.
    */
   foresee(pod: Pod): () => void {
     if (!this.#isMine(pod) || this.#stopping.signal.aborted) return () => {}

@@ -50,7 +50,7 @@ export class LengthDecoder implements BodyDecoder {
   push(chunk: Buffer, start: number, pieces: Buffer[]): number {
     const end = Math.min(chunk.length, start + this.#left)
     if (end > start) {
-      pieces.push(start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end))
+      pieces.push(rangeOf(chunk, start, end))
       this.#left -= end - start
     }
     return end
@@ -61,7 +61,7 @@ export class LengthDecoder implements BodyDecoder {
     const end = start + this.#left
     if (this.#left === 0 || end > chunk.length) return undefined
     this.#left = 0
-    return start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)
+    return rangeOf(chunk, start, end)
   }
 }
 
@@ -188,6 +188,11 @@ export class ChunkedDecoder implements BodyDecoder {
     this.#state = 'done'
     return end
   }
+}
+
+/** Most of them are taken whole, and a view of all of a buffer is the buffer. */
+export function rangeOf(chunk: Buffer, start: number, end: number): Buffer {
+  return start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)
 }
 
 function hexDigit(byte: number | undefined): number {

@@ -1,4 +1,11 @@
-import { type BodyDecoder, ChunkedDecoder, LengthDecoder, UntilCloseDecoder, emptyBody } from './body-decoder.ts'
+import {
+  type BodyDecoder,
+  ChunkedDecoder,
+  LengthDecoder,
+  UntilCloseDecoder,
+  emptyBody,
+  rangeOf,
+} from './body-decoder.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { ForwardError } from './exchange.ts'
 import { type OutgoingHead, type RequestFraming, trailerFields } from './forward-headers.ts'
@@ -275,9 +282,4 @@ function badResponse(error: unknown): Error {
 function keptForMs(keepAlive: string | undefined): number {
   const seconds = keepAlive === undefined ? undefined : /(?:^|[,;\s])timeout=(\d{1,6})/i.exec(keepAlive)?.[1]
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - 1000
-}
-
-/** Most chunks are taken whole, and a view of all of a buffer is the buffer. */
-function rangeOf(chunk: Buffer, start: number, end: number): Buffer {
-  return start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)
 }
