@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import { type Browser, chromium } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumFlags, chromiumPath, kubectlPath, runProgram } from '../support/programs.ts'
-import { SluiceProcess, podProcesses, processesMentioning, until } from '../support/sluice-process.ts'
+import { SluiceProcess, podProcesses, killIfThere, processesMentioning, until } from '../support/sluice-process.ts'
 
 // The whole path as a newcomer walks it, with real parts only: npm start, kubectl, llama.cpp, the OpenAI SDK, curl, a browser.
 const flags = ['--idle-window', '4', '--cluster', 'first', '--gpus', 'nvidia.com/gpu-l40s=3']
@@ -62,7 +62,7 @@ describe.skipIf(kubectlPath === undefined || chromiumPath === undefined)(
     afterAll(async () => {
       await browser?.close()
       sluice?.destroy()
-      for (const pid of processesMentioning(data)) process.kill(pid, 'SIGKILL')
+      for (const pid of processesMentioning(data)) killIfThere(pid)
       rmSync(data, { recursive: true, force: true })
     })
 

@@ -8,7 +8,7 @@ import { podKind } from '../../src/resources/pod.ts'
 import { roleBindingKind } from '../../src/resources/role-binding.ts'
 import { serviceAccountKind } from '../../src/resources/service-account.ts'
 import { serviceKind } from '../../src/resources/service.ts'
-import { SluiceProcess, processesMentioning, until } from '../support/sluice-process.ts'
+import { SluiceProcess, killIfThere, processesMentioning, until } from '../support/sluice-process.ts'
 
 const namespace = 'team'
 const port = 8080
@@ -78,7 +78,7 @@ describe('a Pod in its cluster', () => {
   afterAll(() => {
     client?.close()
     sluice?.destroy()
-    for (const pid of processesMentioning(data)) process.kill(pid, 'SIGKILL')
+    for (const pid of processesMentioning(data)) killIfThere(pid)
     rmSync(data, { recursive: true, force: true })
   })
 

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { Attach, Cp, Exec, KubeConfig, PortForward, type V1Status } from '@kubernetes/client-node'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type Finished, kubectlPath, runProgram } from '../support/programs.ts'
-import { SluiceProcess, processesMentioning, until } from '../support/sluice-process.ts'
+import { SluiceProcess, killIfThere, processesMentioning, until } from '../support/sluice-process.ts'
 
 const namespace = 'default'
 
@@ -74,7 +74,7 @@ describe.skipIf(kubectlPath === undefined)('streams into Pods', () => {
 
   afterAll(() => {
     sluice?.destroy()
-    for (const pid of processesMentioning(data)) process.kill(pid, 'SIGKILL')
+    for (const pid of processesMentioning(data)) killIfThere(pid)
     rmSync(data, { recursive: true, force: true })
   })
 

@@ -6,7 +6,7 @@ import { connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { tinyPlainTemplate, writeTinyModel } from '../../src/engine/tiny-model.ts'
 import { type Model, modelKind } from '../../src/resources/model.ts'
 import { type Pod, podKind } from '../../src/resources/pod.ts'
-import { SluiceProcess, podProcesses, processesMentioning, until } from './sluice-process.ts'
+import { SluiceProcess, killIfThere, podProcesses, processesMentioning, until } from './sluice-process.ts'
 
 export const namespace = 'sluice'
 const patienceMs = 60_000
@@ -52,7 +52,7 @@ export class ModelStage {
 
   async destroy(): Promise<void> {
     this.#sluice?.destroy()
-    for (const pid of [...processesMentioning(this.data), ...podProcesses(this.data)]) process.kill(pid, 'SIGKILL')
+    for (const pid of new Set([...processesMentioning(this.data), ...podProcesses(this.data)])) killIfThere(pid)
     rmSync(this.data, { recursive: true, force: true })
   }
 

@@ -81,6 +81,15 @@ export async function until(what: string, timeoutMs: number, holds: () => boolea
   }
 }
 
+/** One that has ended since it was seen, perhaps with the one killed before it, is what was wanted. */
+export function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL')
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}
+
 /** Processes whose command line mentions the text: how the tests see what was started and what is left. */
 export function processesMentioning(text: string): number[] {
   return processesWhere((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text))
