@@ -11,6 +11,8 @@ import type { RequestBody } from './request-body.ts'
 import { type ParsedRequest, requestHeads } from './request-head.ts'
 import { answerFields } from './response-fields.ts'
 import { ResponseWriter } from './response-writer.ts'
+import type { SocketInput } from './socket-input.ts'
+import { SocketOutput } from './socket-output.ts'
 
 export interface ConnectionTools extends ExchangeTools {
   readonly handler: DirectHandler
@@ -31,6 +33,8 @@ export class ClientConnection implements ClientLink {
   readonly client: ClientFacts
   readonly out: OutputBatch
   readonly #socket: Socket
+  readonly #input: SocketInput
+  readonly #output: SocketOutput
   readonly #tools: ConnectionTools
   readonly #reader: HeadReader<ParsedRequest>
   readonly #readDeadline: Deadline
@@ -47,16 +51,17 @@ export class ClientConnection implements ClientLink {
   #bodyPaused = false
   #drainWaiters: Array<{ resolve: () => void; reject: (error: Error) => void }> = []
 
-  constructor(socket: Socket, secure: boolean, tools: ConnectionTools) {
+  constructor(socket: Socket, input: SocketInput, secure: boolean, tools: ConnectionTools) {
     this.#socket = socket
+    this.#input = input
     this.#tools = tools
     this.client = { address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), secure }
-    this.out = new OutputBatch(socket)
+    this.#output = new SocketOutput(socket, () => this.#onDrain())
+    this.out = new OutputBatch(this.#output)
     this.#reader = new HeadReader(tools.limits, requestHeads)
     this.#readDeadline = new Deadline(tools.clock)
     this.#writeDeadline = new Deadline(tools.clock)
-    socket.on('data', this.#onData)
-    socket.on('drain', this.#onDrain)
+    input.take = this.#onData
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
     // What follows an error is always `close`.
@@ -85,7 +90,7 @@ export class ClientConnection implements ClientLink {
 
   drained(): Promise<void> {
     if (this.#closed) return Promise.reject(new SluiceError('client_gone'))
-    if (!this.#socket.writableNeedDrain) return Promise.resolve()
+    if (!this.#output.needsDrain) return Promise.resolve()
     this.#writeDeadline.set(this.#tools.limits.writeStallMs, () => this.cut())
     return new Promise((resolve, reject) => {
       this.#drainWaiters.push({ resolve, reject })
@@ -100,8 +105,8 @@ export class ClientConnection implements ClientLink {
     this.#phase = 'tunnel'
     this.#readDeadline.dispose()
     this.#writeDeadline.dispose()
-    this.#socket.off('data', this.#onData)
-    this.#socket.off('drain', this.#onDrain)
+    this.#input.giveUp(this.#socket)
+    this.#output.giveUp()
     this.#socket.off('end', this.#onEnd)
     const backlog = this.#backlog
     this.#backlog = []
@@ -122,7 +127,12 @@ export class ClientConnection implements ClientLink {
 
   readonly #cutOff = (): void => this.cut()
 
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onData = (chunk: Buffer): boolean => {
+    this.#read(chunk)
+    return true
+  }
+
+  #read(chunk: Buffer): void {
     switch (this.#phase) {
       case 'idle':
       case 'head':
@@ -267,7 +277,7 @@ export class ClientConnection implements ClientLink {
       const [first] = backlog
       this.#backlog = []
       this.#backlogBytes = 0
-      this.#onData(backlog.length === 1 && first ? first : Buffer.concat(backlog))
+      this.#read(backlog.length === 1 && first ? first : Buffer.concat(backlog))
     }
     if (this.#socket.isPaused() && !this.#bodyPaused) this.#socket.resume()
     if (this.#stopping && this.#phase === 'idle') this.cut()
@@ -304,7 +314,7 @@ export class ClientConnection implements ClientLink {
     this.#socket.resume()
   }
 
-  readonly #onDrain = (): void => {
+  #onDrain(): void {
     this.#writeDeadline.clear()
     const waiters = this.#drainWaiters
     this.#drainWaiters = []

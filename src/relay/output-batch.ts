@@ -1,7 +1,4 @@
-import type { Socket } from 'node:net'
-
-/** Up to this much, copying into one buffer is cheaper than a gathered write. */
-const copyLimitBytes = 32_768
+import { roomBytes, type SocketOutput } from './socket-output.ts'
 
 /**
  * Gathers what goes out in one turn of the event loop, so that a head and a small body leave in one write. Almost everything
@@ -9,7 +6,7 @@ const copyLimitBytes = 32_768
  * places of their own.
  */
 export class OutputBatch {
-  readonly #socket: Socket
+  readonly #output: SocketOutput
   #head: Buffer | undefined
   #before = ''
   #middle: Buffer | undefined
@@ -17,8 +14,8 @@ export class OutputBatch {
   #rest: Array<string | Buffer> | undefined
   #restBytes = 0
 
-  constructor(socket: Socket) {
-    this.#socket = socket
+  constructor(output: SocketOutput) {
+    this.#output = output
   }
 
   /** The beginning of a head; what follows in it is text. */
@@ -50,32 +47,28 @@ export class OutputBatch {
     this.addText('\r\n')
   }
 
-  /** Returns false when the socket asks to wait for its `drain`. */
+  /** Returns false when whoever has more should wait for the drain. */
   flush(): boolean {
     const before = this.#before
     const middle = this.#middle
     const head = this.#head
-    if (!middle && !head) {
-      if (before === '') return !this.#socket.writableNeedDrain
-      this.#before = ''
-      return this.#socket.write(before, 'latin1')
-    }
     const after = this.#after
     const rest = this.#rest
     const headBytes = head ? head.length : 0
     const middleBytes = middle ? middle.length : 0
     const bytes = headBytes + before.length + middleBytes + after.length + this.#restBytes
+    if (bytes === 0) return !this.#output.needsDrain
     this.#head = undefined
     this.#before = ''
     this.#middle = undefined
     this.#after = ''
     this.#rest = undefined
     this.#restBytes = 0
-    if (middle && bytes === middleBytes) return this.#socket.write(middle)
-    if (bytes > copyLimitBytes) {
-      return this.#writeGathered([head ?? '', before, middle ?? '', after, ...(rest ?? [])])
+    if (middle && bytes === middleBytes) return this.#output.write(middle)
+    if (bytes > roomBytes) {
+      return this.#output.writeGathered([head ?? '', before, middle ?? '', after, ...(rest ?? [])])
     }
-    const joined = Buffer.allocUnsafe(bytes)
+    const joined = this.#output.roomFor(bytes)
     if (head) joined.set(head, 0)
     if (before !== '') joined.write(before, headBytes, 'latin1')
     let at = headBytes + before.length
@@ -86,24 +79,13 @@ export class OutputBatch {
       at += after.length
     }
     if (rest) copyParts(rest, joined, at)
-    return this.#socket.write(joined)
+    return this.#output.write(joined)
   }
 
   #addRest(part: string | Buffer): void {
     if (this.#rest) this.#rest.push(part)
     else this.#rest = [part]
     this.#restBytes += part.length
-  }
-
-  #writeGathered(parts: ReadonlyArray<string | Buffer>): boolean {
-    this.#socket.cork()
-    let room = true
-    for (const part of parts) {
-      if (part.length === 0) continue
-      room = typeof part === 'string' ? this.#socket.write(part, 'latin1') : this.#socket.write(part)
-    }
-    this.#socket.uncork()
-    return room
   }
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from '../foundation/log.ts'
 import { ClientConnection, type ConnectionTools } from './client-connection.ts'
 import type { DirectHandler, Exchange } from './exchange.ts'
 import { type RelayLimits, defaultRelayLimits } from './limits.ts'
+import { SocketInput } from './socket-input.ts'
 import { UpstreamPool } from './upstream-pool.ts'
 
 /** What answers requests. When it throws without having answered, the server answers 500 and closes the connection. */
@@ -46,10 +47,7 @@ export class RelayServer {
     this.#pool = new UpstreamPool(this.#limits, this.#clock)
     this.#server = this.#createServer()
     this.#server.maxConnections = this.#limits.maxConnections
-    this.#server.on('connection', (socket) => {
-      this.#sockets.add(socket)
-      socket.once('close', () => this.#sockets.delete(socket))
-    })
+    if (options.tls) this.#server.on('connection', (socket) => this.#keep(socket))
   }
 
   listen(
@@ -125,7 +123,15 @@ export class RelayServer {
     return typeof context === 'function' ? context() : (context ?? {})
   }
 
-  #accept(socket: net.Socket, secure: boolean): void {
+  #keep(socket: net.Socket): void {
+    this.#sockets.add(socket)
+    socket.once('close', () => this.#sockets.delete(socket))
+  }
+
+  #accept(accepted: net.Socket, secure: boolean): void {
+    const input = new SocketInput()
+    const socket = input.accept(accepted)
+    if (!secure) this.#keep(socket)
     const tools: ConnectionTools = {
       handler: this.#handler,
       log: this.#options.log,
@@ -137,7 +143,7 @@ export class RelayServer {
         if (this.#connections.size === 0) this.#onEmpty()
       },
     }
-    this.#connections.add(new ClientConnection(socket, secure, tools))
+    this.#connections.add(new ClientConnection(socket, input, secure, tools))
   }
 }
 

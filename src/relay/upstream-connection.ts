@@ -7,6 +7,7 @@ import { type HeadLimits, HeadReader } from './head-reader.ts'
 import { OutputBatch } from './output-batch.ts'
 import { type ParsedResponse, responseHeads } from './response-head.ts'
 import { SocketInput } from './socket-input.ts'
+import { SocketOutput } from './socket-output.ts'
 
 /** What a request in progress hears from its connection. After `onClosed` nothing more comes. */
 export interface UpstreamListener {
@@ -30,6 +31,7 @@ export class UpstreamConnection {
   readonly address: string
   readonly socket: Socket
   readonly #input: SocketInput
+  readonly #output: SocketOutput
   readonly out: OutputBatch
   readonly deadline: Deadline
   /** One response's head after the other. */
@@ -45,13 +47,13 @@ export class UpstreamConnection {
   constructor(socket: Socket, input: SocketInput, { address, clock, limits, onIdleClosed }: ConnectionOptions) {
     this.socket = socket
     this.address = address
-    this.out = new OutputBatch(socket)
+    this.#output = new SocketOutput(socket, () => this.#listener?.onDrain())
+    this.out = new OutputBatch(this.#output)
     this.deadline = new Deadline(clock)
     this.reader = new HeadReader(limits, responseHeads)
     this.#onIdleClosed = onIdleClosed
     input.take = this.#onData
     this.#input = input
-    socket.on('drain', this.#onDrain)
     socket.on('end', this.#close)
     socket.on('close', this.#close)
     socket.on('error', (error) => {
@@ -77,8 +79,8 @@ export class UpstreamConnection {
     this.#closed = true
     this.#listener = undefined
     this.deadline.dispose()
-    this.#input.take = (chunk) => this.socket.push(chunk)
-    this.socket.off('drain', this.#onDrain)
+    this.#input.giveUp(this.socket)
+    this.#output.giveUp()
     this.socket.off('end', this.#close)
     this.socket.off('close', this.#close)
     return this.socket
@@ -97,8 +99,6 @@ export class UpstreamConnection {
     else this.destroy()
     return true
   }
-
-  readonly #onDrain = (): void => this.#listener?.onDrain()
 
   readonly #close = (): void => {
     if (this.#closed) return
