@@ -1,4 +1,5 @@
 import { type OnReadOpts, Socket } from 'node:net'
+import { atOneTime } from '../foundation/clock.ts'
 
 /** Node reads into it and calls back at once, so one is enough for all connections. */
 const room = Buffer.allocUnsafeSlow(65_536)
@@ -15,7 +16,7 @@ export class SocketInput implements OnReadOpts {
   readonly callback = (bytes: number): boolean => {
     const chunk = Buffer.allocUnsafe(bytes)
     room.copy(chunk, 0, 0, bytes)
-    return this.take(chunk)
+    return atOneTime(this.take, chunk)
   }
 
   /**
