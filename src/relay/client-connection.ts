@@ -61,7 +61,7 @@ export class ClientConnection implements ClientLink {
     this.#reader = new HeadReader(tools.limits, requestHeads)
     this.#readDeadline = new Deadline(tools.clock)
     this.#writeDeadline = new Deadline(tools.clock)
-    input.take = this.#onData
+    input.listen(socket, this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
     // What follows an error is always `close`.
@@ -127,12 +127,7 @@ export class ClientConnection implements ClientLink {
 
   readonly #cutOff = (): void => this.cut()
 
-  readonly #onData = (chunk: Buffer): boolean => {
-    this.#read(chunk)
-    return true
-  }
-
-  #read(chunk: Buffer): void {
+  readonly #onData = (chunk: Buffer): void => {
     switch (this.#phase) {
       case 'idle':
       case 'head':
@@ -277,7 +272,7 @@ export class ClientConnection implements ClientLink {
       const [first] = backlog
       this.#backlog = []
       this.#backlogBytes = 0
-      this.#read(backlog.length === 1 && first ? first : Buffer.concat(backlog))
+      this.#onData(backlog.length === 1 && first ? first : Buffer.concat(backlog))
     }
     if (this.#socket.isPaused() && !this.#bodyPaused) this.#socket.resume()
     if (this.#stopping && this.#phase === 'idle') this.cut()

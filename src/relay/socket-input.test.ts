@@ -12,11 +12,10 @@ async function acceptedInput() {
   const { server, accepted: socket, far } = await ends.open((accepted) => input.accept(accepted))
   let text = ''
   let enough = () => {}
-  input.take = (chunk) => {
+  input.listen(socket, (chunk) => {
     text += chunk.toString()
     enough()
-    return true
-  }
+  })
   const until = (wanted: string) =>
     new Promise<void>((resolve) => {
       enough = () => {
@@ -44,14 +43,13 @@ it('takes what an accepted connection receives, past its stream', async () => {
 
 it('keeps what it took when more arrives for somebody else', async () => {
   const input = new SocketInput()
-  const { far } = await ends.open((accepted) => input.accept(accepted))
+  const { accepted: socket, far } = await ends.open((accepted) => input.accept(accepted))
   const chunks: Buffer[] = []
   const first = new Promise<void>((resolve) => {
-    input.take = (chunk) => {
+    input.listen(socket, (chunk) => {
       chunks.push(chunk)
       resolve()
-      return true
-    }
+    })
   })
   far.write('mine')
   await first
@@ -113,14 +111,9 @@ it('listens to a connection that is more than a socket, and stops when it is giv
   // As TLS does: another prototype, with a stream of its own.
   Object.setPrototypeOf(accepted, Object.create(Object.getPrototypeOf(accepted)))
   const input = new SocketInput()
-  const received = new Promise<string>((resolve) => {
-    input.take = (chunk) => {
-      resolve(chunk.toString())
-      return true
-    }
-  })
   const socket: Socket = input.accept(accepted)
   expect(socket).toBe(accepted)
+  const received = new Promise<string>((resolve) => input.listen(socket, (chunk) => resolve(chunk.toString())))
   far.write('hello')
   expect(await received).toBe('hello')
   input.giveUp(socket)

@@ -1,5 +1,6 @@
 import { type OnReadOpts, Socket } from 'node:net'
 import { atOneTime } from '../foundation/clock.ts'
+import { bytesRead, handleOf, type SocketHandle } from './socket-handle.ts'
 
 /** Node reads into it and calls back at once, so one is enough for all connections. */
 const room = Buffer.allocUnsafeSlow(65_536)
@@ -10,44 +11,61 @@ const room = Buffer.allocUnsafeSlow(65_536)
  */
 export class SocketInput implements OnReadOpts {
   readonly buffer = room
-  /** Returns false when no more is to be read for now. */
-  take: (chunk: Buffer) => boolean = () => false
-
-  readonly callback = (bytes: number): boolean => {
-    const chunk = Buffer.allocUnsafe(bytes)
-    room.copy(chunk, 0, 0, bytes)
-    return atOneTime(this.take, chunk)
-  }
+  #take: (chunk: Buffer) => void = () => {}
+  /** Whose stream gets it, once somebody else reads from that. */
+  #stream: Socket | undefined
+  /** What Node does by itself when something was read. */
+  #nodeReads: SocketHandle['onread'] | undefined
 
   /**
-   * The connection that a server accepted, read in this way. Node offers it for connections that a program opens, not for those
-   * that it accepts: a second socket takes over what the first one holds. What is not a plain connection, as TLS, stays as it is
-   * and is listened to.
+   * The connection that a server accepted, to be read in this way. Node offers it for connections that a program opens, not for
+   * those that it accepts: a second socket takes over what the first one holds. Where that cannot be, as with TLS, it stays as it
+   * is and its stream is listened to.
    */
   accept(accepted: Socket): Socket {
-    const handle: unknown = isPlain(accepted) && Reflect.get(accepted, '_handle')
-    if (typeof handle === 'object' && handle !== null) return takeOver(accepted, handle, this)
+    const handle = handleOf(accepted)
+    if (handle) return takeOver(accepted, handle, this)
     accepted.on('data', this.#onStreamed)
     return accepted
   }
 
-  /** From here on what arrives is read from the socket's stream, by somebody else. */
+  /** What arrives goes to `take`; past the stream's own function for it, where there is a way. */
+  listen(socket: Socket, take: (chunk: Buffer) => void): void {
+    this.#take = take
+    const handle = handleOf(socket)
+    if (!handle) return
+    const nodeReads = handle.onread
+    const receive = this.callback
+    this.#nodeReads = nodeReads
+    handle.onread = (buffer) => {
+      const bytes = bytesRead()
+      if (bytes <= 0) return Reflect.apply(nodeReads, handle, [buffer])
+      receive(bytes)
+      return undefined
+    }
+  }
+
+  /** From here on somebody else reads it from the socket's stream. */
   giveUp(socket: Socket): void {
-    if (socket.listeners('data').includes(this.#onStreamed)) socket.off('data', this.#onStreamed)
-    else this.take = (chunk) => socket.push(chunk)
+    this.#stream = socket
+    socket.off('data', this.#onStreamed)
+    const handle = handleOf(socket)
+    if (handle && this.#nodeReads) handle.onread = this.#nodeReads
   }
 
-  readonly #onStreamed = (chunk: Buffer): void => {
-    this.take(chunk)
+  /** Returns false when no more is to be read for now. */
+  readonly callback = (bytes: number): boolean => {
+    const chunk = Buffer.allocUnsafe(bytes)
+    room.copy(chunk, 0, 0, bytes)
+    if (this.#stream) return this.#stream.push(chunk)
+    atOneTime(this.#take, chunk)
+    return true
   }
+
+  readonly #onStreamed = (chunk: Buffer): void => atOneTime(this.#take, chunk)
 }
 
-/** Nothing stands between it and the system's socket. */
-export function isPlain(socket: Socket): boolean {
-  return Object.getPrototypeOf(socket) === Socket.prototype
-}
-
-function takeOver(accepted: Socket, handle: object, onread: OnReadOpts): Socket {
+function takeOver(accepted: Socket, handle: SocketHandle, onread: OnReadOpts): Socket {
   const { allowHalfOpen } = accepted
   // Of a handle that is open already Node's types know nothing.
   const socket: unknown = Reflect.construct(Socket, [{ handle, onread, allowHalfOpen, readable: true, writable: true }])

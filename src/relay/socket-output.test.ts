@@ -127,7 +127,6 @@ it('closes the connection when it cannot be written to', async () => {
   clearInterval(keepWriting)
   expect(error.code).toMatch(/^(?:EPIPE|ECONNRESET)$/)
   expect(socket.destroyed).toBe(true)
-  expect(write(out, 'y')).toBe(true)
 })
 
 it('can be given up: the socket is written to and heard by somebody else', async () => {

@@ -1,56 +1,55 @@
 import type { Socket } from 'node:net'
+import { getSystemErrorName } from 'node:util'
 import { rangeOf } from './body-decoder.ts'
-import { isPlain } from './socket-input.ts'
+import { handleOf, isUnderWay, type SocketHandle, writeRequest, type WriteRequest } from './socket-handle.ts'
 
 /** What is longer is written as it is: to copy it would take longer. */
 export const roomBytes = 32_768
 
-/** Where output is put together: most of it is sent before anybody has more. */
+/** Where output is put together, for all connections: almost always the system has taken it before anybody has more. */
 let room = Buffer.allocUnsafeSlow(roomBytes)
-
-/** What a socket's stream itself calls when it is some bytes' turn. */
-interface DirectWriter {
-  _write(bytes: Buffer, encoding: 'buffer', written: (error?: Error | null) => void): void
-}
+/** For the next write, whosever it is; only one that goes on after its call needs its own. */
+let request: WriteRequest | undefined
 
 /**
- * What a connection sends. Bytes go past the queue of Node's stream while that is empty: it spares the bookkeeping and, as the
- * system has almost always taken them when the call returns, a buffer of their own.
+ * What a connection sends. Bytes go past the queue of Node's stream while that is empty: it spares the bookkeeping and a buffer
+ * of their own.
  */
 export class SocketOutput {
   readonly #socket: Socket
-  readonly #direct: DirectWriter | undefined
+  readonly #handle: SocketHandle | undefined
   readonly #onDrain: () => void
-  /** Direct writes that the system has not taken whole yet. */
-  #unsent = 0
-  #isWriting = false
+  /** Writes past the queue that the system has not taken whole yet. */
+  #underWay = 0
 
   /** `onDrain` is called when there is room again after a write that returned false. */
   constructor(socket: Socket, onDrain: () => void) {
     this.#socket = socket
-    this.#direct = isDirectWriter(socket) ? socket : undefined
+    this.#handle = handleOf(socket)
     this.#onDrain = onDrain
     socket.on('drain', onDrain)
   }
 
   get needsDrain(): boolean {
-    return this.#unsent > 0 || this.#socket.writableNeedDrain
+    return this.#underWay > 0 || this.#socket.writableNeedDrain
   }
 
   /** Where to put so many bytes; they are to be written at once. */
   roomFor(bytes: number): Buffer {
-    return this.#queueIsEmpty() && bytes <= roomBytes ? rangeOf(room, 0, bytes) : Buffer.allocUnsafe(bytes)
+    const isDirect = this.#handle !== undefined && this.#socket.writableLength === 0 && bytes <= roomBytes
+    return isDirect ? rangeOf(room, 0, bytes) : Buffer.allocUnsafe(bytes)
   }
 
   /** Returns false when whoever has more should wait for the drain. */
   write(bytes: Buffer): boolean {
-    if (!this.#direct || !this.#queueIsEmpty()) return this.#socket.write(bytes) && this.#unsent === 0
-    this.#unsent++
-    this.#isWriting = true
-    this.#direct._write(bytes, 'buffer', this.#written)
-    this.#isWriting = false
-    if (this.#unsent === 0) return true
-    if (bytes.buffer === room.buffer) room = Buffer.allocUnsafeSlow(roomBytes)
+    if (!this.#handle || this.#socket.writableLength > 0) return this.#queue(bytes)
+    request ??= writeRequest()
+    const failure = this.#handle.writeBuffer(request, bytes)
+    // It fails in the queue, too, and there everybody hears why.
+    if (failure !== 0) return this.#queue(Buffer.from(bytes))
+    if (!isUnderWay()) return true
+    this.#waitFor(request, bytes)
+    request = undefined
     return false
   }
 
@@ -62,7 +61,7 @@ export class SocketOutput {
       if (part.length > 0) hasRoom = this.#socket.write(part, 'latin1')
     }
     this.#socket.uncork()
-    return hasRoom && this.#unsent === 0
+    return hasRoom && this.#underWay === 0
   }
 
   /** Somebody else writes to the socket from here on. */
@@ -70,17 +69,18 @@ export class SocketOutput {
     this.#socket.off('drain', this.#onDrain)
   }
 
-  #queueIsEmpty(): boolean {
-    return this.#direct !== undefined && this.#socket.writableLength === 0
+  #queue(bytes: Buffer): boolean {
+    return this.#socket.write(bytes) && this.#underWay === 0
   }
 
-  readonly #written = (error?: Error | null): void => {
-    this.#unsent--
-    if (error) this.#socket.destroy(error)
-    else if (!this.#isWriting && !this.needsDrain) this.#onDrain()
+  #waitFor(write: WriteRequest, bytes: Buffer): void {
+    if (bytes.buffer === room.buffer) room = Buffer.allocUnsafeSlow(roomBytes)
+    this.#underWay++
+    write.buffer = bytes
+    write.oncomplete = (status) => {
+      this.#underWay--
+      if (status < 0) this.#socket.destroy(new Error(`write ${getSystemErrorName(status)}`))
+      else if (!this.needsDrain) this.#onDrain()
+    }
   }
-}
-
-function isDirectWriter(socket: Socket): socket is Socket & DirectWriter {
-  return isPlain(socket)
 }

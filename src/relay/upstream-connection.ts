@@ -52,8 +52,8 @@ export class UpstreamConnection {
     this.deadline = new Deadline(clock)
     this.reader = new HeadReader(limits, responseHeads)
     this.#onIdleClosed = onIdleClosed
-    input.take = this.#onData
     this.#input = input
+    input.listen(socket, this.#onData)
     socket.on('end', this.#close)
     socket.on('close', this.#close)
     socket.on('error', (error) => {
@@ -93,11 +93,10 @@ export class UpstreamConnection {
 
   readonly letGo = (): void => this.destroy()
 
-  readonly #onData = (chunk: Buffer): boolean => {
+  readonly #onData = (chunk: Buffer): void => {
     // Bytes nobody asked for: whatever they are, the next request must not take them for its answer.
     if (this.#listener) this.#listener.onData(chunk)
     else this.destroy()
-    return true
   }
 
   readonly #close = (): void => {
