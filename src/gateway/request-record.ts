@@ -35,7 +35,8 @@ export class RequestRecord {
 
   constructor(exchange: Exchange, client: ForwardedClient, now: number) {
     this.requestId = requestIdFrom(exchange.head.headers.get('x-request-id'))
-    this.idField = { ...idField, value: this.requestId, line: `x-request-id: ${this.requestId}\r\n` }
+    const { name, known } = idField
+    this.idField = { name, value: this.requestId, line: `x-request-id: ${this.requestId}\r\n`, known }
     this.client = client
     this.#startedAt = now
   }

@@ -21,10 +21,8 @@ const noChanges: HeaderChanges = { set: [], remove: [] }
 /** Protocols that would turn the connection into something whose requests nobody checks. */
 const refusedUpgrades = /^(?:h2c?|http\/|tls\/)/
 
-export interface RequestFraming {
-  readonly kind: 'none' | 'length' | 'chunked'
-  readonly length: number
-}
+/** A length, or how else the body's end is told. */
+export type RequestFraming = number | 'none' | 'chunked'
 
 export interface OutgoingRequest {
   /** Whose request it is. */
@@ -64,8 +62,8 @@ export function outgoingHead(request: OutgoingRequest): OutgoingHead {
   } = side.onward.like(target, set, remove) ?? side.onward.remember(target, set, remove, textUp(side, target, changes))
   let text = beginning + changingLines(set)
   if (!hasHost) text += `host: ${authorityOf(request.upstream)}\r\n`
-  if (framing.kind === 'length') text += `content-length: ${framing.length}\r\n`
-  if (framing.kind === 'chunked') text += 'transfer-encoding: chunked\r\n'
+  if (typeof framing === 'number') text += `content-length: ${framing}\r\n`
+  if (framing === 'chunked') text += 'transfer-encoding: chunked\r\n'
   if (request.upgrade !== undefined) text += `connection: Upgrade\r\nupgrade: ${request.upgrade}\r\n`
   return { bytes, text: `${text}\r\n` }
 }

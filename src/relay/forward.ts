@@ -2,8 +2,9 @@ import { abortReason } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import { type ForwardEnd, ForwardError, type ForwardOptions, type ForwardResult, type Upstream } from './exchange.ts'
 import { type AttemptEnd, ForwardAttempt } from './forward-attempt.ts'
-import { type RequestFraming, offeredUpgrade, outgoingHead } from './forward-headers.ts'
+import { type OutgoingHead, type RequestFraming, offeredUpgrade, outgoingHead } from './forward-headers.ts'
 import type { ForwardSide } from './forward-side.ts'
+import type { RequestBody } from './request-body.ts'
 import type { CallRequest } from './upstream-call.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 
@@ -25,12 +26,18 @@ export function forwardTo(side: ForwardSide, upstream: Upstream, options: Forwar
 }
 
 /** A request on its way, on one connection and, when that one turns out to be closed already, on a new one. */
-class Forwarding implements AttemptEnd {
+class Forwarding implements CallRequest, AttemptEnd {
+  readonly method: string
+  readonly head: OutgoingHead
+  readonly framing: RequestFraming
+  readonly whole: Buffer | undefined
+  readonly stream: RequestBody
+  readonly upgrade: string | undefined
+  readonly firstByteMs: number
   readonly #side: ForwardSide
   readonly #upstream: Upstream
   readonly #options: ForwardOptions
   readonly #end: ForwardEnd
-  readonly #request: CallRequest
   readonly #replayable: boolean
   #connection: UpstreamConnection | undefined
 
@@ -45,20 +52,18 @@ class Forwarding implements AttemptEnd {
     this.#replayable = whole !== undefined && (side.bodyWasRead || idempotentMethods.has(head.method))
     const upgrade = options.into ? undefined : offeredUpgrade(head, side.facts)
     const framing = framingOf(side, whole)
-    this.#request = {
-      method: head.method,
-      head: outgoingHead({ side, upstream, framing, upgrade, options }),
-      framing,
-      whole,
-      stream: body,
-      upgrade,
-      firstByteMs: options.firstByteTimeoutMs ?? side.limits.upstreamFirstByteMs,
-    }
+    this.method = head.method
+    this.head = outgoingHead({ side, upstream, framing, upgrade, options })
+    this.framing = framing
+    this.whole = whole
+    this.stream = body
+    this.upgrade = upgrade
+    this.firstByteMs = options.firstByteTimeoutMs ?? side.limits.upstreamFirstByteMs
   }
 
   begin(): void {
     const maxIdleMs = this.#replayable ? Number.POSITIVE_INFINITY : freshlyUsedMs
-    const connection = this.#request.whole && this.#side.pool.take(this.#upstream, maxIdleMs)
+    const connection = this.whole && this.#side.pool.take(this.#upstream, maxIdleMs)
     if (connection) this.#attempt(connection)
     else this.#open()
   }
@@ -98,7 +103,7 @@ class Forwarding implements AttemptEnd {
       return this.#end.failed(abortReason(signal))
     }
     this.#connection = connection
-    new ForwardAttempt(this.#side, this.#options, this).run(connection, this.#request)
+    new ForwardAttempt(this.#side, this.#options, this).run(connection, this)
   }
 }
 
@@ -107,8 +112,7 @@ function asError(error: unknown): Error {
 }
 
 function framingOf(side: ForwardSide, whole: Buffer | undefined): RequestFraming {
-  if (!side.body.declared) return { kind: 'none', length: 0 }
-  if (whole && side.body.trailers.length === 0) return { kind: 'length', length: whole.length }
-  if (side.facts.contentLength !== undefined) return { kind: 'length', length: side.facts.contentLength }
-  return { kind: 'chunked', length: 0 }
+  if (!side.body.declared) return 'none'
+  if (whole && side.body.trailers.length === 0) return whole.length
+  return side.facts.contentLength ?? 'chunked'
 }

@@ -221,13 +221,13 @@ export class UpstreamCall implements UpstreamListener {
   #sendPieces(pieces: readonly Buffer[]): void {
     const { out } = this.#connection
     for (const piece of pieces) this.requestBytes += piece.length
-    if (this.#request.framing.kind === 'chunked') out.addChunk(pieces)
+    if (this.#request.framing === 'chunked') out.addChunk(pieces)
     else for (const piece of pieces) out.addBuffer(piece)
   }
 
   #sendEnd(trailers: readonly HeaderField[]): void {
     this.#sent = true
-    if (this.#request.framing.kind !== 'chunked') return
+    if (this.#request.framing !== 'chunked') return
     let tail = '0\r\n'
     for (const { line } of trailerFields(trailers)) tail += line
     this.#connection.out.addText(`${tail}\r\n`)
