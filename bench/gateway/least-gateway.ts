@@ -1,9 +1,11 @@
-// The least that a gateway for models can do on Node's sockets, as a bound: it finds the model in the body, gives the request an
-// id, shares the connections up, counts and writes a line. It trusts that every message comes whole, in one piece and well formed,
+// The least that a gateway for models can do on the relay's connections, as a bound: it finds the model in the body, gives the
+// request an id, shares the connections up, counts and writes a line. It trusts that every message comes whole, in one piece and well formed,
 // refuses nothing and waits for nobody.
 //   node bench/gateway/least-gateway.ts UPSTREAM_PORT LOG_FILE → prints its port
 import { connect, createServer, type Socket } from 'node:net'
 import { GatheredFile } from '../../src/platform/gathered-file.ts'
+import { SocketInput } from '../../src/relay/socket-input.ts'
+import { SocketOutput } from '../../src/relay/socket-output.ts'
 
 const [upstreamPort, logFile = '/dev/null'] = process.argv.slice(2)
 const log = new GatheredFile(logFile)
@@ -11,41 +13,49 @@ setInterval(() => log.flush(), 200).unref()
 
 const models = new Map([['bench', { requests: 0, bytes: 0 }]])
 const idle: Upstream[] = []
-/** What is read from upstreams; it is copied out at once. */
-const room = Buffer.allocUnsafeSlow(65_536)
 let ids = 0
 
 interface Request {
-  readonly client: Socket
+  readonly client: Client
   readonly id: string
   readonly model: string
   readonly at: number
 }
 
+interface Client {
+  readonly socket: Socket
+  readonly out: SocketOutput
+}
+
 class Upstream {
   readonly #socket: Socket
+  #out: SocketOutput | undefined
   #request: Request | undefined
 
   constructor() {
-    const callback = (bytes: number) => {
-      this.#answer(bytes)
-      return true
-    }
+    const input = new SocketInput()
     const address = { port: Number(upstreamPort), host: '127.0.0.1', noDelay: true }
-    this.#socket = connect({ ...address, onread: { buffer: room, callback } })
-    this.#socket.on('error', () => this.#request?.client.destroy())
+    const socket = connect({ ...address, onread: input })
+    socket.on('connect', () => {
+      this.#out = new SocketOutput(socket, () => {})
+      input.listen(socket, (chunk) => this.#answer(chunk))
+    })
+    socket.on('error', () => this.#request?.client.socket.destroy())
+    this.#socket = socket
   }
 
-  send(request: Request, bytes: Buffer): void {
+  send(request: Request, message: Buffer, headEnd: number, fields: string): void {
     this.#request = request
-    this.#socket.write(bytes)
+    if (this.#out) writeWith(this.#out, message, headEnd, fields)
+    else this.#socket.once('connect', () => this.#out && writeWith(this.#out, message, headEnd, fields))
   }
 
-  #answer(bytes: number): void {
+  #answer(message: Buffer): void {
     if (!this.#request) return
     const { client, id, model, at } = this.#request
-    const headEnd = room.indexOf('\r\n\r\n') + 2
-    client.write(withFields(room, bytes, headEnd, `x-request-id: ${id}\r\naccess-control-allow-origin: *\r\n`))
+    const bytes = message.length
+    const headEnd = message.indexOf('\r\n\r\n') + 2
+    writeWith(client.out, message, headEnd, `x-request-id: ${id}\r\naccess-control-allow-origin: *\r\n`)
     idle.push(this)
     const counted = models.get(model)
     if (!counted) return
@@ -57,20 +67,23 @@ class Upstream {
   }
 }
 
-const server = createServer({ noDelay: true }, (client) => {
-  client.on('data', (chunk: Buffer) => {
+const server = createServer({ noDelay: true }, (accepted) => {
+  const input = new SocketInput()
+  const socket = input.accept(accepted)
+  const client = { socket, out: new SocketOutput(socket, () => {}) }
+  input.listen(socket, (chunk) => {
     const headEnd = chunk.indexOf('\r\n\r\n') + 2
     const model = modelIn(chunk.toString('utf8', headEnd + 2))
     if (!models.has(model)) {
-      client.destroy()
+      socket.destroy()
       return
     }
     const id = `req-0123456789abcdef01234567-${++ids}`
     const fields = `x-forwarded-for: 127.0.0.1\r\nx-request-id: ${id}\r\n`
     const request = { client, id, model, at: Date.now() }
-    ;(idle.pop() ?? new Upstream()).send(request, withFields(chunk, chunk.length, headEnd, fields))
+    ;(idle.pop() ?? new Upstream()).send(request, chunk, headEnd, fields)
   })
-  client.on('error', () => client.destroy())
+  socket.on('error', () => socket.destroy())
 })
 server.listen(0, '127.0.0.1', 4096, () => {
   const address = server.address()
@@ -83,10 +96,10 @@ function modelIn(text: string): string {
   return typeof value === 'object' && value !== null && 'model' in value ? String(value.model) : ''
 }
 
-function withFields(message: Buffer, end: number, headEnd: number, fields: string): Buffer {
-  const text = message.toString('latin1', 0, headEnd) + fields
-  const bytes = Buffer.allocUnsafe(text.length + end - headEnd)
-  bytes.write(text, 'latin1')
-  message.copy(bytes, text.length, headEnd, end)
-  return bytes
+function writeWith(out: SocketOutput, message: Buffer, headEnd: number, fields: string): void {
+  const bytes = out.roomFor(message.length + fields.length)
+  message.copy(bytes, 0, 0, headEnd)
+  bytes.write(fields, headEnd, 'latin1')
+  message.copy(bytes, headEnd + fields.length, headEnd)
+  out.write(bytes)
 }

@@ -68,13 +68,17 @@ export function startSluice(setting: PeerSetting, models = 1, addresses = 1): Pr
   const logFile = join(setting.folder, `sluice-${models}-${addresses}.log`)
   const program = join(here, 'sluice-gateway.ts')
   const args = [program, String(setting.upstreamPort), logFile, String(models), String(addresses)]
-  return nodePeer(name, setting, [...sluiceRunsWith.options, ...args], sluiceRunsWith.env)
+  const { options, env } = sluiceRunsWith()
+  return nodePeer(name, setting, [...options, ...args], env)
 }
 
 /** What bin/sluice gives to Node. */
-const sluiceRunsWith = {
-  options: ['--max-semi-space-size=8'],
-  env: { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '4194304', MALLOC_TRIM_THRESHOLD_: '8388608' },
+function sluiceRunsWith(): { options: string[]; env: NodeJS.ProcessEnv } {
+  const script = readFileSync(join(here, '../../bin/sluice'), 'utf8')
+  const variables = /^export (.+)$/m.exec(script)?.[1]?.split(' ') ?? []
+  const options = /^exec \S+ ((?:--\S+ )+)/m.exec(script)?.[1]?.trim().split(' ') ?? []
+  if (variables.length === 0 || options.length === 0) throw new Error('bin/sluice is not understood')
+  return { options, env: Object.fromEntries(variables.map((variable) => variable.split('='))) }
 }
 
 async function nodePeer(

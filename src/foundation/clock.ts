@@ -1,3 +1,5 @@
+import { asError } from './errors.ts'
+
 /** Time as an argument: everything that waits or measures takes a Clock, so that tests decide what time it is. */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
@@ -54,6 +56,5 @@ export function sleepWith(clock: Clock, ms: number, signal?: AbortSignal): Promi
 
 /** Why a signal was aborted, always as an Error. */
 export function abortReason(signal: AbortSignal): Error {
-  const reason: unknown = signal.reason
-  return reason instanceof Error ? reason : new Error(String(reason))
+  return asError(signal.reason)
 }

@@ -34,3 +34,8 @@ function renderMessage(code: ErrorCode, details: ErrorDetails): string {
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
+
+/** A caught value as an Error, whatever was thrown. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}

@@ -1,6 +1,7 @@
 import type * as http from 'node:http'
 import * as net from 'node:net'
 import { describe, expect, it } from 'vitest'
+import { createLogger } from '../foundation/log.ts'
 import { fakePod } from '../traffic/cluster-view.fixture.ts'
 import { postJson, startGateway, startUpstream, until } from './gateway.fixture.ts'
 
@@ -145,6 +146,27 @@ describe('a gateway that stops', () => {
     await until(() => pool.sample('tiny')?.waiting === 1)
     await gateway.close({ graceMs: 0 })
     expect((await asking).status).toBe(503)
+  })
+})
+
+describe('a log that cannot be written', () => {
+  it('costs the line and nothing else', async () => {
+    const upstream = await startUpstream(answerOk)
+    const complaints: string[] = []
+    const write = (line: string) => {
+      if (line.includes('"msg":"request"')) throw new Error('the disk is gone')
+      complaints.push(line)
+    }
+    const log = createLogger({ destination: { write } })
+    const { url, addPod, pool } = await startGateway({ gateway: { log } })
+    addPod('one', upstream.port)
+    for (let asked = 0; asked < 2; asked++) {
+      const response = await postJson(url + chat, ask)
+      expect([response.status, await response.text()]).toEqual([200, '{"object":"chat.completion"}'])
+    }
+    await until(() => complaints.length === 2)
+    expect(complaints[0]).toContain('the disk is gone')
+    expect(pool.sample('tiny')?.active).toBe(0)
   })
 })
 

@@ -123,7 +123,7 @@ export class Gateway {
     const finish: Ended = (failure) => {
       share.release()
       this.#metrics.inFlight--
-      record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
+      this.#tell(record, exchange)
       ended(failure)
     }
     const end: Ended = (failure) => {
@@ -134,6 +134,15 @@ export class Gateway {
       this.#serve(exchange, record, share, end)?.then(() => end(), end)
     } catch (error) {
       end(error)
+    }
+  }
+
+  /** Whoever hears that a request has ended works for others, too: nothing that goes wrong here is to reach them. */
+  #tell(record: RequestRecord, exchange: Exchange): void {
+    try {
+      record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
+    } catch (error) {
+      this.#options.log.error({ requestId: record.requestId, err: error }, 'a finished request could not be counted')
     }
   }
 

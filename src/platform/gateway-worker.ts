@@ -1,6 +1,6 @@
 import { MessageChannel, Worker } from 'node:worker_threads'
 import { type Clock, abortReason } from '../foundation/clock.ts'
-import { SluiceError } from '../foundation/errors.ts'
+import { asError, SluiceError } from '../foundation/errors.ts'
 import type { MetricsSnapshot } from '../foundation/metrics.ts'
 import type { LoadTable } from '../traffic/load-table.ts'
 import { type DeskPool, PoolDesk } from '../traffic/pool-desk.ts'
@@ -55,7 +55,7 @@ export class GatewayWorker {
     })
     const desk = new PoolDesk({ pool, port: port1, row })
     this.#thread.on('message', (message: FromGatewayWorker) => this.#hear(message))
-    this.#thread.on('error', (error) => (this.#error = error instanceof Error ? error : new Error(String(error))))
+    this.#thread.on('error', (error) => (this.#error = asError(error)))
     this.#listening.promise.catch(() => {})
     this.ended = new Promise((resolve) => {
       this.#thread.on('exit', (code) => {

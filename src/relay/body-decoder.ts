@@ -19,8 +19,6 @@ const noTrailers: readonly HeaderField[] = []
 const trailerHeads: HeadKind<readonly HeaderField[]> = {
   begins: 'fields',
   parse: ({ fields }) => fields,
-  // A length among trailers is never sent on; nobody reads it.
-  withLength: (fields) => fields,
 }
 
 export const emptyBody: BodyDecoder = {

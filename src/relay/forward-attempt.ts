@@ -1,4 +1,5 @@
 import { abortReason } from '../foundation/clock.ts'
+import { asError } from '../foundation/errors.ts'
 import type { ForwardError, ForwardOptions, ForwardResult } from './exchange.ts'
 import type { ForwardSide } from './forward-side.ts'
 import { interimHead } from './response-fields.ts'
@@ -84,7 +85,7 @@ export class ForwardAttempt implements CallEvents {
       // A handler that does not want this response says so by throwing; nothing has reached the client.
       this.#response = undefined
       this.#call?.abort()
-      this.#reject(error instanceof Error ? error : new Error(String(error)))
+      this.#reject(asError(error))
     }
   }
 
@@ -114,7 +115,7 @@ export class ForwardAttempt implements CallEvents {
       this.#side.writer.flush()
     } catch (error) {
       socket.destroy()
-      return this.#reject(error instanceof Error ? error : new Error(String(error)))
+      return this.#reject(asError(error))
     }
     this.#tunnelled = true
     this.#side.tunnelTo(socket, leftover).then(

@@ -1,5 +1,5 @@
 import { abortReason } from '../foundation/clock.ts'
-import { errorMessage } from '../foundation/errors.ts'
+import { asError, errorMessage } from '../foundation/errors.ts'
 import { type ForwardEnd, ForwardError, type ForwardOptions, type ForwardResult, type Upstream } from './exchange.ts'
 import { type AttemptEnd, ForwardAttempt } from './forward-attempt.ts'
 import { type OutgoingHead, type RequestFraming, offeredUpgrade, outgoingHead } from './forward-headers.ts'
@@ -105,10 +105,6 @@ class Forwarding implements CallRequest, AttemptEnd {
     this.#connection = connection
     new ForwardAttempt(this.#side, this.#options, this).run(connection, this)
   }
-}
-
-function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error(String(error))
 }
 
 function framingOf(side: ForwardSide, whole: Buffer | undefined): RequestFraming {

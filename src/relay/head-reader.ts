@@ -1,6 +1,6 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { fieldName, type HeaderField, isFieldValue, isToken } from './header-field.ts'
-import { LastHead, type Lengthened } from './last-head.ts'
+import { LastHead, type WithLength } from './last-head.ts'
 import type { RelayLimits } from './limits.ts'
 import { Remembered } from './remembered.ts'
 
@@ -11,10 +11,12 @@ export interface RawHead {
 }
 
 /** A kind of head, and what one says. */
-export interface HeadKind<T> extends Lengthened<T> {
+export interface HeadKind<T> {
   /** `fields`: there is no first line, as in trailers. A check sees a first line whose head is still on its way. */
   readonly begins: 'fields' | ((startLine: string) => void)
   parse(raw: RawHead): T
+  /** Where a sender repeats its heads; without it they are not remembered. */
+  readonly withLength?: WithLength<T>
 }
 
 export type HeadLimits = Pick<RelayLimits, 'maxLineBytes' | 'maxHeadBytes' | 'maxHeaderFields'>
@@ -30,7 +32,7 @@ export function invalidHttp(reason: string): SluiceError {
 export class HeadReader<T> {
   readonly #limits: HeadLimits
   readonly #kind: HeadKind<T>
-  readonly #last: LastHead<T>
+  readonly #last: LastHead<T> | undefined
   /** A head like the last. */
   #recognised: T | undefined
   /** Of a head that came in one piece. */
@@ -45,7 +47,7 @@ export class HeadReader<T> {
   constructor(limits: HeadLimits, kind: HeadKind<T>) {
     this.#limits = limits
     this.#kind = kind
-    this.#last = new LastHead(kind)
+    this.#last = kind.withLength && new LastHead(kind.withLength)
   }
 
   /** True once a byte of a head has been seen and its end has not. */
@@ -64,7 +66,7 @@ export class HeadReader<T> {
     const stop = Math.min(headEnd < 0 ? chunk.length : headEnd + 4, start + room)
     const arrived = chunk.toString('latin1', start, stop)
     if (headEnd >= 0 && this.#bytes === 0) {
-      this.#recognised = this.#last.like(arrived)
+      this.#recognised = this.#last?.like(arrived)
       if (this.#recognised !== undefined) return stop
       this.#text = arrived
     }
@@ -108,15 +110,16 @@ export class HeadReader<T> {
     this.#skippedEmptyLine = false
     this.#startLineChecked = false
     const head = this.#kind.parse(raw)
-    if (text !== '') this.#last.remember(text, head)
+    if (text !== '') this.#last?.remember(text, head)
     return head
   }
 
   /** Behind a head like the last that is all here; 0 when there is none. Looking for its end would take longer than comparing. */
   #repeatedUntil(chunk: Buffer, start: number): number {
-    const end = this.#last.endAt(start)
-    if (end === start || end > chunk.length) return 0
-    this.#recognised = this.#last.like(chunk.toString('latin1', start, end))
+    const last = this.#last
+    const end = last ? last.endAt(start) : start
+    if (!last || end === start || end > chunk.length) return 0
+    this.#recognised = last.like(chunk.toString('latin1', start, end))
     return this.#recognised === undefined ? 0 : end
   }
 

@@ -1,7 +1,5 @@
-export interface Lengthened<T> {
-  /** The same head with another Content-Length. */
-  withLength(head: T, digits: string): T
-}
+/** The same head with another Content-Length. */
+export type WithLength<T> = (head: T, digits: string) => T
 
 /** Longer ones are parsed each time: a connection that rests must not hold much. */
 const longestText = 4_096
@@ -16,15 +14,15 @@ const digits = /^\d{1,15}$/
  * recognised by its text and need not be parsed. What it says may be secret: it is nobody else's, and goes with its connection.
  */
 export class LastHead<T> {
-  readonly #kind: Lengthened<T>
+  readonly #withLength: WithLength<T>
   #text = ''
   #head: T | undefined
   /** What stands before and behind the digits of its length; empty when there is none. */
   #around: readonly string[] | undefined
   #strangers = 0
 
-  constructor(kind: Lengthened<T>) {
-    this.#kind = kind
+  constructor(withLength: WithLength<T>) {
+    this.#withLength = withLength
   }
 
   /** Where one of the last one's length would end. */
@@ -56,7 +54,7 @@ export class LastHead<T> {
     if (!text.startsWith(before) || !text.endsWith(behind)) return undefined
     const length = text.slice(before.length, text.length - behind.length)
     if (!digits.test(length)) return undefined
-    const other = this.#kind.withLength(head, length)
+    const other = this.#withLength(head, length)
     this.#text = text
     this.#head = other
     return other

@@ -1,4 +1,4 @@
-import { SluiceError } from '../foundation/errors.ts'
+import { asError, SluiceError } from '../foundation/errors.ts'
 import { type BodyDecoder, LengthDecoder } from './body-decoder.ts'
 import type { HeaderField } from './header-field.ts'
 
@@ -88,7 +88,7 @@ export class RequestBody {
     try {
       end = this.#decoder.push(chunk, start, pieces)
     } catch (error) {
-      this.fail(error instanceof Error ? error : new Error(String(error)))
+      this.fail(asError(error))
       return chunk.length
     }
     if (this.#consumer && !this.#blocked) this.#deliver(this.#consumer, pieces)
@@ -192,7 +192,7 @@ export class RequestBody {
             look(pieces)
           } catch (error) {
             this.release()
-            reject(error instanceof Error ? error : new Error(String(error)))
+            reject(asError(error))
             return true
           }
           if (satisfied) {

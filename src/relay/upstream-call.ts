@@ -6,7 +6,7 @@ import {
   emptyBody,
   rangeOf,
 } from './body-decoder.ts'
-import { errorMessage } from '../foundation/errors.ts'
+import { asError, errorMessage } from '../foundation/errors.ts'
 import type { ForwardError } from './exchange.ts'
 import { type OutgoingHead, type RequestFraming, trailerFields } from './forward-headers.ts'
 import { invalidHttp } from './head-reader.ts'
@@ -198,7 +198,7 @@ export class UpstreamCall implements UpstreamListener {
         this.#expectMore()
         this.#connection.socket.resume()
       },
-      (error: unknown) => this.#clientFailed(error instanceof Error ? error : new Error(String(error))),
+      (error: unknown) => this.#clientFailed(asError(error)),
     )
   }
 
