@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLogger, logMembers } from './log.ts'
+import { createLogger, MembersLog } from './log.ts'
 
 describe('createLogger', () => {
   it('keeps secrets out of the log, at the top and one level down', () => {
@@ -14,12 +14,13 @@ describe('createLogger', () => {
   })
 })
 
-describe('logMembers', () => {
+describe('MembersLog', () => {
   it('writes a line that reads like the others, and none below the level', () => {
     const lines: Array<Record<string, unknown>> = []
     const log = createLogger({ destination: { write: (line: string) => void lines.push(parsed(line)) } })
-    logMembers(log, 'warn', '"model":"a","status":200,"complete":false', 'request', Date.now())
-    logMembers(log, 'debug', '"model":"a"', 'request', Date.now())
+    const members = new MembersLog(log)
+    members.write('warn', '"model":"a","status":200,"complete":false', 'request', Date.now())
+    members.write('debug', '"model":"a"', 'request', Date.now())
     log.warn({ model: 'a', status: 200, complete: false }, 'request')
     expect(lines).toHaveLength(2)
     const [flat, usual] = lines

@@ -22,26 +22,26 @@ export function createLogger(options: LogOptions = {}): Logger {
 }
 
 /**
- * A line in the form of all others, for what is written tens of thousands of times a second: looking through its fields for
+ * Lines in the form of all others, for what is written tens of thousands of times a second: looking through its fields for
  * secrets costs several times as much as writing it. The caller gives them as members of a JSON object, and knows that there is
  * no secret among them and nothing to escape. Bindings of a child are left out.
  */
-export function logMembers(
-  log: Logger,
-  level: 'debug' | 'info' | 'warn',
-  members: string,
-  message: string,
-  now: number,
-): void {
-  if (!log.isLevelEnabled(level)) return
-  streamOf(log).write(`{"level":"${level}","time":"${isoTime(now)}",${members},"msg":"${message}"}\n`)
-}
+export class MembersLog {
+  readonly #log: Logger
+  readonly #stream: DestinationStream
 
-function streamOf(log: Logger): DestinationStream {
-  // Where a pino logger writes is reached by a symbol that pino documents for this.
-  const stream: unknown = Reflect.get(log, pino.symbols.streamSym)
-  if (!isStream(stream)) throw new TypeError('the logger has no stream')
-  return stream
+  constructor(log: Logger) {
+    this.#log = log
+    // Where a pino logger writes is reached by a symbol that pino documents for this.
+    const stream: unknown = Reflect.get(log, pino.symbols.streamSym)
+    if (!isStream(stream)) throw new TypeError('the logger has no stream')
+    this.#stream = stream
+  }
+
+  write(level: 'debug' | 'info' | 'warn', members: string, message: string, now: number): void {
+    if (!this.#log.isLevelEnabled(level)) return
+    this.#stream.write(`{"level":"${level}","time":"${isoTime(now)}",${members},"msg":"${message}"}\n`)
+  }
 }
 
 function isStream(value: unknown): value is DestinationStream {

@@ -4,12 +4,10 @@ import { headerField, type HeaderList } from '../relay/header-list.ts'
 const headerNames = /^[A-Za-z0-9-]{1,64}(?: ?, ?[A-Za-z0-9-]{1,64}){0,63}$/
 
 /** Pages of any origin may use the OpenAI face: it carries no cookies, and a key has to be sent on purpose. */
-export const corsHeaders: HeaderPairs = [
-  ['access-control-allow-origin', '*'],
-  ['access-control-expose-headers', 'x-request-id, retry-after, x-should-retry'],
-]
+export const allowOrigin = headerField('access-control-allow-origin', '*')
+export const exposeHeaders = headerField('access-control-expose-headers', 'x-request-id, retry-after, x-should-retry')
 
-export const corsFields = corsHeaders.map(([name, value]) => headerField(name, value))
+export const corsHeaders: HeaderPairs = [allowOrigin, exposeHeaders].map(({ name, value }) => [name, value])
 
 export function isPreflight(method: string, headers: HeaderList): boolean {
   return method === 'OPTIONS' && headers.get('access-control-request-method') !== undefined

@@ -10,6 +10,7 @@ interface ModelSeries {
   route: string
   status: number
   requests: CounterSeries
+  requestSeconds: HistogramSeries
 }
 
 /** What the gateway counts. Routes and statuses are few; models are those that exist. */
@@ -73,10 +74,12 @@ export class GatewayMetrics {
       return known
     }
     const requests = this.requests.series(route, model, String(status))
+    const requestSeconds = this.requestSeconds.series(route)
     requests.add()
-    if (known) return Object.assign(known, { route, status, requests })
+    if (known) return Object.assign(known, { route, status, requests, requestSeconds })
     const firstByteSeconds = this.firstByteSeconds.series(model)
-    const series = { firstByteSeconds, responseBytes: this.responseBytes.series(model), route, status, requests }
+    const responseBytes = this.responseBytes.series(model)
+    const series = { firstByteSeconds, responseBytes, route, status, requests, requestSeconds }
     this.#models.set(model, series)
     return series
   }

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
-import type { Logger } from '../foundation/log.ts'
+import { type Logger, MembersLog } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Answer, DirectHandler, Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
@@ -54,6 +54,7 @@ export class Gateway {
   readonly #settings: GatewaySettings
   readonly #registry: Metrics
   readonly #metrics: GatewayMetrics
+  readonly #requestLog: MembersLog
   readonly #inference: Inference
   readonly #bodies: BodyBudget
   readonly #keys: KeyCheck | undefined
@@ -72,6 +73,7 @@ export class Gateway {
     this.#settings = { ...defaultGatewaySettings, ...options.settings }
     this.#registry = options.metrics ?? new Metrics()
     this.#metrics = new GatewayMetrics(this.#registry)
+    this.#requestLog = new MembersLog(options.log)
     const { maxBodyBytes, maxHeldBytes } = this.#settings
     this.#bodies = new BodyBudget({ limitBytes: maxBodyBytes, totalBytes: maxHeldBytes })
     this.#keys = options.keys && new KeyCheck(options.keys)
@@ -140,7 +142,7 @@ export class Gateway {
   /** Whoever hears that a request has ended works for others, too: nothing that goes wrong here is to reach them. */
   #tell(record: RequestRecord, exchange: Exchange): void {
     try {
-      record.finish(exchange, this.#clock.now(), this.#options.log, this.#metrics)
+      record.finish(exchange, this.#clock.now(), this.#requestLog, this.#metrics)
     } catch (error) {
       this.#options.log.error({ requestId: record.requestId, err: error }, 'a finished request could not be counted')
     }

@@ -1,8 +1,8 @@
-import { type Logger, logMembers } from '../foundation/log.ts'
+import type { MembersLog } from '../foundation/log.ts'
 import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { HeaderField } from '../relay/header-field.ts'
 import { headerField } from '../relay/header-list.ts'
-import { corsFields, corsHeaders } from './cors.ts'
+import { allowOrigin, corsHeaders, exposeHeaders } from './cors.ts'
 import type { ForwardedClient } from './forwarded-client.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import { requestIdFrom } from './request-id.ts'
@@ -48,21 +48,22 @@ export class RequestRecord {
 
   /** On every answer of a model's server. */
   get fields(): readonly HeaderField[] {
-    return [this.idField, ...corsFields]
+    return [this.idField, allowOrigin, exposeHeaders]
   }
 
   elapsedMs(now: number): number {
     return now - this.#startedAt
   }
 
-  finish(exchange: Exchange, now: number, log: Logger, metrics: GatewayMetrics): void {
+  finish(exchange: Exchange, now: number, log: MembersLog, metrics: GatewayMetrics): void {
     const { route, model, status, firstByteMs, bytes } = this
     const durationMs = this.elapsedMs(now)
-    metrics.requestSeconds.series(route).observe(durationMs / 1000)
     if (model === undefined) {
+      metrics.requestSeconds.series(route).observe(durationMs / 1000)
       metrics.requests.series(route, '', String(status)).add()
     } else {
       const series = metrics.countAnswer(model, route, status)
+      series.requestSeconds.observe(durationMs / 1000)
       if (firstByteMs !== undefined) {
         series.firstByteSeconds.observe(firstByteMs / 1000)
         series.responseBytes.add(bytes)
@@ -73,7 +74,7 @@ export class RequestRecord {
     if (model !== undefined && usage) metrics.countTokens(model, usage)
     // What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails.
     const level = status >= 500 || !complete ? 'warn' : model === undefined && status < 400 ? 'debug' : 'info'
-    logMembers(log, level, this.#members(exchange.head.method, durationMs), 'request', now)
+    log.write(level, this.#members(exchange.head.method, durationMs), 'request', now)
   }
 
   /** Everything in it is a number, a name that was checked, or of our own making. */

@@ -9,15 +9,18 @@ export interface ParsedResponse {
   readonly head: ResponseHead
   readonly facts: MessageFacts
   readonly onward: OnwardHeads
+  /** How long the upstream will keep the connection, as far as it says so. */
+  readonly keptForMs: number
 }
 
 export const responseHeads: HeadKind<ParsedResponse> = {
   begins: () => {},
   parse: parseResponse,
-  withLength: ({ head, facts, onward }, digits) => ({
+  withLength: ({ head, facts, onward, keptForMs }, digits) => ({
     head: { status: head.status, headers: head.headers.withLength(digits) },
     facts: withLength(facts, Number(digits)),
     onward,
+    keptForMs,
   }),
 }
 
@@ -26,7 +29,18 @@ const statusLine = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: [\t\x20-\x7e\x80-\xff]*)?$/
 function parseResponse(raw: RawHead): ParsedResponse {
   const { version, status } = statusLines.of(raw.startLine)
   const facts = readMessageFacts(raw.fields, version)
-  return { head: { status, headers: new HeaderList(raw.fields) }, facts, onward: new OnwardHeads() }
+  return {
+    head: { status, headers: new HeaderList(raw.fields) },
+    facts,
+    onward: new OnwardHeads(),
+    keptForMs: readKeepAlive(facts.keepAlive),
+  }
+}
+
+/** Less a second for what is on its way when it closes. */
+function readKeepAlive(keepAlive: string | undefined): number {
+  const seconds = keepAlive === undefined ? undefined : /(?:^|[,;\s])timeout=(\d{1,6})/i.exec(keepAlive)?.[1]
+  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - 1000
 }
 
 interface StatusLine {

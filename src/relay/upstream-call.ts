@@ -176,7 +176,7 @@ export class UpstreamCall implements UpstreamListener {
       this.#finish()
       // Bytes behind the end could pass for the answer to the next request.
       if (end === chunk.length && this.#sent && response.facts.persistent) {
-        this.#events.onReusable(keptForMs(response.facts.keepAlive))
+        this.#events.onReusable(response.keptForMs)
       } else {
         this.#connection.destroy()
       }
@@ -276,10 +276,4 @@ function decoderOf({ head, facts }: ParsedResponse, requestMethod: string, limit
 
 function badResponse(error: unknown): Error {
   return new Error(`its response is not valid HTTP (${errorMessage(error)})`, { cause: error })
-}
-
-/** How long the upstream says it keeps the connection, less a second for what is on its way when it closes. */
-function keptForMs(keepAlive: string | undefined): number {
-  const seconds = keepAlive === undefined ? undefined : /(?:^|[,;\s])timeout=(\d{1,6})/i.exec(keepAlive)?.[1]
-  return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - 1000
 }

@@ -16,6 +16,7 @@ export class EndpointChooser<E extends EndpointLoad> {
    * What failed is not open until it has shown to be healthy, so an excluded one that is open is better than none.
    */
   choose(open: ReadonlyMap<string, E>, { exclude, prefix }: ReserveHint): E | undefined {
+    if (open.size === 1) return this.#theOnly(open.values())
     const blocks = open.size > 1 ? prefix?.() : undefined
     const knownBlocks = blocks?.length ? this.#prefixes?.match(blocks, this.#isOpen) : undefined
     const lastPicked = this.#lastPicked
@@ -26,6 +27,16 @@ export class EndpointChooser<E extends EndpointLoad> {
     this.#lastPicked = endpoint.name
     if (blocks?.length) this.remember(blocks, endpoint)
     return endpoint
+  }
+
+  /** Most models have one: there is nothing to compare. */
+  #theOnly(open: Iterable<E>): E | undefined {
+    for (const endpoint of open) {
+      if (endpoint.inFlight >= endpoint.capacity) return undefined
+      this.#lastPicked = endpoint.name
+      return endpoint
+    }
+    return undefined
   }
 
   remember(blocks: readonly number[], endpoint: E): void {
