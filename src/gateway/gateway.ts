@@ -206,10 +206,13 @@ export class Gateway {
     record: RequestRecord,
     end: Ended,
   ): undefined {
-    const serve = (known: Asked) =>
-      this.#inference.serve(exchange, this.#requestOf(exchange, route, known, record), record, end)
-    if (asked instanceof Promise) asked.then(serve).catch(end)
-    else serve(asked)
+    if (asked instanceof Promise) {
+      asked
+        .then((known) => this.#inference.serve(exchange, this.#requestOf(exchange, route, known, record), record, end))
+        .catch(end)
+    } else {
+      this.#inference.serve(exchange, this.#requestOf(exchange, route, asked, record), record, end)
+    }
   }
 
   async #serveMetrics(exchange: Exchange, record: RequestRecord): Promise<void> {

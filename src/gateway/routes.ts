@@ -21,10 +21,7 @@ export type RouteMatch =
   | { readonly found: 'method-refused'; readonly methods: readonly string[] }
   | { readonly found: 'nothing' }
 
-interface Row {
-  readonly methods: readonly string[]
-  readonly route: Route
-}
+type Row = Extract<RouteMatch, { found: 'route' }> & { readonly methods: readonly string[] }
 
 const reading = ['GET', 'HEAD']
 const inferenceNames = ['chat/completions', 'completions', 'embeddings', 'audio/transcriptions'] as const
@@ -40,10 +37,11 @@ const passThroughs = [
 
 const exactRows: ReadonlyMap<string, Row> = new Map<string, Row>([
   ...openAiPrefixes.flatMap((prefix): Array<[string, Row]> => [
-    [`${prefix}/models`, { methods: reading, route: { kind: 'models' } }],
+    [`${prefix}/models`, { found: 'route', methods: reading, route: { kind: 'models' } }],
     ...inferenceNames.map((name): [string, Row] => [
       `${prefix}/${name}`,
       {
+        found: 'route',
         methods: ['POST'],
         route: {
           kind: 'inference',
@@ -54,17 +52,14 @@ const exactRows: ReadonlyMap<string, Row> = new Map<string, Row>([
       },
     ]),
   ]),
-  ['/healthz', { methods: reading, route: { kind: 'health' } }],
-  ['/readyz', { methods: reading, route: { kind: 'readiness' } }],
-  ['/metrics', { methods: reading, route: { kind: 'metrics' } }],
+  ['/healthz', { found: 'route', methods: reading, route: { kind: 'health' } }],
+  ['/readyz', { found: 'route', methods: reading, route: { kind: 'readiness' } }],
+  ['/metrics', { found: 'route', methods: reading, route: { kind: 'metrics' } }],
 ])
 
 export function matchRoute(method: string, path: string): RouteMatch {
   const row = exactRows.get(path) ?? modelRow(path)
-  if (row) {
-    const { methods, route } = row
-    return methods.includes(method) ? { found: 'route', route, methods } : { found: 'method-refused', methods }
-  }
+  if (row) return row.methods.includes(method) ? row : { found: 'method-refused', methods: row.methods }
   const passThrough = passThroughs.find(({ prefix }) => path.startsWith(prefix))
   if (!passThrough || leavesItsPrefix(path)) return { found: 'nothing' }
   const upstreamPath = passThrough.upstreamPrefix + path.slice(passThrough.prefix.length)
@@ -75,7 +70,7 @@ function modelRow(path: string): Row | undefined {
   for (const prefix of openAiPrefixes) {
     if (!path.startsWith(`${prefix}/models/`)) continue
     const id = decoded(path.slice(prefix.length + '/models/'.length))
-    if (id) return { methods: reading, route: { kind: 'model', id } }
+    if (id) return { found: 'route', methods: reading, route: { kind: 'model', id } }
   }
   return undefined
 }
