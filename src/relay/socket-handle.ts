@@ -23,6 +23,9 @@ interface StreamBinding {
 }
 
 const binding = streamBinding()
+const state = binding?.streamBaseState ?? new Int32Array(1)
+const readAt = binding?.kReadBytesOrError ?? 0
+const underWayAt = binding?.kLastWriteWasAsync ?? 0
 
 /** The handle of an open connection that is no more than that: TLS has a stream of its own in between. */
 export function handleOf(socket: Socket): SocketHandle | undefined {
@@ -32,12 +35,12 @@ export function handleOf(socket: Socket): SocketHandle | undefined {
 }
 
 export function bytesRead(): number {
-  return binding?.streamBaseState[binding.kReadBytesOrError] ?? 0
+  return state[readAt] ?? 0
 }
 
 /** Whether the last write goes on after its call has returned. */
 export function isUnderWay(): boolean {
-  return binding?.streamBaseState[binding.kLastWriteWasAsync] !== 0
+  return state[underWayAt] !== 0
 }
 
 export function writeRequest(): WriteRequest {
