@@ -45,11 +45,12 @@ export class SocketOutput {
     if (!this.#handle || this.#socket.writableLength > 0) return this.#queue(bytes)
     request ??= writeRequest()
     const failure = this.#handle.writeBuffer(request, bytes)
-    // It fails in the queue, too, and there everybody hears why.
-    if (failure !== 0) return this.#queue(Buffer.from(bytes))
-    if (!isUnderWay()) return true
-    this.#waitFor(request, bytes)
+    if (failure === 0 && !isUnderWay()) return true
+    const used = request
     request = undefined
+    // What fails here fails in the queue, too, and there everybody hears why.
+    if (failure !== 0) return this.#queue(Buffer.from(bytes))
+    this.#waitFor(used, bytes)
     return false
   }
 
