@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import { getSystemErrorName } from 'node:util'
-import { rangeOf } from './body-decoder.ts'
 import { handleOf, isUnderWay, type SocketHandle, writeRequest, type WriteRequest } from './socket-handle.ts'
 
 /** What is longer is written as it is: to copy it would take longer. */
@@ -37,7 +36,7 @@ export class SocketOutput {
   /** Where to put so many bytes; they are to be written at once. */
   roomFor(bytes: number): Buffer {
     const isDirect = this.#handle !== undefined && this.#socket.writableLength === 0 && bytes <= roomBytes
-    return isDirect ? rangeOf(room, 0, bytes) : Buffer.allocUnsafe(bytes)
+    return isDirect ? room.subarray(0, bytes) : Buffer.allocUnsafe(bytes)
   }
 
   /** Returns false when whoever has more should wait for the drain. */
