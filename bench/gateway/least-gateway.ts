@@ -5,7 +5,7 @@
 import { connect, createServer, type Socket } from 'node:net'
 import { GatheredFile } from '../../src/platform/gathered-file.ts'
 import { SocketInput } from '../../src/relay/socket-input.ts'
-import { SocketOutput } from '../../src/relay/socket-output.ts'
+import { outputRoom, SocketOutput } from '../../src/relay/socket-output.ts'
 
 const [upstreamPort, logFile = '/dev/null'] = process.argv.slice(2)
 const log = new GatheredFile(logFile)
@@ -97,7 +97,7 @@ function modelIn(text: string): string {
 }
 
 function writeWith(out: SocketOutput, message: Buffer, headEnd: number, fields: string): void {
-  const bytes = out.roomFor(message.length + fields.length)
+  const bytes = outputRoom.first(message.length + fields.length)
   message.copy(bytes, 0, 0, headEnd)
   bytes.write(fields, headEnd, 'latin1')
   message.copy(bytes, headEnd + fields.length, headEnd)

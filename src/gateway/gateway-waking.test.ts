@@ -28,6 +28,17 @@ describe('a sleeping model', () => {
     await until(() => pool.sample('tiny')?.active === 0)
   })
 
+  it.each([false, true])('is not woken by what its server could not read (streamed: %s)', async (streamed) => {
+    const { url, pool } = await startGateway()
+    const wakes: string[] = []
+    pool.onFirstWaiter((model) => wakes.push(model))
+    const response = await postJson(url + chat, `{"model":"tiny","messages":[1,],"stream":${streamed}}`)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { code: 'invalid_json' } })
+    expect(wakes).toEqual([])
+    expect(pool.sample('tiny')).toEqual({ active: 0, waiting: 0 })
+  })
+
   it('keeps a streamed request informed while it wakes, then streams the answer', async () => {
     const upstream = await startUpstream((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })

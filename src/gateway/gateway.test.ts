@@ -185,6 +185,17 @@ describe('invalid JSON', () => {
   })
 })
 
+it('leaves it to a model that is awake to say what is wrong with a body that names it', async () => {
+  const refusal = '{"error":{"message":"unexpected character at position 27"}}'
+  const upstream = await startUpstream((_request, response) => void response.writeHead(400).end(refusal))
+  const { url, addPod } = await startGateway()
+  addPod('one', upstream.port)
+  const body = '{"model":"tiny","messages":[1,]}'
+  const response = await postJson(url + chat, body)
+  expect([response.status, await response.text()]).toEqual([400, refusal])
+  expect(upstream.received[0]?.body.toString()).toBe(body)
+})
+
 describe('what the gateway answers by itself', () => {
   it('serves the chat page at its address, with the page’s own rules and no others', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'gateway-'))

@@ -235,7 +235,7 @@ export class Gateway {
     return {
       model: asked.model,
       streamed: asked.streamed,
-      prefix: asked.prefix,
+      body: asked.body,
       target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
       headers: {
         set: record.client.fields.length === 0 ? [record.idField] : [record.idField, ...record.client.fields],

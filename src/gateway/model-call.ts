@@ -1,9 +1,11 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { type Exchange, type ForwardEnd, ForwardError, type ForwardResult } from '../relay/exchange.ts'
 import type { ReserveHint, Seat } from '../traffic/endpoint-pool.ts'
+import { promptBlocks } from '../traffic/prompt-blocks.ts'
 import { EventStreamBody } from './event-stream-body.ts'
 import type { InferenceOptions, InferenceRequest } from './inference.ts'
 import { ModelAnswer } from './model-answer.ts'
+import { parseJson } from './model-name.ts'
 import type { RequestRecord } from './request-record.ts'
 import type { WakeFeedback } from './wake-feedback.ts'
 
@@ -38,7 +40,8 @@ export class ModelCall implements ForwardEnd {
     const { pool } = this.#tools
     const { request, record, reject } = this.#options
     record.attempts++
-    const hint = { exclude: this.#failed, prefix: request.prefix }
+    const { body } = request
+    const hint = { exclude: this.#failed, prefix: body && (() => promptBlocks(body)) }
     const seat = pool.trySeat(request.model, hint)
     if (seat) this.#goTo(seat)
     else
@@ -93,6 +96,8 @@ export class ModelCall implements ForwardEnd {
   async #wait(hint: ReserveHint): Promise<Seat> {
     const { clock, pool } = this.#tools
     const { exchange, request, record, feedback } = this.#options
+    // A model is not woken for what it could not read; one that is awake says so itself.
+    if (request.body) parseJson(request.body)
     const askedAt = clock.now()
     try {
       const reserving = pool.reserve(request.model, hint, exchange.signal)

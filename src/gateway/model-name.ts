@@ -1,17 +1,17 @@
 import { SluiceError } from '../foundation/errors.ts'
 import type { Exchange, RequestHead } from '../relay/exchange.ts'
-import { promptBlocks } from '../traffic/prompt-blocks.ts'
 import type { BodyShare } from './body-budget.ts'
 import { FormScanner, formBoundary } from './form-scanner.ts'
 import type { GrantedModels } from './granted-models.ts'
+import { glanceAt } from './json-glance.ts'
 import type { InferenceRoute } from './routes.ts'
 
 /** What routing needs to know of a request. */
 export interface Asked {
   readonly model: string
   readonly streamed: boolean
-  /** What the prompt begins with, worked out when it matters. */
-  readonly prefix?: (() => readonly number[]) | undefined
+  /** Where it is JSON and was read whole. Whether it is valid has not been looked at. */
+  readonly body?: Buffer | undefined
 }
 
 /**
@@ -59,8 +59,13 @@ function readJson(exchange: Exchange, models: GrantedModels, share: BodyShare): 
 }
 
 function askedIn(body: Buffer, models: GrantedModels): Asked {
+  const { model, streamed } = glanceAt(body) ?? parsedIn(body)
+  return { model: chosen(model, models), streamed, body }
+}
+
+function parsedIn(body: Buffer): { readonly model: unknown; readonly streamed: boolean } {
   const { model, stream } = parseJson(body)
-  return { model: chosen(model, models), streamed: stream === true, prefix: () => promptBlocks(body) }
+  return { model, streamed: stream === true }
 }
 
 async function readForm(exchange: Exchange, boundary: string, models: GrantedModels, share: BodyShare): Promise<Asked> {
@@ -75,7 +80,8 @@ function chosen(model: unknown, models: GrantedModels): string {
   return models.find(model).name
 }
 
-function parseJson(body: Buffer): { model?: unknown; stream?: unknown } {
+/** Throws `invalid_json` for what no model's server could read. */
+export function parseJson(body: Buffer): { model?: unknown; stream?: unknown } {
   let value: unknown
   try {
     value = JSON.parse(body.toString('utf8'))

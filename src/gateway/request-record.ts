@@ -1,15 +1,11 @@
 import type { MembersLog } from '../foundation/log.ts'
 import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { HeaderField } from '../relay/header-field.ts'
-import { headerField } from '../relay/header-list.ts'
 import { allowOrigin, corsHeaders, exposeHeaders } from './cors.ts'
 import type { ForwardedClient } from './forwarded-client.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
-import { requestIdFrom } from './request-id.ts'
+import { requestIdField } from './request-id.ts'
 import type { TokenUsage } from './usage-tail.ts'
-
-/** An id has no character that a field may not have: only the name has to be looked up, and that once. */
-const idField = headerField('x-request-id', '')
 
 /** What becomes known of one request while it is served; told once, when it is finished. */
 export class RequestRecord {
@@ -34,9 +30,8 @@ export class RequestRecord {
   errorCode: string | undefined
 
   constructor(exchange: Exchange, client: ForwardedClient, now: number) {
-    this.requestId = requestIdFrom(exchange.head.headers.get('x-request-id'))
-    const { name, known } = idField
-    this.idField = { name, value: this.requestId, line: `x-request-id: ${this.requestId}\r\n`, known }
+    this.idField = requestIdField(exchange.head.headers.get('x-request-id'))
+    this.requestId = this.idField.value
     this.client = client
     this.#startedAt = now
   }

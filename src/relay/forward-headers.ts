@@ -2,7 +2,8 @@ import type { ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exc
 import type { ForwardSide } from './forward-side.ts'
 import type { HeaderField } from './header-field.ts'
 import { type MessageFacts, splitList } from './message-facts.ts'
-import { changingLines, type OnwardText } from './onward-heads.ts'
+import { type OnwardHead, type OnwardText, writeOnward } from './onward-heads.ts'
+import type { OutputBatch } from './output-batch.ts'
 
 /** In trailers these would change how the message is framed, routed or authorized (RFC 9110 6.5.1). */
 const forbiddenInTrailers = new Set([
@@ -16,7 +17,7 @@ const forbiddenInTrailers = new Set([
   'cache-control',
 ])
 
-const noChanges: HeaderChanges = { set: [], remove: [] }
+export const noChanges: HeaderChanges = { set: [], remove: [] }
 
 /** Protocols that would turn the connection into something whose requests nobody checks. */
 const refusedUpgrades = /^(?:h2c?|http\/|tls\/)/
@@ -25,13 +26,13 @@ const refusedUpgrades = /^(?:h2c?|http\/|tls\/)/
 export type RequestFraming = number | 'none' | 'chunked'
 
 export interface OutgoingRequest {
-  /** Whose request it is. */
-  readonly side: RequestingSide
+  readonly onward: OnwardHead
+  /** Of the handler's fields those are still to be written that are different each time. */
+  readonly set: readonly HeaderField[]
   readonly upstream: Upstream
   readonly framing: RequestFraming
   /** Protocols to offer the upstream; see `offeredUpgrade`. */
   readonly upgrade: string | undefined
-  readonly options: Pick<ForwardOptions, 'target' | 'requestHeaders'>
 }
 
 type RequestingSide = Pick<ForwardSide, 'head' | 'facts' | 'client' | 'onward'>
@@ -44,28 +45,26 @@ export function offeredUpgrade(head: RequestHead, facts: MessageFacts): string |
   return head.version === '1.1' ? facts.upgrade : undefined
 }
 
-/** A head on its way up: what is the same for one request after the other, and what is not. */
-export interface OutgoingHead {
-  readonly bytes: Buffer | undefined
-  readonly text: string
-}
-
-export function outgoingHead(request: OutgoingRequest): OutgoingHead {
-  const { side, framing, options } = request
+/** How a request's head begins on its way up. */
+export function onwardUp(side: RequestingSide, options: Pick<ForwardOptions, 'target' | 'requestHeaders'>): OnwardHead {
   const changes = options.requestHeaders ?? noChanges
   const { set, remove } = changes
   const target = options.target ?? side.head.target
-  const {
-    bytes,
-    text: beginning,
-    hasHost,
-  } = side.onward.like(target, set, remove) ?? side.onward.remember(target, set, remove, textUp(side, target, changes))
-  let text = beginning + changingLines(set)
-  if (!hasHost) text += `host: ${authorityOf(request.upstream)}\r\n`
-  if (typeof framing === 'number') text += `content-length: ${framing}\r\n`
-  if (framing === 'chunked') text += 'transfer-encoding: chunked\r\n'
-  if (request.upgrade !== undefined) text += `connection: Upgrade\r\nupgrade: ${request.upgrade}\r\n`
-  return { bytes, text: `${text}\r\n` }
+  return (
+    side.onward.like(target, set, remove) ?? side.onward.remember(target, set, remove, textUp(side, target, changes))
+  )
+}
+
+export function writeOutgoingHead(request: OutgoingRequest, out: OutputBatch): void {
+  const { onward, set, framing, upgrade } = request
+  writeOnward(onward, set, out)
+  if (!onward.hasHost) out.addText(`host: ${authorityOf(request.upstream)}\r\n`)
+  if (upgrade !== undefined) out.addText(`connection: Upgrade\r\nupgrade: ${upgrade}\r\n`)
+  if (framing === 'none') return out.addText('\r\n')
+  if (framing === 'chunked') return out.addText('transfer-encoding: chunked\r\n\r\n')
+  out.addText('content-length: ')
+  out.addNumber(framing)
+  out.addText('\r\n\r\n')
 }
 
 function textUp({ head, facts, client }: RequestingSide, target: string, changes: HeaderChanges): OnwardText {

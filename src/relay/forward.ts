@@ -2,8 +2,18 @@ import { abortReason } from '../foundation/clock.ts'
 import { asError, errorMessage } from '../foundation/errors.ts'
 import { type ForwardEnd, ForwardError, type ForwardOptions, type ForwardResult, type Upstream } from './exchange.ts'
 import { type AttemptEnd, ForwardAttempt } from './forward-attempt.ts'
-import { type OutgoingHead, type RequestFraming, offeredUpgrade, outgoingHead } from './forward-headers.ts'
+import {
+  noChanges,
+  offeredUpgrade,
+  onwardUp,
+  type OutgoingRequest,
+  type RequestFraming,
+  writeOutgoingHead,
+} from './forward-headers.ts'
 import type { ForwardSide } from './forward-side.ts'
+import type { HeaderField } from './header-field.ts'
+import type { OnwardHead } from './onward-heads.ts'
+import type { OutputBatch } from './output-batch.ts'
 import type { RequestBody } from './request-body.ts'
 import type { CallRequest } from './upstream-call.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
@@ -26,16 +36,17 @@ export function forwardTo(side: ForwardSide, upstream: Upstream, options: Forwar
 }
 
 /** A request on its way, on one connection and, when that one turns out to be closed already, on a new one. */
-class Forwarding implements CallRequest, AttemptEnd {
+class Forwarding implements CallRequest, OutgoingRequest, AttemptEnd {
   readonly method: string
-  readonly head: OutgoingHead
+  readonly onward: OnwardHead
+  readonly set: readonly HeaderField[]
+  readonly upstream: Upstream
   readonly framing: RequestFraming
   readonly whole: Buffer | undefined
   readonly stream: RequestBody
   readonly upgrade: string | undefined
   readonly firstByteMs: number
   readonly #side: ForwardSide
-  readonly #upstream: Upstream
   readonly #options: ForwardOptions
   readonly #end: ForwardEnd
   readonly #replayable: boolean
@@ -43,7 +54,7 @@ class Forwarding implements CallRequest, AttemptEnd {
 
   constructor(side: ForwardSide, upstream: Upstream, options: ForwardOptions, end: ForwardEnd) {
     this.#side = side
-    this.#upstream = upstream
+    this.upstream = upstream
     this.#options = options
     this.#end = end
     const { body, head } = side
@@ -51,10 +62,10 @@ class Forwarding implements CallRequest, AttemptEnd {
     // RFC 9110 9.2.2: what is not idempotent is only repeated by those who know what it does.
     this.#replayable = whole !== undefined && (side.bodyWasRead || idempotentMethods.has(head.method))
     const upgrade = options.into ? undefined : offeredUpgrade(head, side.facts)
-    const framing = framingOf(side, whole)
     this.method = head.method
-    this.head = outgoingHead({ side, upstream, framing, upgrade, options })
-    this.framing = framing
+    this.onward = onwardUp(side, options)
+    this.set = (options.requestHeaders ?? noChanges).set
+    this.framing = framingOf(side, whole)
     this.whole = whole
     this.stream = body
     this.upgrade = upgrade
@@ -63,9 +74,13 @@ class Forwarding implements CallRequest, AttemptEnd {
 
   begin(): void {
     const maxIdleMs = this.#replayable ? Number.POSITIVE_INFINITY : freshlyUsedMs
-    const connection = this.whole && this.#side.pool.take(this.#upstream, maxIdleMs)
+    const connection = this.whole && this.#side.pool.take(this.upstream, maxIdleMs)
     if (connection) this.#attempt(connection)
     else this.#open()
+  }
+
+  writeHead(out: OutputBatch): void {
+    writeOutgoingHead(this, out)
   }
 
   delivered(result: ForwardResult): void {
@@ -88,7 +103,7 @@ class Forwarding implements CallRequest, AttemptEnd {
     const side = this.#side
     const options = this.#options
     side.pool
-      .open(this.#upstream, {
+      .open(this.upstream, {
         signal: options.signal ? AbortSignal.any([side.signal, options.signal]) : side.signal,
         timeoutMs: options.connectTimeoutMs,
       })

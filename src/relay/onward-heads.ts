@@ -1,4 +1,5 @@
 import type { HeaderField } from './header-field.ts'
+import type { OutputBatch } from './output-batch.ts'
 
 /** The beginning of a head as it goes on: its first line, and of its fields those that are the same each time. */
 export interface OnwardHead {
@@ -55,11 +56,15 @@ export class OnwardHeads {
   }
 }
 
-/** Those that are different each time, which are not among the bytes. */
-export function changingLines(set: readonly HeaderField[]): string {
-  let text = ''
-  for (const field of set) if (!field.known.isSteady && maySet(field)) text += field.line
-  return text
+/** Writes it, with those fields that are different each time and so are not in it. */
+export function writeOnward(
+  { bytes, text }: OnwardHead,
+  set: readonly HeaderField[],
+  out: Pick<OutputBatch, 'addBuffer' | 'addText'>,
+): void {
+  if (bytes) out.addBuffer(bytes)
+  else out.addText(text)
+  for (const field of set) if (!field.known.isSteady && maySet(field)) out.addText(field.line)
 }
 
 /** How a message is framed is nobody's business but the relay's. */

@@ -1,39 +1,48 @@
-import { roomBytes, type SocketOutput } from './socket-output.ts'
+import { mostNumberBytes, writeNumber } from '../foundation/ascii-digits.ts'
+import { outputRoom, roomBytes, type SocketOutput } from './socket-output.ts'
+
+type BatchOutput = Pick<SocketOutput, 'needsDrain' | 'write' | 'writeGathered'>
 
 /**
- * Gathers what goes out in one turn of the event loop, so that a head and a small body leave in one write. Almost everything
- * is the beginning of a head that is ready, a text, a buffer and a text (a head and a body; a chunk in its framing): these have
- * places of their own.
+ * Gathers what goes out in one turn of the event loop, so that a head and a small body leave in one write. It is put together
+ * where all connections do that; who is not done yet when another one begins takes along what it has.
  */
 export class OutputBatch {
-  readonly #output: SocketOutput
-  #head: Buffer | undefined
-  #before = ''
-  #middle: Buffer | undefined
-  #after = ''
+  /** Whose bytes are in the room. */
+  static #holder: OutputBatch | undefined
+  readonly #output: BatchOutput
+  /** How much of the room is ours. */
+  #at = 0
+  /** A buffer that came first goes out as it is, if it stays alone. */
+  #first: Buffer | undefined
+  /** What the room is too small for, with all that comes behind it. */
   #rest: Array<string | Buffer> | undefined
-  #restBytes = 0
 
-  constructor(output: SocketOutput) {
+  constructor(output: BatchOutput) {
     this.#output = output
   }
 
-  /** The beginning of a head; what follows in it is text. */
-  addHead(bytes: Buffer): void {
-    if (this.#head || this.#before !== '' || this.#middle) this.addBuffer(bytes)
-    else this.#head = bytes
+  /** Latin-1: heads and framing. One that was joined from others takes several times as long as these one after the other. */
+  addText(text: string): void {
+    if (this.#takesRoom(text.length)) this.#at += outputRoom.bytes.write(text, this.#at, 'latin1')
+    else this.#addRest(text)
   }
 
-  /** Latin-1: heads and framing. */
-  addText(text: string): void {
-    if (this.#rest) this.#addRest(text)
-    else if (this.#middle) this.#after += text
-    else this.#before += text
+  addNumber(value: number): void {
+    if (this.#takesRoom(mostNumberBytes)) this.#at = writeNumber(outputRoom.bytes, this.#at, value)
+    else this.#addRest(String(value))
   }
 
   addBuffer(buffer: Buffer): void {
-    if (this.#middle) this.#addRest(buffer)
-    else this.#middle = buffer
+    if (buffer.length === 0) return
+    if (this.#at === 0 && !this.#first && !this.#rest) {
+      this.#first = buffer
+    } else if (this.#takesRoom(buffer.length)) {
+      outputRoom.bytes.set(buffer, this.#at)
+      this.#at += buffer.length
+    } else {
+      this.#addRest(buffer)
+    }
   }
 
   /** One payload as one chunk of a chunked body. */
@@ -42,58 +51,53 @@ export class OutputBatch {
     for (const piece of pieces) length += piece.length
     // An empty chunk would end the body.
     if (length === 0) return
-    this.addText(`${length.toString(16)}\r\n`)
+    this.addText(length.toString(16))
+    this.addText('\r\n')
     for (const piece of pieces) this.addBuffer(piece)
     this.addText('\r\n')
   }
 
   /** Returns false when whoever has more should wait for the drain. */
   flush(): boolean {
-    const before = this.#before
-    const middle = this.#middle
-    const head = this.#head
-    const after = this.#after
+    const bytes = this.#at
+    const first = this.#first
     const rest = this.#rest
-    const headBytes = head ? head.length : 0
-    const middleBytes = middle ? middle.length : 0
-    const bytes = headBytes + before.length + middleBytes + after.length + this.#restBytes
-    if (bytes === 0) return !this.#output.needsDrain
-    this.#head = undefined
-    this.#before = ''
-    this.#middle = undefined
-    this.#after = ''
+    this.#at = 0
+    this.#first = undefined
     this.#rest = undefined
-    this.#restBytes = 0
-    if (middle && bytes === middleBytes) return this.#output.write(middle)
-    if (bytes > roomBytes) {
-      return this.#output.writeGathered([head ?? '', before, middle ?? '', after, ...(rest ?? [])])
+    if (rest) return this.#output.writeGathered(bytes > 0 ? [Buffer.from(outputRoom.first(bytes)), ...rest] : rest)
+    if (first) return this.#output.write(first)
+    return bytes > 0 ? this.#output.write(outputRoom.first(bytes)) : !this.#output.needsDrain
+  }
+
+  /** Whether so much more goes into the room, behind what is there. */
+  #takesRoom(bytes: number): boolean {
+    if (this.#rest) return false
+    const holder = OutputBatch.#holder
+    if (holder !== this) {
+      if (holder) holder.#leaveRoom()
+      OutputBatch.#holder = this
     }
-    const joined = this.#output.roomFor(bytes)
-    if (head) joined.set(head, 0)
-    if (before !== '') joined.write(before, headBytes, 'latin1')
-    let at = headBytes + before.length
-    if (middle) joined.set(middle, at)
-    at += middleBytes
-    if (after !== '') {
-      joined.write(after, at, 'latin1')
-      at += after.length
+    const first = this.#first
+    if (!first) return this.#at + bytes <= roomBytes
+    this.#first = undefined
+    if (first.length + bytes <= roomBytes) {
+      outputRoom.bytes.set(first, 0)
+      this.#at = first.length
+      return true
     }
-    if (rest) copyParts(rest, joined, at)
-    return this.#output.write(joined)
+    this.#rest = [first]
+    return false
+  }
+
+  #leaveRoom(): void {
+    if (this.#at === 0) return
+    this.#rest = [Buffer.from(outputRoom.first(this.#at)), ...(this.#rest ?? [])]
+    this.#at = 0
   }
 
   #addRest(part: string | Buffer): void {
     if (this.#rest) this.#rest.push(part)
     else this.#rest = [part]
-    this.#restBytes += part.length
-  }
-}
-
-function copyParts(parts: ReadonlyArray<string | Buffer>, into: Buffer, start: number): void {
-  let at = start
-  for (const part of parts) {
-    if (typeof part === 'string') into.write(part, at, 'latin1')
-    else into.set(part, at)
-    at += part.length
   }
 }

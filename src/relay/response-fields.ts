@@ -3,15 +3,18 @@ import type { HeaderPairs } from './exchange.ts'
 import { isSet } from './forward-headers.ts'
 import type { HeaderField } from './header-field.ts'
 import { headerField } from './header-list.ts'
-import { changingLines, maySet, type OnwardText } from './onward-heads.ts'
+import { maySet, type OnwardHead, type OnwardText } from './onward-heads.ts'
 import type { ParsedResponse } from './response-head.ts'
+
+const none: readonly never[] = []
 
 /** The fields of a response as they go to the client, and what they say to whoever writes its head. */
 export interface ResponseFields {
-  /** Comes first, as it is. */
-  readonly bytes: Buffer | undefined
-  /** Whether the status line is among them. */
-  readonly isWhole: boolean
+  /** An upstream's, from the status line on. */
+  readonly onward: OnwardHead | undefined
+  /** Set by the handler, and among those of the upstream where they are the same each time. */
+  readonly set: readonly HeaderField[]
+  /** Of an answer of our own. */
   readonly text: string
   readonly dated: boolean
   readonly wantsClose: boolean
@@ -31,22 +34,14 @@ export function answerFields(pairs: HeaderPairs): ResponseFields {
     else if (!known.isHop) text += line
     dated ||= known.role === 'date'
   }
-  return { bytes: undefined, text, isWhole: false, dated, wantsClose, contentLength }
+  return { onward: undefined, set: none, text, dated, wantsClose, contentLength }
 }
 
 /** The fields of an upstream's response that go on to the client, with those that the handler sets instead of them. */
 export function forwardedFields(response: ParsedResponse, set: readonly HeaderField[] = none): ResponseFields {
   const { onward, facts } = response
   const head = onward.like('', set, none) ?? onward.remember('', set, none, textDown(response, set))
-  const { bytes, text, dated } = head
-  return {
-    bytes,
-    text: text + changingLines(set),
-    isWhole: true,
-    dated,
-    wantsClose: false,
-    contentLength: facts.contentLength,
-  }
+  return { onward: head, set, text: '', dated: head.dated, wantsClose: false, contentLength: facts.contentLength }
 }
 
 /** The whole head of a response that is not the final one, but for its last line. */
@@ -55,8 +50,6 @@ export function interimHead(response: ParsedResponse, set: readonly HeaderField[
   for (const field of set) if (maySet(field)) text += field.line
   return text
 }
-
-const none: readonly never[] = []
 
 function textDown({ head, facts }: ParsedResponse, set: readonly HeaderField[]): OnwardText {
   let text = statusLine(head.status)

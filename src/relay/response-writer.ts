@@ -2,6 +2,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { HeaderField } from './header-field.ts'
 import type { HttpVersion } from './message-facts.ts'
 import type { OutputBatch } from './output-batch.ts'
+import { writeOnward } from './onward-heads.ts'
 import { isBodiless } from './response-head.ts'
 import { type ResponseFields, statusLine } from './response-fields.ts'
 
@@ -54,15 +55,20 @@ export class ResponseWriter {
     const bodyLength = length ?? fields.contentLength
     this.#chooseFraming(status, bodyLength)
     this.#closes = fields.wantsClose || this.#framing === 'until-close' || !this.#context.keepsConnection()
-    let head = fields.isWhole ? fields.text : statusLine(status) + fields.text
-    if (fields.bytes) this.#out.addHead(fields.bytes)
-    if (!fields.dated) head += dateLine(now ?? this.#context.clock.now())
-    if (bodyLength !== undefined && status !== 204) head += `content-length: ${bodyLength}\r\n`
-    if (this.#framing === 'chunked') head += 'transfer-encoding: chunked\r\n'
-    if (this.#closes) head += 'connection: close\r\n'
-    else if (this.#context.version === '1.0') head += 'connection: keep-alive\r\n'
     this.#started = true
-    this.#out.addText(`${head}\r\n`)
+    const out = this.#out
+    if (fields.onward) writeOnward(fields.onward, fields.set, out)
+    else out.addText(statusLine(status) + fields.text)
+    if (!fields.dated) out.addText(dateLine(now ?? this.#context.clock.now()))
+    if (this.#closes) out.addText('connection: close\r\n')
+    else if (this.#context.version === '1.0') out.addText('connection: keep-alive\r\n')
+    if (this.#framing === 'chunked') out.addText('transfer-encoding: chunked\r\n\r\n')
+    else if (bodyLength === undefined || status === 204) out.addText('\r\n')
+    else {
+      out.addText('content-length: ')
+      out.addNumber(bodyLength)
+      out.addText('\r\n\r\n')
+    }
   }
 
   /** From here on the connection speaks another protocol. */
@@ -136,7 +142,8 @@ function dateLine(now: number): string {
   const second = Math.floor(now / 1000)
   if (second !== dateSecond) {
     dateSecond = second
-    dateText = `date: ${new Date(now).toUTCString()}\r\n`
+    // In one piece, not joined from several: it is written thousands of times.
+    dateText = Buffer.from(`date: ${new Date(now).toUTCString()}\r\n`).toString('latin1')
   }
   return dateText
 }

@@ -1,16 +1,17 @@
 import { type OnReadOpts, Socket } from 'node:net'
 import { atOneTime } from '../foundation/clock.ts'
+import { ByteRoom } from './byte-room.ts'
 import { bytesRead, handleOf, type SocketHandle } from './socket-handle.ts'
 
 /** Node reads into it and calls back at once, so one is enough for all connections. */
-const room = Buffer.allocUnsafeSlow(65_536)
+const room = new ByteRoom(65_536)
 
 /**
  * What a connection receives, copied out of the one place it is read into. Node would otherwise make room for 64 KiB with every
  * read, most of it for nothing, and pass it through a stream's queue.
  */
 export class SocketInput implements OnReadOpts {
-  readonly buffer = room
+  readonly buffer = room.bytes
   #take: (chunk: Buffer) => void = () => {}
   /** Whose stream gets it, once somebody else reads from that. */
   #stream: Socket | undefined
@@ -56,7 +57,7 @@ export class SocketInput implements OnReadOpts {
   /** Returns false when no more is to be read for now. */
   readonly callback = (bytes: number): boolean => {
     const chunk = Buffer.allocUnsafe(bytes)
-    room.copy(chunk, 0, 0, bytes)
+    chunk.set(room.first(bytes))
     if (this.#stream) return this.#stream.push(chunk)
     atOneTime(this.#take, chunk)
     return true

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { OpenedEnds } from './socket-ends.fixture.ts'
 import { SocketInput } from './socket-input.ts'
-import { roomBytes, SocketOutput } from './socket-output.ts'
+import { outputRoom, roomBytes, SocketOutput } from './socket-output.ts'
 
 const ends = new OpenedEnds()
 afterEach(() => ends.clear())
@@ -24,7 +24,7 @@ async function output() {
 }
 
 const write = (out: SocketOutput, text: string): boolean => {
-  const room = out.roomFor(text.length)
+  const room = outputRoom.first(text.length)
   room.write(text, 'latin1')
   return out.write(room)
 }
@@ -50,12 +50,12 @@ async function readAll(far: Socket, bytes: number): Promise<string> {
 describe('what the system takes at once', () => {
   it('is in no queue, and the place it was put together in is free again', async () => {
     const { out, socket, far, drains } = await output()
-    const room = out.roomFor(5)
+    const room = outputRoom.first(5)
     room.write('hello')
     expect(out.write(room)).toBe(true)
     expect(socket.writableLength).toBe(0)
     expect(out.needsDrain).toBe(false)
-    expect(out.roomFor(5).buffer).toBe(room.buffer)
+    expect(outputRoom.first(5)).toBe(room)
     expect(await readAll(far, 5)).toBe('hello')
     expect(drains()).toBe(0)
   })

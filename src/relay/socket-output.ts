@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net'
 import { getSystemErrorName } from 'node:util'
+import { ByteRoom } from './byte-room.ts'
 import { handleOf, isUnderWay, type SocketHandle, writeRequest, type WriteRequest } from './socket-handle.ts'
 
 /** What is longer is written as it is: to copy it would take longer. */
 export const roomBytes = 32_768
 
 /** Where output is put together, for all connections: almost always the system has taken it before anybody has more. */
-let room = Buffer.allocUnsafeSlow(roomBytes)
+export const outputRoom = new ByteRoom(roomBytes)
 /** For the next write, whosever it is; only one that goes on after its call needs its own. */
 let request: WriteRequest | undefined
 
@@ -33,13 +34,7 @@ export class SocketOutput {
     return this.#underWay > 0 || this.#socket.writableNeedDrain
   }
 
-  /** Where to put so many bytes; they are to be written at once. */
-  roomFor(bytes: number): Buffer {
-    const isDirect = this.#handle !== undefined && this.#socket.writableLength === 0 && bytes <= roomBytes
-    return isDirect ? room.subarray(0, bytes) : Buffer.allocUnsafe(bytes)
-  }
-
-  /** Returns false when whoever has more should wait for the drain. */
+  /** What is in the room is free again when this returns. Returns false when whoever has more should wait for the drain. */
   write(bytes: Buffer): boolean {
     if (!this.#handle || this.#socket.writableLength > 0) return this.#queue(bytes)
     request ??= writeRequest()
@@ -48,7 +43,7 @@ export class SocketOutput {
     const used = request
     request = undefined
     // What fails here fails in the queue, too, and there everybody hears why.
-    if (failure !== 0) return this.#queue(Buffer.from(bytes))
+    if (failure !== 0) return this.#queue(bytes)
     this.#waitFor(used, bytes)
     return false
   }
@@ -70,11 +65,12 @@ export class SocketOutput {
   }
 
   #queue(bytes: Buffer): boolean {
-    return this.#socket.write(bytes) && this.#underWay === 0
+    const kept = outputRoom.has(bytes) ? Buffer.from(bytes) : bytes
+    return this.#socket.write(kept) && this.#underWay === 0
   }
 
   #waitFor(write: WriteRequest, bytes: Buffer): void {
-    if (bytes.buffer === room.buffer) room = Buffer.allocUnsafeSlow(roomBytes)
+    if (outputRoom.has(bytes)) outputRoom.renew()
     this.#underWay++
     write.buffer = bytes
     write.oncomplete = (status) => {

@@ -8,10 +8,11 @@ import {
 } from './body-decoder.ts'
 import { asError, errorMessage } from '../foundation/errors.ts'
 import type { ForwardError } from './exchange.ts'
-import { type OutgoingHead, type RequestFraming, trailerFields } from './forward-headers.ts'
+import { type RequestFraming, trailerFields } from './forward-headers.ts'
 import { invalidHttp } from './head-reader.ts'
 import type { HeaderField } from './header-field.ts'
 import type { RelayLimits } from './limits.ts'
+import type { OutputBatch } from './output-batch.ts'
 import type { RequestBody } from './request-body.ts'
 import { isBodiless, type ParsedResponse } from './response-head.ts'
 import type { BodyEnd } from './response-sink.ts'
@@ -19,13 +20,13 @@ import type { UpstreamConnection, UpstreamListener } from './upstream-connection
 
 export interface CallRequest {
   readonly method: string
-  readonly head: OutgoingHead
   readonly framing: RequestFraming
   /** The whole body; without it, it is taken from the stream as it arrives. */
   readonly whole: Buffer | undefined
   readonly stream: RequestBody
   readonly upgrade: string | undefined
   readonly firstByteMs: number
+  writeHead(out: OutputBatch): void
 }
 
 /** What happens to a request sent up. Exactly one of `onFailed`, `onUpgraded`, an end of body or `onBroken` is last. */
@@ -79,10 +80,9 @@ export class UpstreamCall implements UpstreamListener {
 
   start(): void {
     const { out } = this.#connection
-    const { whole, stream, head } = this.#request
+    const { whole, stream } = this.#request
     this.#connection.use(this)
-    if (head.bytes) out.addHead(head.bytes)
-    out.addText(head.text)
+    this.#request.writeHead(out)
     this.#expectFirstByte()
     if (whole) {
       this.#sendPieces(whole.length > 0 ? [whole] : [])

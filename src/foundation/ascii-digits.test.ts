@@ -1,0 +1,25 @@
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { mostNumberBytes, writeNumber } from './ascii-digits.ts'
+
+const written = (value: number): string => {
+  const bytes = Buffer.alloc(40, '.')
+  return bytes.toString('latin1', 3, writeNumber(bytes, 3, value))
+}
+
+it('writes every number as a template would, and touches nothing beside it', () => {
+  const numbers = fc.oneof(fc.nat(), fc.integer(), fc.maxSafeNat(), fc.double())
+  fc.assert(
+    fc.property(numbers, (value) => {
+      const bytes = Buffer.alloc(40, '.')
+      const text = String(value)
+      expect(writeNumber(bytes, 3, value)).toBe(3 + text.length)
+      expect(bytes.toString('latin1')).toBe(`...${text}`.padEnd(40, '.'))
+      expect(text.length).toBeLessThanOrEqual(mostNumberBytes)
+    }),
+  )
+})
+
+it.each([0, -0, 9, 10, 99, 100, 999_999_999, 1_000_000_000, 2_147_483_648, 1e21, 0.1, -1])('writes %d', (value) => {
+  expect(written(value)).toBe(String(value))
+})
