@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createLogger, MembersLog } from './log.ts'
+import { createLogger, lineEnding, MembersLog } from './log.ts'
 
 describe('createLogger', () => {
   it('keeps secrets out of the log, at the top and one level down', () => {
@@ -19,9 +19,15 @@ describe('MembersLog', () => {
     const lines: Array<Record<string, unknown>> = []
     const log = createLogger({ destination: { write: (line: string) => void lines.push(parsed(line)) } })
     const members = new MembersLog(log)
-    members.write('warn', '"model":"a","status":200,"complete":false', 'request', Date.now())
-    members.write('debug', '"model":"a"', 'request', Date.now())
-    log.warn({ model: 'a', status: 200, complete: false }, 'request')
+    const line = members.begin('warn', Date.now())
+    line?.text(',"model":"')
+    line?.text('ä'.repeat(5_000))
+    line?.bytes(Buffer.from('","status":'))
+    line?.number(200)
+    line?.text(',"complete":false')
+    line?.end(lineEnding('request'))
+    expect(members.begin('debug', Date.now())).toBeUndefined()
+    log.warn({ model: 'ä'.repeat(5_000), status: 200, complete: false }, 'request')
     expect(lines).toHaveLength(2)
     const [flat, usual] = lines
     expect(Object.keys(flat ?? {})).toEqual(Object.keys(usual ?? {}))

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
-import { type Logger, MembersLog } from '../foundation/log.ts'
+import type { Logger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Answer, DirectHandler, Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
@@ -20,6 +20,7 @@ import { KeyCheck, type KeySource } from './key-check.ts'
 import { openAiModel, openAiModelList } from './model-listing.ts'
 import { type Asked, readAsked, readPassThrough } from './model-name.ts'
 import { codedError, errorAnswer } from './openai-errors.ts'
+import { RequestLines } from './request-lines.ts'
 import { RequestRecord } from './request-record.ts'
 import { matchRoute, type Route } from './routes.ts'
 import { noProxies, type TrustedProxies } from './trusted-proxies.ts'
@@ -54,7 +55,7 @@ export class Gateway {
   readonly #settings: GatewaySettings
   readonly #registry: Metrics
   readonly #metrics: GatewayMetrics
-  readonly #requestLog: MembersLog
+  readonly #requestLines: RequestLines
   readonly #inference: Inference
   readonly #bodies: BodyBudget
   readonly #keys: KeyCheck | undefined
@@ -73,7 +74,7 @@ export class Gateway {
     this.#settings = { ...defaultGatewaySettings, ...options.settings }
     this.#registry = options.metrics ?? new Metrics()
     this.#metrics = new GatewayMetrics(this.#registry)
-    this.#requestLog = new MembersLog(options.log)
+    this.#requestLines = new RequestLines(options.log)
     const { maxBodyBytes, maxHeldBytes } = this.#settings
     this.#bodies = new BodyBudget({ limitBytes: maxBodyBytes, totalBytes: maxHeldBytes })
     this.#keys = options.keys && new KeyCheck(options.keys)
@@ -142,7 +143,9 @@ export class Gateway {
   /** Whoever hears that a request has ended works for others, too: nothing that goes wrong here is to reach them. */
   #tell(record: RequestRecord, exchange: Exchange): void {
     try {
-      record.finish(exchange, this.#clock.now(), this.#requestLog, this.#metrics)
+      const now = this.#clock.now()
+      record.count(this.#metrics, now)
+      this.#requestLines.write(record, exchange.head.method, now)
     } catch (error) {
       this.#options.log.error({ requestId: record.requestId, err: error }, 'a finished request could not be counted')
     }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mostNumberBytes, writeNumber } from '../foundation/ascii-digits.ts'
+import { mostNumberBytes, putNumber } from '../foundation/put-bytes.ts'
 import type { HeaderField } from '../relay/header-field.ts'
 import { headerField } from '../relay/header-list.ts'
 
@@ -20,7 +20,7 @@ export function requestIdField(header: string | undefined): HeaderField {
     return { name, value: header, line: `${name}: ${header}\r\n`, known }
   }
   // Written three times, and so made in one piece: a text that is joined from several is put together anew each time.
-  const end = writeNumber(room, beginning.length, ++count)
+  const end = putNumber(room, beginning.length, ++count)
   room[end] = 13
   room[end + 1] = 10
   const line = room.toString('latin1', 0, end + 2)

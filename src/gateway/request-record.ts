@@ -1,4 +1,3 @@
-import type { MembersLog } from '../foundation/log.ts'
 import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { HeaderField } from '../relay/header-field.ts'
 import { allowOrigin, corsHeaders, exposeHeaders } from './cors.ts'
@@ -50,7 +49,7 @@ export class RequestRecord {
     return now - this.#startedAt
   }
 
-  finish(exchange: Exchange, now: number, log: MembersLog, metrics: GatewayMetrics): void {
+  count(metrics: GatewayMetrics, now: number): void {
     const { route, model, status, firstByteMs, bytes } = this
     const durationMs = this.elapsedMs(now)
     if (model === undefined) {
@@ -65,26 +64,6 @@ export class RequestRecord {
       }
     }
     if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
-    const { complete, usage } = this
-    if (model !== undefined && usage) metrics.countTokens(model, usage)
-    // What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails.
-    const level = status >= 500 || !complete ? 'warn' : model === undefined && status < 400 ? 'debug' : 'info'
-    log.write(level, this.#members(exchange.head.method, durationMs), 'request', now)
-  }
-
-  /** Everything in it is a number, a name that was checked, or of our own making. */
-  #members(method: string, durationMs: number): string {
-    const { requestId, client, route, model, endpoint, status, waitMs, firstByteMs, bytes, usage } = this
-    let members = `"requestId":"${requestId}","client":"${client.address}","method":"${method}","route":"${route}"`
-    if (model !== undefined) members += `,"model":"${model}"`
-    if (endpoint !== undefined) members += `,"endpoint":"${endpoint}"`
-    members += `,"status":${status},"waitMs":${waitMs}`
-    if (firstByteMs !== undefined) members += `,"firstByteMs":${firstByteMs}`
-    members += `,"durationMs":${durationMs},"bytes":${bytes}`
-    if (this.key !== undefined) members += `,"key":"${this.key}"`
-    if (usage) members += `,"promptTokens":${usage.promptTokens},"completionTokens":${usage.completionTokens}`
-    if (this.errorCode !== undefined) members += `,"errorCode":"${this.errorCode}"`
-    if (this.attempts > 1) members += `,"attempts":${this.attempts}`
-    return this.complete ? members : `${members},"complete":false`
+    if (model !== undefined && this.usage) metrics.countTokens(model, this.usage)
   }
 }

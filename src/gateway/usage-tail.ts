@@ -74,17 +74,22 @@ const name = Buffer.from('"usage"')
 /** How far back the name may begin, seen from a byte of it: as far as this byte is from its beginning; else by all of it. */
 const steps = new Uint8Array(256).fill(name.length)
 for (let at = name.length - 1; at > 0; at--) steps[name[at] ?? 0] = at
+const [firstByte = 0] = name
 
 /** Where the last one before `end` begins; -1 when there is none. Every answer is searched, most of them in a few steps. */
 function lastUsage(bytes: Buffer, start: number, end: number): number {
   let at = end - name.length
   while (at >= start) {
-    let same = 0
-    while (same < name.length && bytes[at + same] === name[same]) same++
-    if (same === name.length) return at
-    at -= steps[bytes[at] ?? 0] ?? 1
+    const byte = bytes[at] ?? 0
+    if (byte === firstByte && isName(bytes, at)) return at
+    at -= steps[byte] ?? 1
   }
   return -1
+}
+
+function isName(bytes: Buffer, at: number): boolean {
+  for (let index = 1; index < name.length; index++) if (bytes[at + index] !== name[index]) return false
+  return true
 }
 
 function readUsage(text: string): TokenUsage | undefined {

@@ -38,6 +38,23 @@ describe('GatheredFile', () => {
     file.close()
   })
 
+  it('takes lines as bytes, too, from a place that is used again', async () => {
+    const path = join(folder, 'bytes.log')
+    const file = new GatheredFile(path)
+    const place = Buffer.alloc(200_000)
+    const expected: string[] = []
+    for (const [count, length] of [3, 70_000, 200, 65_530, 1].entries()) {
+      const text = `${count} ä ${'x'.repeat(length)}\n`
+      expected.push(text, `${count}\n`)
+      file.writeBytes(place.subarray(0, place.write(text)))
+      file.write(`${count}\n`)
+    }
+    place.fill('?')
+    file.flush()
+    await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toBe(expected.join('')))
+    file.close()
+  })
+
   it('takes a line longer than a block', async () => {
     const path = join(folder, 'long.log')
     const file = new GatheredFile(path)

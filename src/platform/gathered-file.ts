@@ -29,8 +29,20 @@ export class GatheredFile {
 
   write(line: string): void {
     if (this.#closed) return
-    if (this.#at + line.length * bytesPerCharacter > this.#block.length && !this.#makeRoom(line)) return
+    if (
+      this.#at + line.length * bytesPerCharacter > this.#block.length &&
+      !this.#makeRoom(line.length * bytesPerCharacter)
+    )
+      return
     this.#at += this.#block.write(line, this.#at)
+  }
+
+  /** A line that is UTF-8 already; whoever gives it may use it for the next. */
+  writeBytes(line: Buffer): void {
+    if (this.#closed) return
+    if (this.#at + line.length > this.#block.length && !this.#makeRoom(line.length)) return
+    this.#block.set(line, this.#at)
+    this.#at += line.length
   }
 
   /** Hands on what was gathered. */
@@ -52,13 +64,12 @@ export class GatheredFile {
     }
   }
 
-  #makeRoom(line: string): boolean {
+  #makeRoom(bytes: number): boolean {
     if (this.#full.length >= mostBlocks) {
       this.#lost++
       return false
     }
     this.flush()
-    const bytes = line.length * bytesPerCharacter
     if (bytes > this.#block.length) this.#block = Buffer.allocUnsafeSlow(bytes)
     return true
   }

@@ -62,9 +62,7 @@ export function writeOutgoingHead(request: OutgoingRequest, out: OutputBatch): v
   if (upgrade !== undefined) out.addText(`connection: Upgrade\r\nupgrade: ${upgrade}\r\n`)
   if (framing === 'none') return out.addText('\r\n')
   if (framing === 'chunked') return out.addText('transfer-encoding: chunked\r\n\r\n')
-  out.addText('content-length: ')
-  out.addNumber(framing)
-  out.addText('\r\n\r\n')
+  out.addLength(framing)
 }
 
 function textUp({ head, facts, client }: RequestingSide, target: string, changes: HeaderChanges): OnwardText {

@@ -1,5 +1,9 @@
-import { mostNumberBytes, writeNumber } from '../foundation/ascii-digits.ts'
+import { mostNumberBytes, putBytes, putNumber } from '../foundation/put-bytes.ts'
 import { outputRoom, roomBytes, type SocketOutput } from './socket-output.ts'
+
+const lengthName = Buffer.from('content-length: ')
+const headEnd = Buffer.from('\r\n\r\n')
+const mostLengthBytes = lengthName.length + mostNumberBytes + headEnd.length
 
 type BatchOutput = Pick<SocketOutput, 'needsDrain' | 'write' | 'writeGathered'>
 
@@ -28,9 +32,12 @@ export class OutputBatch {
     else this.#addRest(text)
   }
 
-  addNumber(value: number): void {
-    if (this.#takesRoom(mostNumberBytes)) this.#at = writeNumber(outputRoom.bytes, this.#at, value)
-    else this.#addRest(String(value))
+  /** The last field of a head that announces so many bytes, with the head's end. */
+  addLength(length: number): void {
+    if (!this.#takesRoom(mostLengthBytes)) return this.#addRest(`content-length: ${length}\r\n\r\n`)
+    const { bytes } = outputRoom
+    const digitsAt = putBytes(bytes, this.#at, lengthName)
+    this.#at = putBytes(bytes, putNumber(bytes, digitsAt, length), headEnd)
   }
 
   addBuffer(buffer: Buffer): void {
@@ -38,8 +45,7 @@ export class OutputBatch {
     if (this.#at === 0 && !this.#first && !this.#rest) {
       this.#first = buffer
     } else if (this.#takesRoom(buffer.length)) {
-      outputRoom.bytes.set(buffer, this.#at)
-      this.#at += buffer.length
+      this.#at = putBytes(outputRoom.bytes, this.#at, buffer)
     } else {
       this.#addRest(buffer)
     }

@@ -64,11 +64,7 @@ export class ResponseWriter {
     else if (this.#context.version === '1.0') out.addText('connection: keep-alive\r\n')
     if (this.#framing === 'chunked') out.addText('transfer-encoding: chunked\r\n\r\n')
     else if (bodyLength === undefined || status === 204) out.addText('\r\n')
-    else {
-      out.addText('content-length: ')
-      out.addNumber(bodyLength)
-      out.addText('\r\n\r\n')
-    }
+    else out.addLength(bodyLength)
   }
 
   /** From here on the connection speaks another protocol. */

@@ -1,6 +1,6 @@
 import { type OnReadOpts, Socket } from 'node:net'
 import { atOneTime } from '../foundation/clock.ts'
-import { ByteRoom } from './byte-room.ts'
+import { ByteRoom } from '../foundation/byte-room.ts'
 import { bytesRead, handleOf, type SocketHandle } from './socket-handle.ts'
 
 /** Node reads into it and calls back at once, so one is enough for all connections. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { getSystemErrorName } from 'node:util'
-import { ByteRoom } from './byte-room.ts'
+import { ByteRoom } from '../foundation/byte-room.ts'
 import { handleOf, isUnderWay, type SocketHandle, writeRequest, type WriteRequest } from './socket-handle.ts'
 
 /** What is longer is written as it is: to copy it would take longer. */

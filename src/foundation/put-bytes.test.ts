@@ -1,10 +1,10 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { mostNumberBytes, writeNumber } from './ascii-digits.ts'
+import { mostNumberBytes, putBytes, putNumber } from './put-bytes.ts'
 
 const written = (value: number): string => {
   const bytes = Buffer.alloc(40, '.')
-  return bytes.toString('latin1', 3, writeNumber(bytes, 3, value))
+  return bytes.toString('latin1', 3, putNumber(bytes, 3, value))
 }
 
 it('writes every number as a template would, and touches nothing beside it', () => {
@@ -13,11 +13,18 @@ it('writes every number as a template would, and touches nothing beside it', () 
     fc.property(numbers, (value) => {
       const bytes = Buffer.alloc(40, '.')
       const text = String(value)
-      expect(writeNumber(bytes, 3, value)).toBe(3 + text.length)
+      expect(putNumber(bytes, 3, value)).toBe(3 + text.length)
       expect(bytes.toString('latin1')).toBe(`...${text}`.padEnd(40, '.'))
       expect(text.length).toBeLessThanOrEqual(mostNumberBytes)
     }),
   )
+})
+
+it.each([0, 1, 31, 32, 33, 500])('puts %d bytes, and touches nothing beside them', (length) => {
+  const bytes = Buffer.alloc(600, '.')
+  const put = Buffer.alloc(length, 'x')
+  expect(putBytes(bytes, 7, put)).toBe(7 + length)
+  expect(bytes.toString()).toBe(`${'.'.repeat(7)}${'x'.repeat(length)}`.padEnd(600, '.'))
 })
 
 it.each([0, -0, 9, 10, 99, 100, 999_999_999, 1_000_000_000, 2_147_483_648, 1e21, 0.1, -1])('writes %d', (value) => {
