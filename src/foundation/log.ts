@@ -1,6 +1,6 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { ByteRoom } from './byte-room.ts'
-import { mostNumberBytes, putBytes, putNumber } from './put-bytes.ts'
+import { mostNumberBytes, putBytes, putNumber, putText } from './put-bytes.ts'
 
 export type { Logger }
 
@@ -85,7 +85,7 @@ export class MembersLine {
   text(text: string): void {
     // UTF-8 takes no more for a character of a JavaScript string.
     this.#makeRoom(text.length * 3)
-    this.#at += this.#room.bytes.write(text, this.#at)
+    this.#at = putText(this.#room.bytes, this.#at, text)
   }
 
   number(value: number): void {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { mostNumberBytes, putBytes, putNumber } from './put-bytes.ts'
+import { mostNumberBytes, putBytes, putNumber, putText } from './put-bytes.ts'
 
 const written = (value: number): string => {
   const bytes = Buffer.alloc(40, '.')
@@ -16,6 +16,19 @@ it('writes every number as a template would, and touches nothing beside it', () 
       expect(putNumber(bytes, 3, value)).toBe(3 + text.length)
       expect(bytes.toString('latin1')).toBe(`...${text}`.padEnd(40, '.'))
       expect(text.length).toBeLessThanOrEqual(mostNumberBytes)
+    }),
+  )
+})
+
+it('puts any text as UTF-8', () => {
+  const texts = fc.oneof(fc.string({ maxLength: 40 }), fc.string({ maxLength: 40, unit: 'binary' }))
+  fc.assert(
+    fc.property(texts, (text) => {
+      const bytes = Buffer.alloc(300, '.')
+      const expected = Buffer.from(text)
+      expect(putText(bytes, 5, text)).toBe(5 + expected.length)
+      expect(bytes.subarray(5, 5 + expected.length)).toEqual(expected)
+      expect(bytes.subarray(5 + 3 * text.length).equals(Buffer.alloc(295 - 3 * text.length, '.'))).toBe(true)
     }),
   )
 })

@@ -15,6 +15,21 @@ export function putBytes(into: Buffer, at: number, bytes: Buffer): number {
   return at + length
 }
 
+/** A text as UTF-8, for which there is room for three bytes a character. */
+export function putText(into: Buffer, at: number, text: string): number {
+  const { length } = text
+  if (length <= longestByHand) {
+    let index = 0
+    for (let code = 0; index < length; index++) {
+      code = text.charCodeAt(index)
+      if (code > 127) break
+      into[at + index] = code
+    }
+    if (index === length) return at + length
+  }
+  return at + into.write(text, at)
+}
+
 /** A number as JSON and HTTP have it. Counts and lengths need no text made of them for that. */
 export function putNumber(into: Buffer, start: number, value: number): number {
   // `| 0`: what is equal to its 32 bits is a whole number, and -0 is 0.

@@ -9,6 +9,8 @@ const boundaryForm = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
 
 /** The boundary of a `multipart/form-data` content type; `undefined` when it is another type. */
 export function formBoundary(contentType: string): string | undefined {
+  // Most are JSON.
+  if (contentType === 'application/json') return undefined
   const parameters = /^multipart\/form-data\s*;(.*)$/is.exec(contentType)?.[1]
   if (parameters === undefined) return undefined
   const match = /(?:^|;)\s*boundary=(?:"([^"]*)"|([^\s;"]+))\s*(?:;|$)/i.exec(parameters)

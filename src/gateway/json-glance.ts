@@ -16,7 +16,6 @@ interface QuotedName {
 const modelName: QuotedName = { before: Buffer.from('"'), searched: 'model"' }
 const streamName: QuotedName = { before: Buffer.from('"st'), searched: 'ream"' }
 
-const plainName = /^[ !#-[\]-~]+$/
 // The value of a member with all that follows it, where nothing of that is an object or a list.
 const scalar = String.raw`(?:"[^"\\]*"|-?\d[\d.eE+-]*|true|false|null)`
 const lastMembers = new RegExp(String.raw`${scalar}(?:\s*,\s*"[^"\\]*"\s*:\s*${scalar})*\s*\}\s*$`, 'y')
@@ -35,7 +34,7 @@ export function glanceAt(body: Buffer): Glance | undefined {
   const begin = body.toString('latin1', 0, isShort ? body.length : endBytes)
   const end = isShort ? begin : body.toString('latin1', body.length - endBytes)
   const searched = isShort ? begin : body
-  if (!isBraced(body) || searched.includes('\\u')) return undefined
+  if (!isBraced(body) || (searched.includes('\\') && searched.includes('\\u'))) return undefined
   const ends = { body, searched, begin, end, endAt: isShort ? 0 : body.length - endBytes }
   const modelAt = memberAt(ends, modelName)
   const streamAt = modelAt < 0 ? unsure : memberAt(ends, streamName)
@@ -74,19 +73,30 @@ function memberAt(ends: Ends, name: QuotedName): number {
 function quotedAt({ body, searched }: Ends, { before, searched: rest }: QuotedName, from: number): number {
   for (let at = searched.indexOf(rest, from); at >= 0; at = searched.indexOf(rest, at + 1)) {
     const start = at - before.length
-    if (start >= 0 && before.every((byte, index) => body[start + index] === byte)) return start
+    if (start >= 0 && isAt(before, body, start)) return start
   }
   return -1
 }
 
+function isAt(expected: Buffer, bytes: Buffer, start: number): boolean {
+  for (let index = 0; index < expected.length; index++) if (bytes[start + index] !== expected[index]) return false
+  return true
+}
+
 /** A text without escapes, and of letters that are one byte each. */
-function plainString({ body, begin, end, endAt }: Ends, at: number): string | undefined {
-  if (body[at] !== 34) return undefined
-  const text = at < begin.length ? begin : end
-  const start = (text === begin ? at : at - endAt) + 1
-  const close = text.indexOf('"', start)
-  const name = close < 0 ? '' : text.slice(start, close)
-  return plainName.test(name) ? name : undefined
+function plainString({ body, begin, end, endAt }: Ends, quote: number): string | undefined {
+  if (body[quote] !== 34) return undefined
+  const start = quote + 1
+  let close = start
+  while (isPlain(body[close])) close++
+  if (body[close] !== 34 || close === start) return undefined
+  if (close <= begin.length) return begin.slice(start, close)
+  return start >= endAt ? end.slice(start - endAt, close - endAt) : undefined
+}
+
+/** A letter, digit or sign of ASCII but the quote and the backslash. */
+function isPlain(byte: number | undefined): boolean {
+  return byte !== undefined && byte >= 32 && byte < 127 && byte !== 34 && byte !== 92
 }
 
 /** What is not an object, or not all of one, is nothing to search in. */

@@ -24,10 +24,14 @@ export class Remembered<T> {
     const value = this.#parse(text)
     if (text.length > longestText || !this.#isWorthIt(value)) return value
     if (this.#known.size >= mostTexts) this.#known.clear()
-    // A piece of a text keeps all of it in memory; what is remembered is parsed from a copy.
-    const own = Buffer.from(text, 'latin1').toString('latin1')
+    const own = ownText(text)
     const kept = this.#parse(own)
     this.#known.set(own, kept)
     return kept
   }
+}
+
+/** A copy: a piece of a text keeps all of it in memory, and is slower to look up. */
+export function ownText(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1')
 }

@@ -6,7 +6,7 @@ import { type HeaderField, isToken } from './header-field.ts'
 import { headerField, HeaderList } from './header-list.ts'
 import { type HttpVersion, type MessageFacts, readMessageFacts, withLength } from './message-facts.ts'
 import { OnwardHeads } from './onward-heads.ts'
-import { Remembered } from './remembered.ts'
+import { ownText, Remembered } from './remembered.ts'
 
 export interface ParsedRequest {
   readonly head: RequestHead
@@ -76,7 +76,7 @@ function readRequestLine(line: string): RequestLine {
   if (!knownMethods.has(method) || method === 'CONNECT') throw new SluiceError('method_not_implemented', { method })
   const { target, authority } = readTarget(method, rawTarget)
   const question = target.indexOf('?')
-  const path = question < 0 ? target : target.slice(0, question)
+  const path = ownText(question < 0 ? target : target.slice(0, question))
   return { method, version, target, path, query: question < 0 ? '' : target.slice(question + 1), authority }
 }
 

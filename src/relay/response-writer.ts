@@ -59,7 +59,7 @@ export class ResponseWriter {
     const out = this.#out
     if (fields.onward) writeOnward(fields.onward, fields.set, out)
     else out.addText(statusLine(status) + fields.text)
-    if (!fields.dated) out.addText(dateLine(now ?? this.#context.clock.now()))
+    if (!fields.dated) out.addBuffer(dateLine(now ?? this.#context.clock.now()))
     if (this.#closes) out.addText('connection: close\r\n')
     else if (this.#context.version === '1.0') out.addText('connection: keep-alive\r\n')
     if (this.#framing === 'chunked') out.addText('transfer-encoding: chunked\r\n\r\n')
@@ -131,15 +131,14 @@ export class ResponseWriter {
 const noTrailers: readonly HeaderField[] = []
 
 let dateSecond = 0
-let dateText = ''
+let dateBytes = Buffer.alloc(0)
 
 /** Made once per second: a response needs it, and formatting costs more than the rest of a head. */
-function dateLine(now: number): string {
+function dateLine(now: number): Buffer {
   const second = Math.floor(now / 1000)
   if (second !== dateSecond) {
     dateSecond = second
-    // In one piece, not joined from several: it is written thousands of times.
-    dateText = Buffer.from(`date: ${new Date(now).toUTCString()}\r\n`).toString('latin1')
+    dateBytes = Buffer.from(`date: ${new Date(now).toUTCString()}\r\n`)
   }
-  return dateText
+  return dateBytes
 }

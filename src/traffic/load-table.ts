@@ -110,25 +110,36 @@ export class LoadTable {
   load(slot: number): number {
     const first = slot * this.#stride + firstRowCell
     let sum = 0
-    for (let cell = first; cell < first + this.#rows; cell++) sum += Atomics.load(this.#cells, cell)
+    for (let cell = first; cell < first + this.#rows; cell++) sum += this.#valueOf(cell)
     return sum
   }
 
   /** Counts a request, unless the gate is shut or there would be more than the capacity. */
   take(place: LoadPlace, row: number, capacity: number): boolean {
     const base = place.slot * this.#stride
-    Atomics.add(this.#cells, base + firstRowCell + row, 1)
+    this.#change(base + firstRowCell + row, 1)
     if (this.isOpen(place) && this.load(place.slot) <= capacity) return true
-    Atomics.sub(this.#cells, base + firstRowCell + row, 1)
+    this.#change(base + firstRowCell + row, -1)
     return false
   }
 
   release({ slot }: LoadPlace, row: number): void {
-    Atomics.sub(this.#cells, slot * this.#stride + firstRowCell + row, 1)
+    this.#change(slot * this.#stride + firstRowCell + row, -1)
   }
 
   isOpen({ slot, generation }: LoadPlace): boolean {
-    return Atomics.load(this.#cells, slot * this.#stride + gateCell) === generation
+    return this.#valueOf(slot * this.#stride + gateCell) === generation
+  }
+
+  // Where nobody else counts, there is nothing to be careful of.
+
+  #valueOf(cell: number): number {
+    return this.isShared ? Atomics.load(this.#cells, cell) : (this.#cells[cell] ?? 0)
+  }
+
+  #change(cell: number, by: number): void {
+    if (this.isShared) Atomics.add(this.#cells, cell, by)
+    else this.#cells[cell] = (this.#cells[cell] ?? 0) + by
   }
 
   isWanted({ slot }: LoadPlace): boolean {
