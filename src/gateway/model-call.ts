@@ -22,7 +22,7 @@ interface ModelCallOptions {
 }
 
 /** A request on its way to its model: at one endpoint after the other, until one of them answers. */
-export class ModelCall implements ForwardEnd {
+export class ModelCall implements ForwardEnd, ReserveHint {
   readonly #tools: ModelCallTools
   readonly #options: ModelCallOptions
   readonly #begunAt: number
@@ -40,14 +40,21 @@ export class ModelCall implements ForwardEnd {
     const { pool } = this.#tools
     const { request, record, reject } = this.#options
     record.attempts++
-    const { body } = request
-    const hint = { exclude: this.#failed, prefix: body && (() => promptBlocks(body)) }
-    const seat = pool.trySeat(request.model, hint)
+    const seat = pool.trySeat(request.model, this)
     if (seat) this.#goTo(seat)
     else
-      this.#wait(hint)
+      this.#wait()
         .then((waited) => this.#goTo(waited))
         .catch(reject)
+  }
+
+  get exclude(): ReadonlySet<string> | undefined {
+    return this.#failed
+  }
+
+  prefix(): readonly number[] {
+    const { body } = this.#options.request
+    return body ? promptBlocks(body) : []
   }
 
   delivered(result: ForwardResult): void {
@@ -93,14 +100,14 @@ export class ModelCall implements ForwardEnd {
     this.try()
   }
 
-  async #wait(hint: ReserveHint): Promise<Seat> {
+  async #wait(): Promise<Seat> {
     const { clock, pool } = this.#tools
     const { exchange, request, record, feedback } = this.#options
     // A model is not woken for what it could not read; one that is awake says so itself.
     if (request.body) parseJson(request.body)
     const askedAt = clock.now()
     try {
-      const reserving = pool.reserve(request.model, hint, exchange.signal)
+      const reserving = pool.reserve(request.model, this, exchange.signal)
       return await (feedback ? feedback.during(reserving) : reserving)
     } finally {
       record.waitMs += clock.now() - askedAt

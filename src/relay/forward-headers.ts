@@ -1,6 +1,7 @@
 import type { ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exchange.ts'
 import type { ForwardSide } from './forward-side.ts'
 import type { HeaderField } from './header-field.ts'
+import { lengthAtEnd } from './length-line.ts'
 import { type MessageFacts, splitList } from './message-facts.ts'
 import { type OnwardHead, type OnwardText, writeOnward } from './onward-heads.ts'
 import type { OutputBatch } from './output-batch.ts'
@@ -62,7 +63,7 @@ export function writeOutgoingHead(request: OutgoingRequest, out: OutputBatch): v
   if (upgrade !== undefined) out.addText(`connection: Upgrade\r\nupgrade: ${upgrade}\r\n`)
   if (framing === 'none') return out.addText('\r\n')
   if (framing === 'chunked') return out.addText('transfer-encoding: chunked\r\n\r\n')
-  out.addLength(framing)
+  out.addBuffer(lengthAtEnd(framing))
 }
 
 function textUp({ head, facts, client }: RequestingSide, target: string, changes: HeaderChanges): OnwardText {

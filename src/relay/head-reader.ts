@@ -2,7 +2,7 @@ import { SluiceError } from '../foundation/errors.ts'
 import { fieldName, type HeaderField, isFieldValue, isToken } from './header-field.ts'
 import { LastHead, type WithLength } from './last-head.ts'
 import type { RelayLimits } from './limits.ts'
-import { Remembered } from './remembered.ts'
+import { ownText, Remembered } from './remembered.ts'
 
 /** The first line and the fields of a message as they stood on the wire, checked for form but not yet for meaning. */
 export interface RawHead {
@@ -195,8 +195,10 @@ function readFieldLine(line: string): HeaderField {
   if ((known.role === 'content-length' || known.role === 'transfer-encoding') && line.endsWith('\t')) {
     throw invalidHttp(`${name} ends in a tab`)
   }
-  const value = trimBlanks(line, colon + 1)
-  if (!isFieldValue(value)) throw invalidHttp('a header field value has a forbidden character')
+  const trimmed = trimBlanks(line, colon + 1)
+  if (!isFieldValue(trimmed)) throw invalidHttp('a header field value has a forbidden character')
+  // What is looked at again and again is worth a copy.
+  const value = known.isSteady ? ownText(trimmed) : trimmed
   return { name, value, line: `${name}: ${value}\r\n`, known }
 }
 

@@ -1,9 +1,5 @@
-import { mostNumberBytes, putBytes, putNumber } from '../foundation/put-bytes.ts'
+import { putBytes } from '../foundation/put-bytes.ts'
 import { outputRoom, roomBytes, type SocketOutput } from './socket-output.ts'
-
-const lengthName = Buffer.from('content-length: ')
-const headEnd = Buffer.from('\r\n\r\n')
-const mostLengthBytes = lengthName.length + mostNumberBytes + headEnd.length
 
 type BatchOutput = Pick<SocketOutput, 'needsDrain' | 'write' | 'writeGathered'>
 
@@ -30,14 +26,6 @@ export class OutputBatch {
   addText(text: string): void {
     if (this.#takesRoom(text.length)) this.#at += outputRoom.bytes.write(text, this.#at, 'latin1')
     else this.#addRest(text)
-  }
-
-  /** The last field of a head that announces so many bytes, with the head's end. */
-  addLength(length: number): void {
-    if (!this.#takesRoom(mostLengthBytes)) return this.#addRest(`content-length: ${length}\r\n\r\n`)
-    const { bytes } = outputRoom
-    const digitsAt = putBytes(bytes, this.#at, lengthName)
-    this.#at = putBytes(bytes, putNumber(bytes, digitsAt, length), headEnd)
   }
 
   addBuffer(buffer: Buffer): void {

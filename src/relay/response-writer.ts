@@ -1,5 +1,6 @@
 import type { Clock } from '../foundation/clock.ts'
 import type { HeaderField } from './header-field.ts'
+import { lengthAtEnd } from './length-line.ts'
 import type { HttpVersion } from './message-facts.ts'
 import type { OutputBatch } from './output-batch.ts'
 import { writeOnward } from './onward-heads.ts'
@@ -64,7 +65,7 @@ export class ResponseWriter {
     else if (this.#context.version === '1.0') out.addText('connection: keep-alive\r\n')
     if (this.#framing === 'chunked') out.addText('transfer-encoding: chunked\r\n\r\n')
     else if (bodyLength === undefined || status === 204) out.addText('\r\n')
-    else out.addLength(bodyLength)
+    else out.addBuffer(lengthAtEnd(bodyLength))
   }
 
   /** From here on the connection speaks another protocol. */

@@ -15,9 +15,10 @@ export class EndpointChooser<E extends EndpointLoad> {
   /**
    * What failed is not open until it has shown to be healthy, so an excluded one that is open is better than none.
    */
-  choose(open: ReadonlyMap<string, E>, { exclude, prefix }: ReserveHint): E | undefined {
+  choose(open: ReadonlyMap<string, E>, hint: ReserveHint): E | undefined {
     if (open.size === 1) return this.#theOnly(open.values())
-    const blocks = open.size > 1 ? prefix?.() : undefined
+    const { exclude } = hint
+    const blocks = open.size > 1 ? hint.prefix?.() : undefined
     const knownBlocks = blocks?.length ? this.#prefixes?.match(blocks, this.#isOpen) : undefined
     const lastPicked = this.#lastPicked
     const endpoint =

@@ -16,7 +16,7 @@ export interface ReserveHint {
    * The hashed blocks that the prompt begins with (`promptBlocks`): requests that begin alike go to the same endpoint, which
    * has that beginning in memory. Asked for only where there is a choice.
    */
-  readonly prefix?: (() => readonly number[]) | undefined
+  prefix?(): readonly number[]
 }
 
 export interface EndpointAddress {
