@@ -15,7 +15,7 @@ import type {
   Upstream,
 } from './exchange.ts'
 import { forwardTo } from './forward.ts'
-import type { ForwardSide } from './forward-side.ts'
+import type { AbortListener, ForwardSide } from './forward-side.ts'
 import type { RelayLimits } from './limits.ts'
 import type { HttpVersion, MessageFacts } from './message-facts.ts'
 import type { OnwardHeads } from './onward-heads.ts'
@@ -29,6 +29,7 @@ import { tunnel } from './tunnel.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
 const noBytes = Buffer.alloc(0)
+const noListeners: readonly AbortListener[] = []
 
 /** What an exchange asks of the connection it lives on. */
 export interface ClientLink {
@@ -61,7 +62,8 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
   readonly pool: UpstreamPool
   readonly #link: ClientLink
   readonly #expectsContinue: boolean
-  #abortCallbacks: Array<(reason: Error) => void> | undefined
+  #abortListener: AbortListener | undefined
+  #moreAbortListeners: readonly AbortListener[] = noListeners
   #controller: AbortController | undefined
   #abortedBecause: Error | undefined
   #bodyWanted = false
@@ -171,18 +173,17 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     else forwardTo(this, upstream, options, end)
   }
 
-  onAbort(callback: (reason: Error) => void): void {
+  onAbort(listener: AbortListener): void {
     const reason = this.#abortedBecause
-    if (reason) queueMicrotask(() => callback(reason))
-    else if (this.#abortCallbacks) this.#abortCallbacks.push(callback)
-    else this.#abortCallbacks = [callback]
+    if (reason) queueMicrotask(() => listener.onAborted(reason))
+    else if (this.#abortListener) this.#moreAbortListeners = [...this.#moreAbortListeners, listener]
+    else this.#abortListener = listener
   }
 
-  forgetAbort(callback: (reason: Error) => void): void {
-    const callbacks = this.#abortCallbacks
+  forgetAbort(listener: AbortListener): void {
     // Almost always it is the only one.
-    if (callbacks?.at(-1) === callback) callbacks.pop()
-    else this.#abortCallbacks = callbacks?.filter((other) => other !== callback)
+    if (this.#abortListener === listener) this.#abortListener = undefined
+    else this.#moreAbortListeners = this.#moreAbortListeners.filter((other) => other !== listener)
   }
 
   pause(): void {
@@ -207,13 +208,15 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
 
   async tunnelTo(upstream: Socket, leftover: Buffer) {
     const { socket, backlog } = this.#link.detach()
-    const onAbort = () => {
-      // A client that closed is the tunnel's own business: what it said last is still on its way up.
-      if (this.#gone) return
-      socket.destroy()
-      upstream.destroy()
+    const listener: AbortListener = {
+      onAborted: () => {
+        // A client that closed is the tunnel's own business: what it said last is still on its way up.
+        if (this.#gone) return
+        socket.destroy()
+        upstream.destroy()
+      },
     }
-    this.onAbort(onAbort)
+    this.onAbort(listener)
     try {
       return await tunnel(socket, upstream, {
         clock: this.clock,
@@ -222,7 +225,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
         fromUpstream: leftover,
       })
     } finally {
-      this.forgetAbort(onAbort)
+      this.forgetAbort(listener)
     }
   }
 
@@ -234,9 +237,12 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     }
     if (this.#abortedBecause) return
     this.#abortedBecause = reason
-    const callbacks = this.#abortCallbacks ?? []
-    this.#abortCallbacks = undefined
-    for (const callback of callbacks) callback(reason)
+    const first = this.#abortListener
+    const others = this.#moreAbortListeners
+    this.#abortListener = undefined
+    this.#moreAbortListeners = noListeners
+    first?.onAborted(reason)
+    for (const listener of others) listener.onAborted(reason)
     this.#controller?.abort(reason)
   }
 

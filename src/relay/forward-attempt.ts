@@ -1,7 +1,7 @@
 import { abortReason } from '../foundation/clock.ts'
 import { asError } from '../foundation/errors.ts'
 import type { ForwardError, ForwardOptions, ForwardResult } from './exchange.ts'
-import type { ForwardSide } from './forward-side.ts'
+import type { AbortListener, ForwardSide } from './forward-side.ts'
 import { interimHead } from './response-fields.ts'
 import type { ParsedResponse } from './response-head.ts'
 import { type BodyEnd, ClientSink, type ResponseSink, StreamSink } from './response-sink.ts'
@@ -18,7 +18,7 @@ export interface AttemptEnd {
 }
 
 /** One try to get a response from one connection and to hand it on. */
-export class ForwardAttempt implements CallEvents {
+export class ForwardAttempt implements CallEvents, AbortListener {
   readonly #side: ForwardSide
   readonly #options: ForwardOptions
   readonly #end: AttemptEnd
@@ -42,7 +42,7 @@ export class ForwardAttempt implements CallEvents {
   run(connection: UpstreamConnection, request: CallRequest): void {
     this.#connection = connection
     this.#call = new UpstreamCall(connection, request, this, this.#side.limits)
-    this.#side.onAbort(this.#abort)
+    this.#side.onAbort(this)
     this.#listenTo(this.#options.signal)
     this.#call.start()
   }
@@ -55,14 +55,14 @@ export class ForwardAttempt implements CallEvents {
   #letGo(): boolean {
     if (this.#over) return false
     this.#over = true
-    this.#side.forgetAbort(this.#abort)
+    this.#side.forgetAbort(this)
     if (this.#onSignal) this.#options.signal?.removeEventListener('abort', this.#onSignal)
     return true
   }
 
   #listenTo(signal: AbortSignal | undefined): void {
     if (!signal) return
-    this.#onSignal = () => this.#abort(abortReason(signal))
+    this.#onSignal = () => this.onAborted(abortReason(signal))
     signal.addEventListener('abort', this.#onSignal, { once: true })
   }
 
@@ -147,7 +147,7 @@ export class ForwardAttempt implements CallEvents {
     this.#reject(error)
   }
 
-  readonly #abort = (reason: Error): void => {
+  onAborted(reason: Error): void {
     if (this.#tunnelled) return
     this.#call?.abort()
     // A stop while the client still listens is told to it like any other break; a client that left hears nothing.

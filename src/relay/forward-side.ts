@@ -9,6 +9,10 @@ import type { ResponseWriter } from './response-writer.ts'
 import type { TunnelResult } from './tunnel.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
+export interface AbortListener {
+  onAborted(reason: Error): void
+}
+
 /** The client's side of an exchange, as far as forwarding needs it. */
 export interface ForwardSide {
   readonly head: RequestHead
@@ -24,9 +28,9 @@ export interface ForwardSide {
   readonly clock: Clock
   readonly limits: RelayLimits
   readonly pool: UpstreamPool
-  /** Called once when the exchange is aborted, unless it is forgotten before. */
-  onAbort(callback: (reason: Error) => void): void
-  forgetAbort(callback: (reason: Error) => void): void
+  /** Told once when the exchange is aborted, unless it is forgotten before. */
+  onAbort(listener: AbortListener): void
+  forgetAbort(listener: AbortListener): void
   /** Resolves when the client has taken what is waiting for it. */
   drained(): Promise<void>
   /** Ends the client's connection without a proper end, so that it sees that something is missing. */

@@ -61,8 +61,7 @@ export class UpstreamCall implements UpstreamListener {
   readonly #request: CallRequest
   readonly #events: CallEvents
   readonly #limits: RelayLimits
-  readonly #noAnswer = () => this.#fail(new Error(`no answer within ${this.#request.firstByteMs} ms`))
-  #silence: (() => void) | undefined
+  #expected: 'answer' | 'head' | 'more' = 'answer'
   #decoder: BodyDecoder = emptyBody
   #response: ParsedResponse | undefined
   #informational = 0
@@ -127,6 +126,10 @@ export class UpstreamCall implements UpstreamListener {
 
   onDrain(): void {
     if (!this.#request.whole) this.#request.stream.resume()
+  }
+
+  onOverdue(): void {
+    this.#fail(new Error(this.#whatIsOverdue()))
   }
 
   onClosed(error: Error | undefined): void {
@@ -234,16 +237,29 @@ export class UpstreamCall implements UpstreamListener {
   }
 
   #expectFirstByte(): void {
-    this.#connection.deadline.set(this.#request.firstByteMs, this.#noAnswer)
+    this.#expected = 'answer'
+    this.#connection.expectWithin(this.#request.firstByteMs)
   }
 
   #expectHead(): void {
-    this.#connection.deadline.set(this.#limits.headTimeoutMs, () => this.#fail(new Error('its head took too long')))
+    this.#expected = 'head'
+    this.#connection.expectWithin(this.#limits.headTimeoutMs)
   }
 
   #expectMore(): void {
-    this.#silence ??= () => this.#fail(new Error(`it fell silent for ${this.#limits.upstreamIdleBodyMs} ms`))
-    this.#connection.deadline.set(this.#limits.upstreamIdleBodyMs, this.#silence)
+    this.#expected = 'more'
+    this.#connection.expectWithin(this.#limits.upstreamIdleBodyMs)
+  }
+
+  #whatIsOverdue(): string {
+    switch (this.#expected) {
+      case 'answer':
+        return `no answer within ${this.#request.firstByteMs} ms`
+      case 'head':
+        return 'its head took too long'
+      case 'more':
+        return `it fell silent for ${this.#limits.upstreamIdleBodyMs} ms`
+    }
   }
 
   #clientFailed(error: Error): void {

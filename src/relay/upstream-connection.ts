@@ -13,6 +13,8 @@ import { SocketOutput } from './socket-output.ts'
 export interface UpstreamListener {
   onData(chunk: Buffer): void
   onDrain(): void
+  /** What was expected has not come in time. */
+  onOverdue(): void
   /** The upstream said it will send no more (no error), or the connection failed. */
   onClosed(error: Error | undefined): void
 }
@@ -65,6 +67,11 @@ export class UpstreamConnection {
     return this.#closed
   }
 
+  /** Something has to come from the upstream within this time. */
+  expectWithin(ms: number): void {
+    this.deadline.set(ms, this.#overdue)
+  }
+
   use(listener: UpstreamListener): void {
     this.#listener = listener
   }
@@ -92,6 +99,8 @@ export class UpstreamConnection {
   }
 
   readonly letGo = (): void => this.destroy()
+
+  readonly #overdue = (): void => this.#listener?.onOverdue()
 
   readonly #onData = (chunk: Buffer): void => {
     // Bytes nobody asked for: whatever they are, the next request must not take them for its answer.
