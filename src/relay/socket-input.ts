@@ -1,6 +1,7 @@
 import { type OnReadOpts, Socket } from 'node:net'
 import { atOneTime } from '../foundation/clock.ts'
 import { ByteRoom } from '../foundation/byte-room.ts'
+import { type ChunkReader, readBatch } from './read-batch.ts'
 import { bytesRead, handleOf, type SocketHandle } from './socket-handle.ts'
 
 /** Node reads into it and calls back at once, so one is enough for all connections. */
@@ -10,9 +11,10 @@ const room = new ByteRoom(65_536)
  * What a connection receives, copied out of the one place it is read into. Node would otherwise make room for 64 KiB with every
  * read, most of it for nothing, and pass it through a stream's queue.
  */
-export class SocketInput implements OnReadOpts {
+export class SocketInput implements OnReadOpts, ChunkReader {
   readonly buffer = room.bytes
-  #take: (chunk: Buffer) => void = () => {}
+  #listener: (chunk: Buffer) => void = () => {}
+  #socket: Socket | undefined
   /** Whose stream gets it, once somebody else reads from that. */
   #stream: Socket | undefined
   /** What Node does by itself when something was read. */
@@ -30,20 +32,26 @@ export class SocketInput implements OnReadOpts {
     return accepted
   }
 
-  /** What arrives goes to `take`; past the stream's own function for it, where there is a way. */
-  listen(socket: Socket, take: (chunk: Buffer) => void): void {
-    this.#take = take
+  /** What arrives goes to the listener; past the stream's own function for it, where there is a way. */
+  listen(socket: Socket, listener: (chunk: Buffer) => void): void {
+    this.#listener = listener
+    this.#socket = socket
     const handle = handleOf(socket)
     if (!handle) return
     const nodeReads = handle.onread
-    const receive = this.callback
     this.#nodeReads = nodeReads
     handle.onread = (buffer) => {
       const bytes = bytesRead()
-      if (bytes <= 0) return Reflect.apply(nodeReads, handle, [buffer])
-      receive(bytes)
-      return undefined
+      if (bytes > 0) return readBatch.add(this, received(bytes))
+      readBatch.handle()
+      return Reflect.apply(nodeReads, handle, [buffer])
     }
+  }
+
+  /** Called when the turn comes of what was read; nobody listens to a connection any more that was closed before. */
+  take(chunk: Buffer): void {
+    if (this.#stream) this.#stream.push(chunk)
+    else if (this.#socket?.destroyed === false) this.#listener(chunk)
   }
 
   /** From here on somebody else reads it from the socket's stream. */
@@ -56,14 +64,19 @@ export class SocketInput implements OnReadOpts {
 
   /** Returns false when no more is to be read for now. */
   readonly callback = (bytes: number): boolean => {
-    const chunk = Buffer.allocUnsafe(bytes)
-    chunk.set(room.first(bytes))
+    const chunk = received(bytes)
     if (this.#stream) return this.#stream.push(chunk)
-    atOneTime(this.#take, chunk)
+    atOneTime(this.#listener, chunk)
     return true
   }
 
-  readonly #onStreamed = (chunk: Buffer): void => atOneTime(this.#take, chunk)
+  readonly #onStreamed = (chunk: Buffer): void => atOneTime(this.#listener, chunk)
+}
+
+function received(bytes: number): Buffer {
+  const chunk = Buffer.allocUnsafe(bytes)
+  chunk.set(room.first(bytes))
+  return chunk
 }
 
 function takeOver(accepted: Socket, handle: SocketHandle, onread: OnReadOpts): Socket {

@@ -259,6 +259,8 @@ export class UpstreamCall implements UpstreamListener {
         return 'its head took too long'
       case 'more':
         return `it fell silent for ${this.#limits.upstreamIdleBodyMs} ms`
+      default:
+        return this.#expected satisfies never
     }
   }
 
