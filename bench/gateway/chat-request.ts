@@ -11,8 +11,7 @@ const chatBody = (stream: boolean, model = 'bench') =>
 
 export function requestBytes(peer: Peer, options: { events?: number; model?: string } = {}): Buffer {
   const body = chatBody(options.events !== undefined, options.model)
-  // nginx reads no bodies: where it has many upstreams, it finds the one of the model by this.
-  const model = options.model === undefined ? '' : `x-bench-model: ${options.model}\r\n`
+  const model = peer.asksForModelInHead && options.model !== undefined ? `x-bench-model: ${options.model}\r\n` : ''
   const events = options.events === undefined ? '' : `x-bench-events: ${options.events}\r\n`
   return Buffer.from(
     `POST ${peer.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\naccept: */*\r\nuser-agent: bench\r\n` +

@@ -13,6 +13,8 @@ export interface Peer {
   /** What its clients have to send besides. */
   readonly headers: string
   readonly path: string
+  /** nginx reads no bodies: where it has many upstreams, it finds the one of the model by a field. */
+  readonly asksForModelInHead: boolean
   stop(): Promise<void>
 }
 
@@ -123,7 +125,7 @@ http {
 }`
   writeFileSync(join(prefix, 'nginx.conf'), config)
   const args = ['-c', join(prefix, 'nginx.conf'), '-p', prefix]
-  return startProgram(setting, { name, command: 'nginx', args, port })
+  return startProgram(setting, { name, command: 'nginx', args, port, asksForModelInHead: addresses > 1 })
 }
 
 async function haproxy(setting: PeerSetting): Promise<Peer | undefined> {
@@ -205,6 +207,7 @@ interface Program {
   readonly env?: NodeJS.ProcessEnv
   readonly headers?: string
   readonly path?: string
+  readonly asksForModelInHead?: boolean
   readonly withinMs?: number
 }
 
@@ -224,8 +227,16 @@ function peerOf(
   name: string,
   child: ChildProcess,
   port: number,
-  wanted: { headers?: string; path?: string } = {},
+  wanted: Pick<Program, 'headers' | 'path' | 'asksForModelInHead'> = {},
 ): Peer {
-  const { headers = '', path = chatPath } = wanted
-  return { name, port, headers, path, pids: () => withChildren(child.pid ?? 0), stop: () => stopChild(child) }
+  const { headers = '', path = chatPath, asksForModelInHead = false } = wanted
+  return {
+    name,
+    port,
+    headers,
+    path,
+    asksForModelInHead,
+    pids: () => withChildren(child.pid ?? 0),
+    stop: () => stopChild(child),
+  }
 }
