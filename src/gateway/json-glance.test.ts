@@ -51,6 +51,7 @@ describe('glanceAt', () => {
     ['is in a list', '[{"model":"a"}]'],
     ['is in something that is cut off', '{"model":"a","messages":['],
     ['is in nothing', ''],
+    ['has too many beside it that end alike', `{"model":"a","messages":[${'"dream",'.repeat(20)}1]}`],
     ['is longer than what is looked at', `{"model":"${'a'.repeat(20_000)}"}`],
   ])('leaves it to a parser when a model %s', (_how, text) => {
     expect(glance(text)).toBeUndefined()

@@ -20,6 +20,9 @@ const streamName: QuotedName = { before: Buffer.from('"st'), searched: 'ream"' }
 const scalar = String.raw`(?:"[^"\\]*"|-?\d[\d.eE+-]*|true|false|null)`
 const lastMembers = new RegExp(String.raw`${scalar}(?:\s*,\s*"[^"\\]*"\s*:\s*${scalar})*\s*\}\s*$`, 'y')
 
+/** After so many that only end like a name, parsing is faster than looking on. */
+const mostLookalikes = 16
+
 const absent = -1
 const unsure = -2
 
@@ -56,10 +59,10 @@ interface Ends {
 function memberAt(ends: Ends, name: QuotedName): number {
   const { body, end, endAt } = ends
   const at = quotedAt(ends, name, 0)
-  if (at < 0) return absent
+  if (at < 0) return at
   const behind = at + name.before.length + name.searched.length
   // A quote behind a backslash is no end of a text, and a name that is there again is another member or a value.
-  if (body[at - 1] === 92 || quotedAt(ends, name, behind) >= 0) return unsure
+  if (body[at - 1] === 92 || quotedAt(ends, name, behind) !== absent) return unsure
   const colon = blanksEnd(body, behind)
   if (body[colon] !== 58) return unsure
   const value = blanksEnd(body, colon + 1)
@@ -71,11 +74,13 @@ function memberAt(ends: Ends, name: QuotedName): number {
 }
 
 function quotedAt({ body, searched }: Ends, { before, searched: rest }: QuotedName, from: number): number {
-  for (let at = searched.indexOf(rest, from); at >= 0; at = searched.indexOf(rest, at + 1)) {
+  let at = searched.indexOf(rest, from)
+  for (let seen = 0; at >= 0 && seen < mostLookalikes; seen++) {
     const start = at - before.length
     if (start >= 0 && isAt(before, body, start)) return start
+    at = searched.indexOf(rest, at + 1)
   }
-  return -1
+  return at < 0 ? absent : unsure
 }
 
 function isAt(expected: Buffer, bytes: Buffer, start: number): boolean {

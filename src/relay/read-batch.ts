@@ -44,8 +44,9 @@ class ReadBatch {
       for (; done < readers.length; done++) readers[done]?.take(chunks[done] ?? noBytes)
     } finally {
       // One that fails does not take the others along.
-      for (let left = done + 1; left < readers.length; left++)
+      for (let left = done + 1; left < readers.length; left++) {
         this.add(readers[left] ?? nobody, chunks[left] ?? noBytes)
+      }
     }
   }
 }
