@@ -17,9 +17,9 @@ describe('what was read in one turn', () => {
       take: (chunk: Buffer) => void seen.push([name + chunk.toString(), systemClock.now()]),
     })
     const [one, other] = [reader('a'), reader('b')]
-    readBatch.add(one, Buffer.from('1'))
-    readBatch.add(other, Buffer.from('2'))
-    readBatch.add(one, Buffer.from('3'))
+    readBatch.add('requests', one, Buffer.from('1'))
+    readBatch.add('requests', other, Buffer.from('2'))
+    readBatch.add('requests', one, Buffer.from('3'))
     expect(seen).toEqual([])
     await turn()
     expect(seen.map(([text]) => text)).toEqual(['a1', 'b2', 'a3'])
@@ -32,13 +32,24 @@ describe('what was read in one turn', () => {
   ])('is handled at once when it is %s', (_what, count, bytes) => {
     let taken = 0
     const reader = { take: () => void taken++ }
-    for (let read = 1; read < count; read++) readBatch.add(reader, Buffer.alloc(bytes))
+    for (let read = 1; read < count; read++) readBatch.add('requests', reader, Buffer.alloc(bytes))
     expect(taken).toBe(0)
-    readBatch.add(reader, Buffer.alloc(bytes))
+    readBatch.add('requests', reader, Buffer.alloc(bytes))
     expect(taken).toBe(count)
   })
 
-  it('is handled but for the one that fails', async () => {
+  it('is handled with answers before requests', () => {
+    const seen: string[] = []
+    const reader = { take: (chunk: Buffer) => void seen.push(chunk.toString()) }
+    readBatch.add('requests', reader, Buffer.from('request 1'))
+    readBatch.add('answers', reader, Buffer.from('answer 1'))
+    readBatch.add('requests', reader, Buffer.from('request 2'))
+    readBatch.add('answers', reader, Buffer.from('answer 2'))
+    readBatch.handle()
+    expect(seen).toEqual(['answer 1', 'answer 2', 'request 1', 'request 2'])
+  })
+
+  it.each(['answers', 'requests'] as const)('is handled but for the one of the %s that fails', async (kind) => {
     const seen: string[] = []
     const good = { take: (chunk: Buffer) => void seen.push(chunk.toString()) }
     const bad = {
@@ -46,13 +57,14 @@ describe('what was read in one turn', () => {
         throw new Error('no')
       },
     }
-    readBatch.add(good, Buffer.from('1'))
-    readBatch.add(bad, Buffer.from('2'))
-    readBatch.add(good, Buffer.from('3'))
+    readBatch.add(kind, good, Buffer.from('1'))
+    readBatch.add(kind, bad, Buffer.from('2'))
+    readBatch.add(kind, good, Buffer.from('3'))
+    readBatch.add('requests', good, Buffer.from('4'))
     expect(() => readBatch.handle()).toThrow('no')
     expect(seen).toEqual(['1'])
     await turn()
-    expect(seen).toEqual(['1', '3'])
+    expect(seen).toEqual(['1', '3', '4'])
   })
 })
 
@@ -81,8 +93,8 @@ describe('a connection', () => {
       other.socket.destroy()
     })
     other.input.listen(other.socket, () => heard.push('other'))
-    readBatch.add(one.input, Buffer.from('1'))
-    readBatch.add(other.input, Buffer.from('2'))
+    readBatch.add('requests', one.input, Buffer.from('1'))
+    readBatch.add('requests', other.input, Buffer.from('2'))
     await turn()
     expect(heard).toEqual(['one'])
   })

@@ -9,53 +9,93 @@ export interface ChunkReader {
 const mostChunks = 64
 const mostBytes = 1_048_576
 
-/**
- * What connections have received in one turn of the event loop, handled together when all of them were read. One after the
- * other, each with its call of the system in between, would push what handles them out of the processor's caches every time; that
- * takes longer than the handling itself.
- */
-class ReadBatch {
+const noBytes = Buffer.alloc(0)
+
+/** Of one kind, in the order they came. */
+class ReadChunks {
   #readers: ChunkReader[] = []
   #chunks: Buffer[] = []
-  #bytes = 0
+
+  get count(): number {
+    return this.#readers.length
+  }
 
   add(reader: ChunkReader, chunk: Buffer): void {
-    if (this.#readers.push(reader) === 1) setImmediate(this.#atTurnsEnd)
+    this.#readers.push(reader)
     this.#chunks.push(chunk)
-    this.#bytes += chunk.length
-    if (this.#readers.length >= mostChunks || this.#bytes >= mostBytes) this.handle()
   }
 
-  /** Whoever hears of something else about a connection has heard before what it received. */
-  handle(): void {
-    if (this.#readers.length > 0) atOneTime(handleEach, this)
-  }
-
-  readonly #atTurnsEnd = (): void => this.handle()
-
-  handleEach(): void {
+  /** When a reader fails, those behind it keep their turn. */
+  handOut(): void {
     const readers = this.#readers
     const chunks = this.#chunks
-    let done = 0
     this.#readers = []
     this.#chunks = []
-    this.#bytes = 0
+    let at = 0
     try {
-      for (; done < readers.length; done++) readers[done]?.take(chunks[done] ?? noBytes)
+      for (; at < readers.length; at++) readers[at]?.take(chunks[at] ?? noBytes)
     } finally {
-      // One that fails does not take the others along.
-      for (let left = done + 1; left < readers.length; left++) {
-        this.add(readers[left] ?? nobody, chunks[left] ?? noBytes)
+      if (at < readers.length) {
+        this.#readers = readers.slice(at + 1)
+        this.#chunks = chunks.slice(at + 1)
       }
     }
   }
 }
 
-const noBytes = Buffer.alloc(0)
-const nobody: ChunkReader = { take: () => {} }
+/**
+ * What connections have received in one turn of the event loop, handled together when all of them were read. One after the
+ * other, each with its call of the system in between, would push what handles them out of the processor's caches every time; that
+ * takes longer than the handling itself. For the same reason answers and requests are not mixed: answers come first, and give
+ * back the connections that requests take then.
+ */
+class ReadBatch {
+  readonly #answers = new ReadChunks()
+  readonly #requests = new ReadChunks()
+  #bytes = 0
+  #awaitsTurnsEnd = false
 
-function handleEach(batch: ReadBatch): void {
-  batch.handleEach()
+  add(kind: 'answers' | 'requests', reader: ChunkReader, chunk: Buffer): void {
+    if (kind === 'answers') this.#answers.add(reader, chunk)
+    else this.#requests.add(reader, chunk)
+    this.#bytes += chunk.length
+    this.#awaitTurnsEnd()
+    if (this.#count >= mostChunks || this.#bytes >= mostBytes) this.handle()
+  }
+
+  /** Whoever hears of something else about a connection has heard before what it received. */
+  handle(): void {
+    if (this.#count > 0) atOneTime(handOut, this)
+  }
+
+  handOut(): void {
+    this.#bytes = 0
+    try {
+      this.#answers.handOut()
+      this.#requests.handOut()
+    } finally {
+      if (this.#count > 0) this.#awaitTurnsEnd()
+    }
+  }
+
+  get #count(): number {
+    return this.#answers.count + this.#requests.count
+  }
+
+  #awaitTurnsEnd(): void {
+    if (this.#awaitsTurnsEnd) return
+    this.#awaitsTurnsEnd = true
+    setImmediate(this.#onTurnsEnd)
+  }
+
+  readonly #onTurnsEnd = (): void => {
+    this.#awaitsTurnsEnd = false
+    this.handle()
+  }
+}
+
+function handOut(batch: ReadBatch): void {
+  batch.handOut()
 }
 
 export const readBatch = new ReadBatch()

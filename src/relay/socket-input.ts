@@ -15,6 +15,7 @@ export class SocketInput implements OnReadOpts, ChunkReader {
   readonly buffer = room.bytes
   #listener: (chunk: Buffer) => void = () => {}
   #socket: Socket | undefined
+  #isAccepted = false
   /** Whose stream gets it, once somebody else reads from that. */
   #stream: Socket | undefined
   /** What Node does by itself when something was read. */
@@ -26,6 +27,7 @@ export class SocketInput implements OnReadOpts, ChunkReader {
    * is and its stream is listened to.
    */
   accept(accepted: Socket): Socket {
+    this.#isAccepted = true
     const handle = handleOf(accepted)
     if (handle) return takeOver(accepted, handle, this)
     accepted.on('data', this.#onStreamed)
@@ -40,9 +42,10 @@ export class SocketInput implements OnReadOpts, ChunkReader {
     if (!handle) return
     const nodeReads = handle.onread
     this.#nodeReads = nodeReads
+    const kind = this.#isAccepted ? 'requests' : 'answers'
     handle.onread = (buffer) => {
       const bytes = bytesRead()
-      if (bytes > 0) return readBatch.add(this, received(bytes))
+      if (bytes > 0) return readBatch.add(kind, this, received(bytes))
       readBatch.handle()
       return Reflect.apply(nodeReads, handle, [buffer])
     }
