@@ -52,6 +52,22 @@ describe('what the gateway forwards', () => {
     ])
   })
 
+  it('gives each request that has none an id of its own, the same everywhere', async () => {
+    const upstream = await startUpstream(answerOk)
+    const { url, addPod, requestLines } = await startGateway()
+    addPod('one', upstream.port)
+    const told: Array<string | null> = []
+    for (let count = 0; count < 3; count++) {
+      const response = await postJson(url + chat, ask)
+      told.push(response.headers.get('x-request-id'))
+      await response.text()
+    }
+    expect(new Set(told).size).toBe(3)
+    expect(upstream.received.map(({ headers }) => headers['x-request-id'])).toEqual(told)
+    await until(() => requestLines().length === 3)
+    expect(requestLines().map(({ requestId }) => requestId)).toEqual(told)
+  })
+
   it('replaces a request id that is not fit for a header', async () => {
     const { url } = await startGateway()
     const response = await fetch(`${url}/v1/models`, { headers: { 'x-request-id': 'a b"' } })

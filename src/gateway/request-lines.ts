@@ -1,4 +1,5 @@
 import { lineEnding, type Logger, MembersLog } from '../foundation/log.ts'
+import { writeRequestId } from './request-id.ts'
 import type { RequestRecord } from './request-record.ts'
 
 /** What the lines of an endpoint's requests have in common, as bytes. */
@@ -34,7 +35,7 @@ export class RequestLines {
     if (!line) return
     const { firstByteMs, key, usage, errorCode, attempts } = record
     line.bytes(names.requestId)
-    line.text(record.requestId)
+    writeRequestId(record.idField, line)
     line.bytes(names.client)
     line.text(record.client.address)
     line.bytes(this.#steadyMembers(record, method))

@@ -3,14 +3,14 @@ import type { HeaderField } from '../relay/header-field.ts'
 import { allowOrigin, corsHeaders, exposeHeaders } from './cors.ts'
 import type { ForwardedClient } from './forwarded-client.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
-import { requestIdField } from './request-id.ts'
+import { type RequestIdField, requestIdField } from './request-id.ts'
 import type { TokenUsage } from './usage-tail.ts'
 
 /** What becomes known of one request while it is served; told once, when it is finished. */
 export class RequestRecord {
   readonly requestId: string
   /** The same as a field. */
-  readonly idField: HeaderField
+  readonly idField: RequestIdField
   readonly #startedAt: number
   /** Who asks, behind the proxies that are trusted. */
   readonly client: ForwardedClient

@@ -60,20 +60,36 @@ export class UsageTail {
   }
 }
 
-const name = '"usage"'
-/** Is searched for several times as fast as the whole name: short texts are, and those that do not begin with what is everywhere. */
-const partOfName = 'usage"'
-
 /** The last `usage` that is an object: events before the last have `null`. Text inside an answer has its quotes escaped. */
 function findUsage(bytes: Buffer, start: number, end: number): TokenUsage | undefined {
-  const text = bytes.toString('latin1', start, end)
-  if (!text.includes(partOfName)) return undefined
-  for (let at = text.lastIndexOf(name); at >= 0; at = at > 0 ? text.lastIndexOf(name, at - 1) : -1) {
-    const object = /^"usage"\s*:\s*(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})/.exec(text.slice(at))?.[1]
+  for (let at = lastUsage(bytes, start, end); at >= start; at = lastUsage(bytes, start, at)) {
+    const object = /^"usage"\s*:\s*(\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\})/.exec(bytes.toString('utf8', at, end))?.[1]
     const usage = object === undefined ? undefined : readUsage(object)
     if (usage) return usage
   }
   return undefined
+}
+
+const name = Buffer.from('"usage"')
+/** How far back the name may begin, seen from a byte of it: as far as this byte is from its beginning; else by all of it. */
+const steps = new Uint8Array(256).fill(name.length)
+for (let at = name.length - 1; at > 0; at--) steps[name[at] ?? 0] = at
+const [firstByte = 0] = name
+
+/** Where the last one before `end` begins; -1 when there is none. Every answer is searched, most of them in a few steps. */
+function lastUsage(bytes: Buffer, start: number, end: number): number {
+  let at = end - name.length
+  while (at >= start) {
+    const byte = bytes[at] ?? 0
+    if (byte === firstByte && isName(bytes, at)) return at
+    at -= steps[byte] ?? 1
+  }
+  return -1
+}
+
+function isName(bytes: Buffer, at: number): boolean {
+  for (let index = 1; index < name.length; index++) if (bytes[at + index] !== name[index]) return false
+  return true
 }
 
 function readUsage(text: string): TokenUsage | undefined {
