@@ -7,6 +7,13 @@ const longestByHand = 32
 // What is put together tens of thousands of times a second is a few letters at a time, and a call of the system's copying takes
 // longer than these.
 
+/** A text as bytes that are kept. Not from Node's pool: a few bytes of that would keep all of it. */
+export function keptBytes(text: string): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text, 'latin1'))
+  bytes.write(text, 'latin1')
+  return bytes
+}
+
 /** Puts some bytes where there is room for them, and returns where they end. */
 export function putBytes(into: Buffer, at: number, bytes: Buffer): number {
   const { length } = bytes

@@ -1,4 +1,5 @@
 import { lineEnding, type Logger, MembersLog } from '../foundation/log.ts'
+import { keptBytes } from '../foundation/put-bytes.ts'
 import { writeRequestId } from './request-id.ts'
 import type { RequestRecord } from './request-record.ts'
 
@@ -65,7 +66,7 @@ export class RequestLines {
     let members = `","method":"${method}","route":"${route}"`
     if (model !== undefined) members += `,"model":"${model}"`
     if (endpoint !== undefined) members += `,"endpoint":"${endpoint}"`
-    const bytes = Buffer.from(`${members},"status":${status},"waitMs":`)
+    const bytes = keptBytes(`${members},"status":${status},"waitMs":`)
     if (this.#steady.size >= mostEndpoints) this.#steady.clear()
     this.#steady.set(endpoint ?? '', { method, route, model, status, bytes })
     return bytes

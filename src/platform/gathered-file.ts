@@ -29,11 +29,8 @@ export class GatheredFile {
 
   write(line: string): void {
     if (this.#closed) return
-    if (
-      this.#at + line.length * bytesPerCharacter > this.#block.length &&
-      !this.#makeRoom(line.length * bytesPerCharacter)
-    )
-      return
+    const mostBytes = line.length * bytesPerCharacter
+    if (this.#at + mostBytes > this.#block.length && !this.#makeRoom(mostBytes)) return
     this.#at += this.#block.write(line, this.#at)
   }
 

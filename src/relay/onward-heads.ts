@@ -1,3 +1,4 @@
+import { keptBytes } from '../foundation/put-bytes.ts'
 import type { HeaderField } from './header-field.ts'
 import type { OutputBatch } from './output-batch.ts'
 
@@ -33,10 +34,7 @@ export class OnwardHeads {
     const last = this.#last
     if (!last || this.#target !== target || this.#remove !== remove || !areAlike(this.#set, set)) return undefined
     if (last.bytes) return last
-    // Not from Node's pool: a few bytes that are kept would keep all of it.
-    const bytes = Buffer.allocUnsafeSlow(last.text.length)
-    bytes.write(last.text, 'latin1')
-    this.#last = { bytes, text: '', hasHost: last.hasHost, dated: last.dated }
+    this.#last = { bytes: keptBytes(last.text), text: '', hasHost: last.hasHost, dated: last.dated }
     return this.#last
   }
 
