@@ -1,4 +1,5 @@
 import type { Command } from './command.ts'
+import { doctorCommand } from './doctor.ts'
 import { keyCreateCommand } from './key-create.ts'
 import { keyListCommand } from './key-list.ts'
 import { keyRevokeCommand } from './key-revoke.ts'
@@ -14,6 +15,7 @@ export const commands: readonly Command[] = [
   keyCreateCommand,
   keyListCommand,
   keyRevokeCommand,
+  doctorCommand,
   versionCommand,
 ]
 

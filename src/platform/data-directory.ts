@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
@@ -17,15 +17,7 @@ export class DataDirectory {
   static open(path: string): DataDirectory {
     const root = resolve(path)
     mkdirSync(root, { recursive: true, mode: 0o700 })
-    // SQLite's lock is the operating system's: it goes with the process, so no lock can be stale.
-    const lock = new DatabaseSync(join(root, 'lock'))
-    try {
-      lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
-    } catch (error) {
-      lock.close()
-      throw new SluiceError('data_directory_in_use', { path: root, pid: readPid(root) }, { cause: error })
-    }
-    const directory = new DataDirectory(root, lock)
+    const directory = new DataDirectory(root, takeLock(root))
     directory.write('pid', `${process.pid}\n`)
     return directory
   }
@@ -65,6 +57,31 @@ export class DataDirectory {
   close(): void {
     this.remove('pid')
     this.#lock.close()
+  }
+}
+
+/** Does something with a directory that nobody uses, and keeps others away meanwhile. Nothing in it is changed. */
+export function whileUnused<T>(path: string, act: () => T): T {
+  const root = resolve(path)
+  // One that was never used has no lock, and gets none.
+  if (!existsSync(join(root, 'lock'))) return act()
+  const lock = takeLock(root)
+  try {
+    return act()
+  } finally {
+    lock.close()
+  }
+}
+
+/** SQLite's lock is the operating system's: it goes with the process, so no lock can be stale. */
+function takeLock(root: string): DatabaseSync {
+  const lock = new DatabaseSync(join(root, 'lock'))
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    return lock
+  } catch (error) {
+    lock.close()
+    throw new SluiceError('data_directory_in_use', { path: root, pid: readPid(root) }, { cause: error })
   }
 }
 

@@ -59,6 +59,12 @@ export class SluiceProcess {
     await this.#exited
   }
 
+  /** As a service manager does: SIGTERM, and wait for its end. */
+  async stop(): Promise<void> {
+    process.kill(this.endpoints.pid, 'SIGTERM')
+    await this.#exited
+  }
+
   destroy(): void {
     this.#signalGroup('SIGKILL')
   }
