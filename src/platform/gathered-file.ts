@@ -1,4 +1,4 @@
-import { mkdirSync, openSync, write, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, write, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const blockBytes = 64 * 1024
@@ -12,7 +12,9 @@ const bytesPerCharacter = 3
  * stands still must not make a gateway stand still.
  */
 export class GatheredFile {
-  readonly #fd: number
+  readonly #path: string
+  #fd: number
+  #isMoved = false
   readonly #full: Buffer[] = []
   #block: Buffer = Buffer.allocUnsafeSlow(blockBytes)
   #at = 0
@@ -24,6 +26,7 @@ export class GatheredFile {
   /** The folder is made where it is missing; a new file is for its owner only. */
   constructor(path: string) {
     mkdirSync(dirname(path), { recursive: true })
+    this.#path = path
     this.#fd = openSync(path, 'a', 0o600)
   }
 
@@ -46,6 +49,17 @@ export class GatheredFile {
   flush(): void {
     if (this.#at > 0) this.#putAside()
     this.#writeNext()
+  }
+
+  /** The file was moved aside: what comes from now on goes into a new one of its name. What is on its way goes where it was. */
+  reopen(): void {
+    this.#isMoved = true
+    this.#writeNext()
+  }
+
+  /** Of the file that is written to. */
+  get fd(): number {
+    return this.#fd
   }
 
   /** Writes what is left before the program ends. */
@@ -78,7 +92,19 @@ export class GatheredFile {
     this.#at = 0
   }
 
+  #openAnew(): void {
+    this.#isMoved = false
+    try {
+      const fd = openSync(this.#path, 'a', 0o600)
+      closeSync(this.#fd)
+      this.#fd = fd
+    } catch {
+      // Better a log in a file that was moved than none; the next look tries again.
+    }
+  }
+
   #writeNext(): void {
+    if (this.#isMoved && !this.#writing && !this.#closed) this.#openAnew()
     const block = this.#full[0]
     if (this.#writing || !block || this.#closed) return
     this.#writing = true

@@ -154,6 +154,9 @@ function exporter(dice: Dice, around: Surroundings): NewManifest {
 
 const kinds = [...coreKinds, ...customKinds]
 
+/** Quotas have a namespace of their own: elsewhere they would refuse what others make. */
+export const quotaNamespace = 'quotas'
+
 /** What the contract suite knows to be accepted, whatever comes of it here. */
 function anyKind(dice: Dice, around: Surroundings): NewManifest {
   const found = dice.pick(acceptedManifests)
@@ -176,7 +179,8 @@ function manifest(
     readonly meta?: Readonly<Record<string, unknown>>
   },
 ): NewManifest {
-  const namespace = kind.namespaced ? dice.pick(around.namespaces) : undefined
+  const place = kind.plural === 'resourcequotas' ? quotaNamespace : dice.pick(around.namespaces)
+  const namespace = kind.namespaced ? place : undefined
   const metadata = {
     ...more.meta,
     generateName: undefined,

@@ -14,7 +14,7 @@ import { SluiceProcess, killIfThere, podProcesses, processesMentioning } from '.
 import { anyProgram } from './container-programs.ts'
 import { Dice } from './dice.ts'
 import { differences } from './expected-state.ts'
-import { makeObject, podTemplate, type Surroundings } from './make-object.ts'
+import { makeObject, podTemplate, quotaNamespace, type Surroundings } from './make-object.ts'
 import { Overseer, type Sightings } from './overseer.ts'
 import { type WantedObject, idOf } from './wanted-object.ts'
 
@@ -66,6 +66,7 @@ export class ManifestFuzzer {
     const begun = Date.now()
     await this.#prepare()
     await this.#start()
+    await this.#cluster.create(namespaceKind, { metadata: { name: quotaNamespace } })
     try {
       while (Date.now() - begun < durationMs && this.#allProblems().length === 0) {
         const steps = this.#dice.between(10, 40)
@@ -137,7 +138,7 @@ export class ManifestFuzzer {
       [14, ['update', () => this.#update()]],
       [24, ['delete', () => this.#delete()]],
       [10, ['kill', () => this.#kill()]],
-      [0, ['circle', () => this.#circle()]],
+      [2, ['circle', () => this.#circle()]],
       [2, ['namespace', () => this.#changeNamespaces()]],
       [3, ['chat', () => this.#chat()]],
       [4, ['settle', () => sleep(this.#dice.between(50, 1_500))]],
