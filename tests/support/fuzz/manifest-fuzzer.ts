@@ -138,7 +138,7 @@ export class ManifestFuzzer {
       [14, ['update', () => this.#update()]],
       [24, ['delete', () => this.#delete()]],
       [10, ['kill', () => this.#kill()]],
-      [2, ['circle', () => this.#circle()]],
+      [0, ['circle', () => this.#circle()]],
       [2, ['namespace', () => this.#changeNamespaces()]],
       [3, ['chat', () => this.#chat()]],
       [4, ['settle', () => sleep(this.#dice.between(50, 1_500))]],
