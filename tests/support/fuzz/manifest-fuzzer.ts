@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KubernetesClient, connectKubernetes } from '../../../src/cluster/kubernetes-client.ts'
 import { tinyPlainTemplate, writeTinyModel } from '../../../src/engine/tiny-model.ts'
+import { storedKinds } from '../../../src/resources/all-kinds.ts'
 import { configMapKind } from '../../../src/resources/config-map.ts'
 import { eventKind } from '../../../src/resources/event.ts'
 import { modelKind } from '../../../src/resources/model.ts'
@@ -261,8 +262,19 @@ export class ManifestFuzzer {
     await this.#cluster.delete(namespaceKind, { name: oldest })
     await this.#eventually(`namespace ${oldest} to go`, async () => {
       const left = await this.#cluster.get(namespaceKind, { name: oldest })
-      return left ? [`it is ${JSON.stringify(left['status'])}`] : []
+      return left ? [`it is ${JSON.stringify(left['status'])}`, ...(await this.#leftIn(oldest))] : []
     })
+  }
+
+  async #leftIn(namespace: string): Promise<string[]> {
+    const found: string[] = []
+    for (const kind of storedKinds) {
+      if (!kind.namespaced) continue
+      for (const { metadata } of (await this.#cluster.list(kind, { namespace })).items) {
+        found.push(`${kind.plural} ${metadata.name} is left, with the finalizers ${String(metadata.finalizers)}`)
+      }
+    }
+    return found
   }
 
   /** A sleeping Model is woken by somebody who asks, whatever else goes on; it may find no free card, and then is told so. */
