@@ -78,7 +78,7 @@ describe('the two stores', () => {
       fc.asyncProperty(groups, fc.constantFrom(4, 1_000), async (sequence, historyLimit) => {
         const path = join(folder, `${(files += 1)}.db`)
         const memory = new MemoryStore({ historyLimit })
-        let sqlite = openSqliteStore({ path, historyLimit })
+        let sqlite = await openSqliteStore({ path, historyLimit })
         try {
           for (const group of sequence) {
             // Small histories are compared write by write: a group is compacted once, at its end.
@@ -90,7 +90,7 @@ describe('the two stores', () => {
           const expected = await appearance(memory)
           expect(await appearance(sqlite)).toEqual(expected)
           await sqlite.close()
-          sqlite = openSqliteStore({ path, historyLimit })
+          sqlite = await openSqliteStore({ path, historyLimit })
           expect(await appearance(sqlite)).toEqual(expected)
         } finally {
           await sqlite.close()
