@@ -4,6 +4,8 @@ import type { SqliteLog } from './sqlite-log.ts'
 /** How much is forgotten at a time: a commit may have to wait that long. */
 const revisionsPerPiece = 1_000
 const rowsPerPiece = 1_000
+/** Somebody waits for the end of the program. */
+const lastPieces = 2
 
 /**
  * What keeps the file from growing, in pieces between commits: history that nobody can ask for any more, objects of which only the
@@ -49,9 +51,9 @@ export class LogKeeping {
     if (leftOut !== undefined) this.#log.removeLeftOut(leftOut, rowsPerPiece)
   }
 
-  /** Before the file is closed: as much as was said to be forgotten. What was left out can wait for another time. */
+  /** Before the file is closed: what was said to be forgotten, as far as that is quickly done. The next start goes on with it. */
   finish(): void {
-    while (this.#isBehind) this.step()
+    for (let piece = 0; piece < lastPieces && this.#isBehind; piece += 1) this.step()
   }
 
   get #isBehind(): boolean {

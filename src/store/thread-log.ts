@@ -57,7 +57,9 @@ export class ThreadLog {
     this.#options = options
     const { path, historyLimit, keepNewest, isLoaded, gate } = options
     const data: LogThreadData = { path, historyLimit, keepNewest, isLoaded, gate }
-    this.#thread = new Worker(startText, { eval: true, name: 'store', workerData: data, resourceLimits })
+    // Flags of the program, such as how its own text is to be read, are not meant for the thread's.
+    const start = { eval: true, execArgv: [], name: 'store' }
+    this.#thread = new Worker(startText, { ...start, workerData: data, resourceLimits })
     this.#opened.promise.catch(() => {})
     this.#thread.on('message', (message: FromLogThread) => this.#hear(message))
     this.#thread.on('error', (error) => (this.#error = asError(error)))
