@@ -26,6 +26,7 @@ class LogThread {
   #slices: LoadSlices | undefined
   #failure: SentFailure | undefined
   #isScheduled = false
+  #wasRead = false
 
   constructor(
     port: MessagePort,
@@ -87,23 +88,28 @@ class LogThread {
     this.#keeping.grown()
   }
 
-  /** Everything else comes between commits, a piece at a time. */
+  /** Everything else comes between commits, a piece at a time: questions and keeping the file small in turn. */
   #schedule(): void {
-    const hasWork = this.#reads.length > 0 || (this.#keeping.hasWork && !this.#slices && !this.#failure)
-    if (this.#isScheduled || !hasWork) return
+    if (this.#isScheduled || (this.#reads.length === 0 && !this.#mustKeep)) return
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      const read = this.#reads.shift()
+      const isKeeping = this.#mustKeep && (this.#wasRead || this.#reads.length === 0)
+      const read = isKeeping ? undefined : this.#reads.shift()
+      this.#wasRead = read !== undefined
       if (read) this.#read(read)
       else this.#keep()
       this.#schedule()
     })
   }
 
+  get #mustKeep(): boolean {
+    return this.#keeping.hasWork && !this.#slices && !this.#failure
+  }
+
   #keep(): void {
     try {
-      if (!this.#failure) this.#keeping.step()
+      if (this.#mustKeep) this.#keeping.step()
     } catch (error) {
       this.#fail(error)
     }
