@@ -4,12 +4,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { migrate } from '../../src/store/sqlite-schema.ts'
 
 export interface LargeDirectory {
+  /** When everything in it happened. */
+  readonly at: Date
   readonly pods: number
   readonly events: number
 }
 
 /** How a directory looks after Pods were started again and again: finished Pods, and Events about each, all of them different. */
-export function makeLargeDirectory(data: string, { pods, events }: LargeDirectory): void {
+export function makeLargeDirectory(data: string, { at, pods, events }: LargeDirectory): void {
+  const time = at.toISOString().replace(/\.\d+/, '')
   mkdirSync(data, { recursive: true, mode: 0o700 })
   const path = join(data, 'sluice.db')
   closeSync(openSync(path, 'a', 0o600))
@@ -21,18 +24,16 @@ export function makeLargeDirectory(data: string, { pods, events }: LargeDirector
   let revision = 0
   const add = (resource: string, namespace: string, object: { readonly metadata: { readonly name: string } }) =>
     insert.run((revision += 1), resource, namespace, object.metadata.name, JSON.stringify(object))
-  for (const name of ['default', 'many']) add('namespaces', '', namespaceOf(name))
+  for (const name of ['default', 'many']) add('namespaces', '', namespaceOf(name, time))
   for (let index = 0; index < Math.max(pods, events); index += 1) {
-    if (index < pods) add('pods', 'many', podOf(index))
-    if (index < events) add('events', 'many', eventOf(index, pods))
+    if (index < pods) add('pods', 'many', podOf(index, time))
+    if (index < events) add('events', 'many', eventOf(index, pods, time))
   }
   database.exec('COMMIT')
   database.close()
 }
 
-const time = '2026-01-01T00:00:00Z'
-
-function namespaceOf(name: string) {
+function namespaceOf(name: string, time: string) {
   return {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -42,7 +43,7 @@ function namespaceOf(name: string) {
   }
 }
 
-function podOf(index: number) {
+function podOf(index: number, time: string) {
   const name = `pod-${index}`
   return {
     apiVersion: 'v1',
@@ -71,7 +72,7 @@ function podOf(index: number) {
   }
 }
 
-function eventOf(index: number, pods: number) {
+function eventOf(index: number, pods: number, time: string) {
   const pod = index % Math.max(1, pods)
   return {
     apiVersion: 'v1',
