@@ -27,7 +27,7 @@ const sizes = values.sizes.split(',').map(Number)
 const deadlineMs = 120_000
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
-const store = openSqliteStore({ path: join(folder, 'sluice.db') })
+const store = await openSqliteStore({ path: join(folder, 'sluice.db') })
 const client = new EmbeddedClient(new ClusterApi({ store, kinds: [...coreKinds, ...customKinds], clock: systemClock }))
 await client.create(namespaceKind, { metadata: { name: namespace } })
 const allocatable = { cpu: '64', memory: '64Gi', pods: '100000' }

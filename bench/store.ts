@@ -46,7 +46,7 @@ function bareCommits(): number {
 }
 
 async function writesPerSecond(together: number): Promise<number> {
-  const store = openSqliteStore({ path: join(folder, `${together}.db`) })
+  const store = await openSqliteStore({ path: join(folder, `${together}.db`) })
   let next = 0
   const startedAt = performance.now()
   await Promise.all(
@@ -61,11 +61,11 @@ async function writesPerSecond(together: number): Promise<number> {
 
 async function open(): Promise<void> {
   const path = join(folder, 'full.db')
-  const full = openSqliteStore({ path })
+  const full = await openSqliteStore({ path })
   await Promise.all(Array.from({ length: 9_999 }, (_, index) => full.create(keyOf(index), objectOf(index))))
   await full.close()
   const startedAt = performance.now()
-  const store = openSqliteStore({ path })
+  const store = await openSqliteStore({ path })
   console.log(
     `opening ${store.list({ resource: 'configmaps' }).items.length} objects: ${Math.round(performance.now() - startedAt)} ms`,
   )

@@ -145,6 +145,10 @@ export const errorCatalog = {
     status: 503,
     message: 'The store has {waiting} writes waiting for the disk; try again in a moment.',
   },
+  store_interrupted: {
+    status: 503,
+    message: 'The store at {path} was interrupted: {reason}. It is being opened again; try again in a moment.',
+  },
   store_too_new: {
     status: 409,
     message: 'The store file {path} was written by a newer version (schema {found}; this one knows {known}).',

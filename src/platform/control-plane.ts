@@ -21,7 +21,7 @@ import { type Pod, podKind } from '../resources/pod.ts'
 import { serviceAccountKind } from '../resources/service-account.ts'
 import { serviceKind } from '../resources/service.ts'
 import { notFound } from '../resources/status-error.ts'
-import { openSqliteStore, type SqliteStore } from '../store/sqlite-store.ts'
+import type { SqliteStore } from '../store/sqlite-store.ts'
 import type { KeyAndCertificate } from './certificates.ts'
 import type { Identity } from './identity.ts'
 import { type Listening, listenOn, urlHost } from './listen.ts'
@@ -29,9 +29,8 @@ import { recordApiServerService } from './api-server-service.ts'
 import { type ServiceNetwork, embeddedServiceNetwork } from './service-network.ts'
 
 export interface ControlPlaneOptions {
-  readonly storePath: string
-  /** How many events can be watched from the past. */
-  readonly historyLimit?: number | undefined
+  /** It is closed with the control plane. */
+  readonly store: SqliteStore
   readonly identity: Identity
   /** Of the cluster's compute center. */
   readonly registry: string
@@ -71,8 +70,8 @@ export class ControlPlane implements Component {
 
   constructor(options: ControlPlaneOptions) {
     this.#options = options
-    const { storePath, historyLimit, identity, registry, tls, podAccess, clock, log, metrics } = options
-    this.#store = openSqliteStore({ path: storePath, historyLimit })
+    const { store, identity, registry, tls, podAccess, clock, log, metrics } = options
+    this.#store = store
     this.#access = new ClusterAccess({
       store: this.#store,
       log,

@@ -23,6 +23,7 @@ import { gatewayNamespace, modelLabel } from '../resources/model-labels.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import { type Model, modelKind } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
+import type { SqliteStore } from '../store/sqlite-store.ts'
 import { WorkloadControllers } from '../workloads/workload-controllers.ts'
 import { backgroundTask } from './background-task.ts'
 import type { KeyAndCertificate } from './certificates.ts'
@@ -43,6 +44,8 @@ import { version } from './version.ts'
 
 export interface EmbeddedClusterOptions {
   readonly directory: DataDirectory
+  /** It is closed with the cluster. */
+  readonly store: SqliteStore
   readonly identity: Identity
   readonly credentials: Credentials
   readonly center: CenterFacts
@@ -84,7 +87,7 @@ export class EmbeddedCluster {
     this.#runtime = this.#makeRuntime()
     const logs = new PodLogs({ dataDir: directory.root, hub: this.#logHub, clock })
     this.#controlPlane = new ControlPlane({
-      storePath: directory.path('sluice.db'),
+      store: options.store,
       identity,
       registry: center.registry,
       tls,

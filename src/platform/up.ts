@@ -10,6 +10,7 @@ import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.
 import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
 import { CertificateAuthority } from './certificates.ts'
+import { openClusterStore } from './cluster-store.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { DataDirectory } from './data-directory.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
@@ -110,8 +111,10 @@ async function compose(
   const inside = [embeddedServiceNetwork(identity.clusterId).apiServer, ...apiServerNames]
   const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
   const controlPlaneTls = { ...controlPlane, ca: authority.certificate }
+  const store = await openClusterStore({ path: directory.path('sluice.db'), clock, log, metrics })
   const cluster = new EmbeddedCluster({
     directory,
+    store,
     identity,
     center,
     credentials,

@@ -1,6 +1,8 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { compactionPoint } from './compaction.ts'
 import { ObjectTable } from './object-table.ts'
+import { PendingWrites } from './pending-writes.ts'
+import type { WriteRequest } from './planned-write.ts'
 import {
   type Store,
   StoreCompacted,
@@ -11,9 +13,8 @@ import {
   type StoredObject,
 } from './store.ts'
 import { encodeObject } from './stored-json.ts'
-import { type StoreHistory, watchFrom } from './watch-from.ts'
+import { type HistoryPage, type StoreHistory, watchFrom } from './watch-from.ts'
 import { WatchHub } from './watch-hub.ts'
-import { WriteBatch, type WriteRequest } from './write-batch.ts'
 import { WrittenJson } from './written-json.ts'
 
 export interface MemoryStoreOptions {
@@ -26,6 +27,7 @@ export interface MemoryStoreOptions {
 /** A store that ends with the process: for tests, and for what need not be kept. */
 export class MemoryStore implements Store, StoreHistory {
   readonly #table = new ObjectTable()
+  readonly #pending = new PendingWrites(this.#table, 0)
   readonly #hub: WatchHub
   readonly #written = new WrittenJson()
   readonly #historyLimit: number
@@ -67,7 +69,7 @@ export class MemoryStore implements Store, StoreHistory {
     return watchFrom({ history: this, hub: this.#hub }, selector, fromRevision, signal)
   }
 
-  read({ resource, namespace }: StoreSelector, afterRevision: number, limit: number): readonly StoreEvent[] {
+  read({ resource, namespace }: StoreSelector, afterRevision: number, limit: number): HistoryPage {
     if (afterRevision < this.#compactedRevision) throw new StoreCompacted(afterRevision, this.#compactedRevision)
     const page: StoreEvent[] = []
     for (let index = afterRevision - this.#compactedRevision; index < this.#events.length; index += 1) {
@@ -76,7 +78,7 @@ export class MemoryStore implements Store, StoreHistory {
       if (namespace === undefined || namespace === event.key.namespace) page.push(event)
       if (page.length >= limit) break
     }
-    return page
+    return { events: page, revision: this.#revision }
   }
 
   jsonOf(object: KubernetesObject): string | undefined {
@@ -88,11 +90,10 @@ export class MemoryStore implements Store, StoreHistory {
   }
 
   #write(request: WriteRequest): StoredObject {
-    const batch = new WriteBatch(this.#table, this.#revision)
-    const { stored, event, text } = batch.plan(request)
+    const { stored, event, text } = this.#pending.plan(request)
     this.#written.forget()
     if (text !== null) this.#written.hold(stored.object, text)
-    batch.apply()
+    this.#pending.applyThrough(event.revision)
     this.#revision = event.revision
     this.#events.push(event)
     const compacted = compactionPoint(this.#revision, this.#compactedRevision, this.#historyLimit)

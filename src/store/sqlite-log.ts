@@ -1,13 +1,12 @@
 import { closeSync, fstatSync, openSync, writeSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { SluiceError } from '../foundation/errors.ts'
-import { storeFailure } from './sqlite-failure.ts'
+import { type FlatRows, fieldsOfRow } from './log-messages.ts'
 import { type LogRow, readLogRow } from './log-row.ts'
+import { storeFailure } from './sqlite-failure.ts'
 import { migrate } from './sqlite-schema.ts'
-import { StoreCompacted, type StoreEvent, type StoreSelector, type StoredObject } from './store.ts'
-import { decodeObject, withRevision } from './stored-json.ts'
-import type { StoreHistory } from './watch-from.ts'
-import type { PlannedWrite } from './write-batch.ts'
+import type { StepGate } from './step-gate.ts'
+import type { StoreSelector } from './store.ts'
 
 /** SQLite's number for it. */
 const fullSynchronous = 2
@@ -15,24 +14,52 @@ const pageBytes = 4096
 const pagesPerCheckpoint = 4000
 /** Before this many writes it is not worth the space. */
 const writesBeforeReserve = 256
+/** How much is read at a time, for a start or a watch: others wait as long. */
+const sliceRows = 256
+const sliceBytes = 512 * 1024
 
 const columns = 'log.revision, log.type, log.resource, log.namespace, log.name, log.previous, log.object'
 
-/** The file: a log of writes in SQLite. Everything that knows SQL is here; what it throws are coded errors. */
-export class SqliteLog implements StoreHistory {
+export interface HistorySlice {
+  readonly rows: FlatRows
+  /** Of each row, the object that it replaced. */
+  readonly previous: ReadonlyArray<string | null>
+}
+
+/** What is there, in slices. */
+export type LoadSlices = Generator<FlatRows, void>
+
+/** Of a resource: rows before a revision, and where history begins because of it. */
+interface LeftOut {
+  readonly before: number
+  readonly floor: number
+}
+
+/**
+ * The file: a log of writes in SQLite. Everything that knows SQL is here; what it throws are coded errors. It is used by the thread
+ * that owns the file, so everything here may wait for the disk.
+ */
+export class SqliteLog {
   readonly #path: string
   readonly #database: DatabaseSync
+  readonly #gate: StepGate | undefined
   readonly #begin: StatementSync
   readonly #commit: StatementSync
   readonly #insert: StatementSync
   readonly #replay: StatementSync
+  /** By resource, what does not count although it is in the file. */
+  readonly #leftOut: Map<string, LeftOut>
+  #revision: number
   #compactedRevision: number
   #written = 0
   #reserved = false
+  /** How long the write-ahead log is, at most. */
+  #pagesInLog = 0
 
-  private constructor(path: string, database: DatabaseSync) {
+  private constructor(path: string, database: DatabaseSync, gate: StepGate | undefined) {
     this.#path = path
     this.#database = database
+    this.#gate = gate
     this.#begin = database.prepare('BEGIN IMMEDIATE')
     this.#commit = database.prepare('COMMIT')
     this.#insert = database.prepare(
@@ -45,9 +72,17 @@ export class SqliteLog implements StoreHistory {
        ORDER BY log.revision LIMIT ?4`,
     )
     this.#compactedRevision = Number(database.prepare('SELECT revision FROM compaction').get()?.['revision'])
+    const newest = Number(database.prepare('SELECT max(revision) AS newest FROM log').get()?.['newest'] ?? 0)
+    this.#revision = Math.max(newest, this.#compactedRevision)
+    this.#leftOut = new Map(
+      database
+        .prepare('SELECT resource, before, floor FROM left_out')
+        .all()
+        .map(({ resource, before, floor }) => [String(resource), { before: Number(before), floor: Number(floor) }]),
+    )
   }
 
-  static open(path: string): SqliteLog {
+  static open(path: string, gate?: StepGate): SqliteLog {
     let database: DatabaseSync | undefined
     try {
       // Secrets are in it. SQLite gives the files beside it the same mode.
@@ -57,60 +92,89 @@ export class SqliteLog implements StoreHistory {
       // commit returns, so what was acknowledged survives a power cut.
       database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
       refuseForgetful(database, path)
-      // A checkpoint costs two more syncs, so it comes after many commits. After a burst the log shrinks again.
-      database.exec(`PRAGMA wal_autocheckpoint = ${pagesPerCheckpoint}; PRAGMA journal_size_limit = 67108864`)
+      // Checkpoints are made between commits, see `checkpoint`; SQLite's own, within a commit, only if those do not come to it.
+      // After a burst the log shrinks again.
+      database.exec(`PRAGMA wal_autocheckpoint = ${2 * pagesPerCheckpoint}; PRAGMA journal_size_limit = 67108864`)
       const check = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
       if (check !== 'ok') throw new SluiceError('store_corrupt', { path, reason: String(check) })
       migrate(database, path)
-      return new SqliteLog(path, database)
+      return new SqliteLog(path, database, gate)
     } catch (error) {
       database?.close()
       throw storeFailure(error, path)
     }
   }
 
+  /** The newest that is durable. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** History before it is gone from the file. */
   get compactedRevision(): number {
     return this.#compactedRevision
   }
 
-  /** What is there now, out of the log, and the newest revision. */
-  load(): { readonly objects: readonly StoredObject[]; readonly revision: number } {
-    return this.#guard(() => {
-      const newest = new Map<string, LogRow>()
-      let revision = 0
-      for (const raw of this.#database.prepare(`SELECT ${columns} FROM log ORDER BY revision`).iterate()) {
+  /** History before it counts no more. */
+  get oldestRevision(): number {
+    const floors = [...this.#leftOut.values()].map(({ floor }) => floor)
+    return Math.max(this.#compactedRevision, ...floors)
+  }
+
+  /** A resource with rows that do not count any more. */
+  get leftOut(): string | undefined {
+    return this.#leftOut.keys().next().value
+  }
+
+  /**
+   * What is there now, of each resource the newest first, and of some no more than the newest so many; what is left out of those
+   * counts no more from then on. Newest first, a row is current if none that was seen has replaced it: nothing has to be held but
+   * the numbers of those.
+   */
+  *load(keepNewest: Readonly<Record<string, number>>): LoadSlices {
+    const slice = new Slice()
+    const sql = `SELECT ${columns} FROM log WHERE resource = ? AND revision >= ? ORDER BY revision DESC`
+    const ofResource = this.#prepare(sql)
+    for (const resource of this.#resources()) {
+      const most = keepNewest[resource] ?? Infinity
+      const replaced = new Set<number>()
+      let kept = 0
+      let before = 0
+      for (const raw of this.#rows(ofResource, resource, this.#leftOut.get(resource)?.before ?? 0)) {
         const row = this.#read(raw)
-        revision = row.revision
-        const id = `${row.resource}\n${row.namespace}\n${row.name}`
-        if (row.type === 'deleted') newest.delete(id)
-        else newest.set(id, row)
+        if (row.previous > 0) replaced.add(row.previous)
+        if (replaced.delete(row.revision) || row.type === 'deleted') continue
+        if (kept >= most) {
+          before = row.revision + 1
+          break
+        }
+        kept += 1
+        slice.add(row)
+        if (slice.isFull) yield slice.take()
       }
-      const objects = [...newest.values()].map((row) => ({
-        key: keyOfRow(row),
-        revision: row.revision,
-        object: this.#decode(row.object, row.revision),
-      }))
-      return { objects, revision }
-    })
+      if (before > 0) this.#leaveOut(resource, before)
+    }
+    yield slice.take()
   }
 
   /** All of them durably, or none. */
-  append(writes: readonly PlannedWrite[]): void {
-    this.#written += writes.length
+  append(rows: FlatRows, bytes: number): void {
+    const writes = rows.length / fieldsOfRow
+    this.#written += writes
     if (!this.#reserved && this.#written > writesBeforeReserve) this.#reserve()
     this.#transaction(() => {
-      for (const { event, text, previousRevision } of writes) {
-        const { resource, namespace, name } = event.key
-        this.#insert.run(event.revision, event.type, resource, namespace, name, previousRevision, text)
-      }
+      for (let at = 0; at < rows.length; at += fieldsOfRow) this.#insert.run(...rows.slice(at, at + fieldsOfRow))
+      this.#gate?.pass('inserted')
     })
+    this.#revision = Number(rows[rows.length - fieldsOfRow])
+    this.#pagesInLog += pagesOf(writes, bytes)
   }
 
-  /** Forgets history up to the revision; objects as they are now stay. */
+  /** Forgets history up to the revision, which is not far after the one it was forgotten to; objects as they are now stay. */
   compact(revision: number): void {
+    const from = this.#compactedRevision
     this.#transaction(() => {
       const range = 'revision > ?1 AND revision <= ?2'
-      const from = this.#compactedRevision
       this.#database
         .prepare(`DELETE FROM log WHERE revision IN (SELECT previous FROM log WHERE ${range} AND previous > 0)`)
         .run(from, revision)
@@ -118,21 +182,50 @@ export class SqliteLog implements StoreHistory {
       this.#database.prepare('UPDATE compaction SET revision = ?').run(revision)
     })
     this.#compactedRevision = revision
+    this.#pagesInLog += pagesOf(revision - from, 0)
   }
 
-  read({ resource, namespace }: StoreSelector, afterRevision: number, limit: number): readonly StoreEvent[] {
-    if (afterRevision < this.#compactedRevision) throw new StoreCompacted(afterRevision, this.#compactedRevision)
-    return this.#guard(() =>
-      this.#replay.all(resource, afterRevision, namespace ?? null, limit).map((raw) => {
-        const row = this.#read(raw)
-        const { type, revision } = row
-        const key = keyOfRow(row)
-        if (type === 'created') return { type, revision, key, object: this.#decode(row.object, revision) }
-        const previous = this.#decode(row.previousObject, row.previous)
-        const object = type === 'deleted' ? withRevision(previous, revision) : this.#decode(row.object, revision)
-        return { type, revision, key, object, previous }
-      }),
-    )
+  /** Removes some of the rows that do not count any more. History must have been forgotten up to where they ended. */
+  removeLeftOut(resource: string, limit: number): void {
+    let removed = 0
+    this.#transaction(() => {
+      const rows = 'SELECT revision FROM log WHERE resource = ? AND revision < ? ORDER BY revision LIMIT ?'
+      const statement = this.#database.prepare(`DELETE FROM log WHERE revision IN (${rows})`)
+      removed = Number(statement.run(resource, this.#leftOut.get(resource)?.before ?? 0, limit).changes)
+      if (removed < limit) this.#database.prepare('DELETE FROM left_out WHERE resource = ?').run(resource)
+    })
+    if (removed < limit) this.#leftOut.delete(resource)
+    this.#pagesInLog += pagesOf(removed, 0)
+  }
+
+  /** Up to `limit` writes after the revision, oldest first; fewer where they are large. */
+  read({ resource, namespace }: StoreSelector, afterRevision: number, limit: number): HistorySlice {
+    const slice = new Slice()
+    const previous: Array<string | null> = []
+    for (const raw of this.#rows(
+      this.#replay,
+      resource,
+      afterRevision,
+      namespace ?? null,
+      Math.min(limit, sliceRows),
+    )) {
+      const row = this.#read(raw)
+      slice.add(row)
+      previous.push(row.previousObject)
+      if (slice.isFull) break
+    }
+    return { rows: slice.take(), previous }
+  }
+
+  /** Whether the log has grown so long that it should be written into the file. */
+  get needsCheckpoint(): boolean {
+    return this.#pagesInLog > pagesPerCheckpoint
+  }
+
+  /** Costs two more syncs, so it comes after many commits, and between them. */
+  checkpoint(): void {
+    this.#guard(() => this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)'))
+    this.#pagesInLog = 0
   }
 
   close(): void {
@@ -179,18 +272,42 @@ export class SqliteLog implements StoreHistory {
     }
   }
 
-  #read(raw: Record<string, unknown>): LogRow {
-    try {
-      return readLogRow(raw)
-    } catch (error) {
-      throw new SluiceError('store_corrupt', { path: this.#path, reason: String(error) }, { cause: error })
+  /** Durably, before anybody is told what there is: another start must not bring back what nobody could delete. */
+  #leaveOut(resource: string, before: number): void {
+    const leftOut = { before, floor: this.#revision }
+    this.#transaction(() => {
+      const sql = 'INSERT OR REPLACE INTO left_out (resource, before, floor) VALUES (?, ?, ?)'
+      this.#database.prepare(sql).run(resource, leftOut.before, leftOut.floor)
+    })
+    this.#leftOut.set(resource, leftOut)
+  }
+
+  #prepare(sql: string): StatementSync {
+    return this.#guard(() => this.#database.prepare(sql))
+  }
+
+  /** Of which there is anything, found one after the other by the index. */
+  #resources(): readonly string[] {
+    const next = this.#prepare('SELECT resource FROM log WHERE resource > ? ORDER BY resource LIMIT 1')
+    const resources: string[] = []
+    for (let last = ''; ;) {
+      const found = this.#guard(() => next.get(last))?.['resource']
+      if (typeof found !== 'string') return resources
+      resources.push((last = found))
     }
   }
 
-  #decode(text: string | null, revision: number): StoredObject['object'] {
+  *#rows(statement: StatementSync, ...parameters: ReadonlyArray<string | number | null>) {
     try {
-      if (text === null) throw new Error(`revision ${revision} is missing`)
-      return decodeObject(text, revision)
+      yield* statement.iterate(...parameters)
+    } catch (error) {
+      throw storeFailure(error, this.#path)
+    }
+  }
+
+  #read(raw: Record<string, unknown>): LogRow {
+    try {
+      return readLogRow(raw)
     } catch (error) {
       throw new SluiceError('store_corrupt', { path: this.#path, reason: String(error) }, { cause: error })
     }
@@ -206,6 +323,29 @@ function refuseForgetful(database: DatabaseSync, path: string): void {
   throw new SluiceError('store_unavailable', { path, reason })
 }
 
-function keyOfRow({ resource, namespace, name }: LogRow): StoredObject['key'] {
-  return { resource, namespace, name }
+/** How many pages such a commit changes, rather more than fewer. */
+function pagesOf(rows: number, bytes: number): number {
+  return 3 + Math.ceil(rows / 4) + Math.ceil(bytes / 3000)
+}
+
+/** Rows that are sent together. */
+class Slice {
+  #rows: Array<string | number | null> = []
+  #bytes = 0
+
+  get isFull(): boolean {
+    return this.#bytes >= sliceBytes || this.#rows.length >= sliceRows * fieldsOfRow
+  }
+
+  add({ revision, type, resource, namespace, name, previous, object, previousObject }: LogRow): void {
+    this.#rows.push(revision, type, resource, namespace, name, previous, object)
+    this.#bytes += (object?.length ?? 0) + (previousObject?.length ?? 0)
+  }
+
+  take(): FlatRows {
+    const rows = this.#rows
+    this.#rows = []
+    this.#bytes = 0
+    return rows
+  }
 }

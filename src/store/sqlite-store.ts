@@ -1,14 +1,17 @@
-import { SluiceError } from '../foundation/errors.ts'
+import { type CancelTimer, type Clock, systemClock } from '../foundation/clock.ts'
+import { SluiceError, asError } from '../foundation/errors.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import { compactionPoint } from './compaction.ts'
+import { eventsOf, objectsOf } from './log-rows.ts'
 import { ObjectTable } from './object-table.ts'
-import { storeFailure } from './sqlite-failure.ts'
-import { SqliteLog } from './sqlite-log.ts'
+import { PendingWrites } from './pending-writes.ts'
+import type { PlannedWrite, WriteRequest } from './planned-write.ts'
+import { RestartDelays } from './restart-delays.ts'
+import type { StepGate } from './step-gate.ts'
 import type { Store, StoreEvent, StoreKey, StoreList, StoreSelector, StoredObject } from './store.ts'
 import { encodeObject } from './stored-json.ts'
-import { watchFrom } from './watch-from.ts'
+import { ThreadLog } from './thread-log.ts'
+import { type HistoryPage, type StoreHistory, watchFrom } from './watch-from.ts'
 import { WatchHub } from './watch-hub.ts'
-import { type PlannedWrite, WriteBatch, type WriteRequest } from './write-batch.ts'
 import { WrittenJson } from './written-json.ts'
 
 export interface SqliteStoreOptions {
@@ -18,61 +21,106 @@ export interface SqliteStoreOptions {
   readonly historyLimit?: number | undefined
   /** How many events a watcher may be behind. */
   readonly watchBuffer?: number | undefined
+  /** Of these resources, how many objects a start finds: the newest. The others are gone, and no watch goes on over that start. */
+  readonly keepNewest?: Readonly<Record<string, number>> | undefined
+  /** What became of the thread that has the file. */
+  readonly onTrouble?: ((trouble: StoreTrouble) => void) | undefined
+  readonly clock?: Clock | undefined
+  /** For tests: where the thread is to stop, or to end. */
+  readonly gate?: StepGate | undefined
 }
 
-interface WaitingWrite {
-  readonly request: WriteRequest
+/** The thread that has the file was lost; it could not be started again; it is back, and this many writes were not made. */
+export type StoreTrouble =
+  | { readonly type: 'lost'; readonly error: Error; readonly againInMs: number }
+  | { readonly type: 'not back'; readonly error: Error; readonly againInMs: number }
+  | { readonly type: 'back'; readonly revision: number; readonly notMade: number }
+
+/** A write that was decided, and who waits for it. */
+interface Waiting {
+  /** Everything up to here must be durable before the outcome is told: a conflict is with something that may not be yet. */
+  readonly revision: number
+  readonly planned: PlannedWrite | undefined
+  readonly conflict: unknown
   readonly resolve: (stored: StoredObject) => void
   readonly reject: (error: unknown) => void
 }
 
 const longestQueue = 10_000
+const largestQueueBytes = 32 * 1024 * 1024
 const largestBatch = 1_000
+/** Who waits for a write when the thread is lost is told by then, even if it is not known what became of the write. */
+const outcomeDeadlineMs = 5_000
 
-/** Throws `store_corrupt`, `store_too_new` or `store_unavailable`. */
-export function openSqliteStore(options: SqliteStoreOptions): SqliteStore {
-  return new SqliteStore(options)
+/** Rejects with `store_corrupt`, `store_too_new` or `store_unavailable`. */
+export function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStore> {
+  return SqliteStore.open(options)
 }
 
-/** A store in a file. Reads come from memory; a write is acknowledged when the disk has it. */
-export class SqliteStore implements Store {
-  readonly #path: string
-  readonly #log: SqliteLog
-  readonly #historyLimit: number
+/**
+ * A store in a file. Reads come from memory. Writes are decided here, in order, and sent to the thread that has the file; when it
+ * says that they are durable they are acknowledged and shown, not before. So nothing here ever waits for the disk.
+ */
+export class SqliteStore implements Store, StoreHistory {
+  readonly #options: SqliteStoreOptions
+  readonly #clock: Clock
   readonly #hub: WatchHub
   readonly #table = new ObjectTable()
   readonly #written = new WrittenJson()
-  readonly #waiting: WaitingWrite[] = []
-  #revision: number
+  readonly #delays: RestartDelays
+  #log: ThreadLog
+  #pending = new PendingWrites(this.#table, 0)
+  /** Decided, and not yet sent. */
+  #unsent: PlannedWrite[] = []
+  #waiting: Waiting[] = []
+  #waitingBytes = 0
+  #revision = 0
   /** How many writes came in this turn of the event loop, and whether there were several in the last turn that had any. */
   #writesOfTurn = 0
   #isBusy = false
-  /** Why no write is taken any more. */
+  /** Why no write is taken, for good or until the thread is back. */
   #failure: SluiceError | undefined
+  /** While the thread is lost: when another has the file. */
+  #back: PromiseWithResolvers<void> | undefined
+  #cancelTimers: CancelTimer[] = []
   #closed: Promise<void> | undefined
 
-  constructor({ path, historyLimit = 10_000, watchBuffer = 1_000 }: SqliteStoreOptions) {
-    this.#path = path
-    this.#historyLimit = Math.max(1, historyLimit)
-    this.#hub = new WatchHub(watchBuffer)
-    this.#log = SqliteLog.open(path)
+  private constructor(options: SqliteStoreOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#delays = new RestartDelays(this.#clock)
+    this.#hub = new WatchHub(options.watchBuffer ?? 1_000)
+    this.#log = this.#startThread(false)
+  }
+
+  static async open(options: SqliteStoreOptions): Promise<SqliteStore> {
+    const store = new SqliteStore(options)
     try {
-      const { objects, revision } = this.#log.load()
-      for (const stored of objects) this.#table.put(stored)
-      this.#revision = revision
+      const revision = await store.#log.opened
+      for await (const rows of store.#log.load()) {
+        for (const stored of objectsOf(rows, options.path)) store.#table.put(stored)
+      }
+      store.#revision = revision
+      store.#pending = new PendingWrites(store.#table, revision)
     } catch (error) {
-      this.#log.close()
+      await store.#log.close()
       throw error
     }
+    return store
   }
 
   get revision(): number {
     return this.#revision
   }
 
-  /** Why no write is taken any more; `undefined` while they are. */
+  /** Why no write is taken; `undefined` while they are. */
   get failure(): SluiceError | undefined {
     return this.#failure
+  }
+
+  /** How many wait for the disk. */
+  get waitingWrites(): number {
+    return this.#waiting.length
   }
 
   get(key: StoreKey): StoredObject | undefined {
@@ -84,19 +132,34 @@ export class SqliteStore implements Store {
   }
 
   create(key: StoreKey, object: KubernetesObject): Promise<StoredObject> {
-    return this.#enqueue({ type: 'create', key, encoded: encodeObject(object) })
+    return this.#write({ type: 'create', key, encoded: encodeObject(object) })
   }
 
   update(key: StoreKey, object: KubernetesObject, expectedRevision: number): Promise<StoredObject> {
-    return this.#enqueue({ type: 'update', key, encoded: encodeObject(object), expectedRevision })
+    return this.#write({ type: 'update', key, encoded: encodeObject(object), expectedRevision })
   }
 
   delete(key: StoreKey, expectedRevision?: number): Promise<StoredObject> {
-    return this.#enqueue({ type: 'delete', key, expectedRevision })
+    return this.#write({ type: 'delete', key, expectedRevision })
   }
 
   watch(selector: StoreSelector, fromRevision: number, signal: AbortSignal): AsyncIterable<StoreEvent> {
-    return watchFrom({ history: this.#log, hub: this.#hub }, selector, fromRevision, signal)
+    return watchFrom({ history: this, hub: this.#hub }, selector, fromRevision, signal)
+  }
+
+  async read(selector: StoreSelector, afterRevision: number, limit: number): Promise<HistoryPage> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#back?.promise
+        const page = await this.#log.read(selector, afterRevision, limit)
+        return { events: eventsOf(page, this.#options.path), revision: page.revision }
+      } catch (error) {
+        // Who watches is told by the end of the watch.
+        if (this.#closed) return { events: [], revision: this.#revision }
+        // Who asked a thread that was lost asks the next one, but does not lose that, too.
+        if (!this.#back || attempt === 2) throw error
+      }
+    }
   }
 
   jsonOf(object: KubernetesObject): string | undefined {
@@ -110,9 +173,12 @@ export class SqliteStore implements Store {
   }
 
   async #shutDown(): Promise<void> {
-    while (this.#waiting.length > 0) this.#commit()
+    for (const cancel of this.#cancelTimers.splice(0)) cancel()
+    if (!this.#failure) this.#send()
+    await this.#log.close()
+    this.#refuseAll(new SluiceError('stopping'))
+    this.#isBack()
     this.#hub.close()
-    this.#log.close()
   }
 
   /** What is written in this turn becomes durable together, at its end: for whoever writes several, or has more to do first. */
@@ -121,84 +187,157 @@ export class SqliteStore implements Store {
     this.#writesOfTurn += 1
   }
 
-  #enqueue(request: WriteRequest): Promise<StoredObject> {
+  #write(request: WriteRequest): Promise<StoredObject> {
     return new Promise((resolve, reject) => {
       // What is thrown here rejects the promise.
       if (this.#failure) throw this.#failure
       if (this.#closed) throw new SluiceError('stopping')
-      if (this.#waiting.length >= longestQueue) throw new SluiceError('store_overloaded', { waiting: longestQueue })
-      this.#waiting.push({ request, resolve, reject })
-      this.#writesOfTurn += 1
-      if (this.#writesOfTurn > 1) return
-      this.#awaitEndOfTurn()
-      // A client alone has nobody to share a commit with.
-      if (!this.#isBusy) this.#commit()
+      if (this.#waiting.length >= longestQueue || this.#waitingBytes >= largestQueueBytes) {
+        throw new SluiceError('store_overloaded', { waiting: this.#waiting.length })
+      }
+      const outcome = this.#plan(request)
+      // What a conflict is with is known to everybody when it is durable, and no sooner.
+      if (!outcome.planned && this.#waiting.length === 0) throw outcome.conflict
+      this.#waiting.push({ revision: this.#pending.revision, ...outcome, resolve, reject })
+      if (outcome.planned) this.#enqueue(outcome.planned)
     })
   }
 
-  /** After the turn's I/O callbacks: what arrived on many connections in one turn shares one sync to disk. */
+  #plan(request: WriteRequest): Pick<Waiting, 'planned' | 'conflict'> {
+    try {
+      return { planned: this.#pending.plan(request), conflict: undefined }
+    } catch (conflict) {
+      return { planned: undefined, conflict }
+    }
+  }
+
+  #enqueue(planned: PlannedWrite): void {
+    this.#waitingBytes += planned.text?.length ?? 0
+    this.#unsent.push(planned)
+    this.#writesOfTurn += 1
+    if (this.#writesOfTurn > 1) return
+    this.#awaitEndOfTurn()
+    // A client alone has nobody to share a commit with.
+    if (!this.#isBusy) this.#send()
+  }
+
+  /** After the turn's I/O callbacks: what arrived on many connections in one turn is sent together. */
   #awaitEndOfTurn(): void {
     setImmediate(() => {
       this.#isBusy = this.#writesOfTurn > 1
       this.#writesOfTurn = 0
-      if (this.#waiting.length > 0) this.#commit()
-      if (this.#waiting.length === 0) return
-      this.#writesOfTurn = this.#waiting.length
-      this.#awaitEndOfTurn()
+      this.#send()
     })
   }
 
-  #commit(): void {
-    const writes = this.#waiting.splice(0, largestBatch)
-    const batch = new WriteBatch(this.#table, this.#revision)
-    const outcomes = writes.map(({ request }) => attempt(batch, request))
-    try {
-      if (batch.planned.length > 0) this.#log.append(batch.planned)
-    } catch (error) {
-      this.#stopWriting(error, writes)
-      return
+  #send(): void {
+    const writes = this.#unsent
+    if (writes.length === 0) return
+    this.#unsent = []
+    for (let sent = 0; sent < writes.length; sent += largestBatch) {
+      this.#log.append(writes.length > largestBatch ? writes.slice(sent, sent + largestBatch) : writes)
     }
+  }
+
+  /** Shows and acknowledges what is durable now. */
+  #onDurable(revision: number): void {
     this.#written.forget()
-    batch.apply()
-    for (const { event, text } of batch.planned) {
+    for (const { event, text } of this.#pending.applyThrough(revision)) {
       this.#revision = event.revision
       if (text !== null) this.#written.hold(event.object, text)
       this.#hub.publish(event)
     }
-    for (const [index, { resolve, reject }] of writes.entries()) {
-      const outcome = outcomes[index]
-      if (outcome && 'stored' in outcome) resolve(outcome.stored)
-      else reject(outcome?.error)
+    for (const { planned, conflict, resolve, reject } of this.#takeWaiting(revision)) {
+      if (planned) resolve(planned.stored)
+      else reject(conflict)
     }
-    this.#compact()
   }
 
-  #compact(): void {
-    const compacted = compactionPoint(this.#revision, this.#log.compactedRevision, this.#historyLimit)
-    if (compacted === this.#log.compactedRevision) return
-    try {
-      this.#log.compact(compacted)
-    } catch (error) {
-      this.#stopWriting(error, [])
-    }
+  #takeWaiting(revision: number): readonly Waiting[] {
+    const after = this.#waiting.findIndex((waiting) => waiting.revision > revision)
+    const taken = after < 0 ? this.#waiting : this.#waiting.slice(0, after)
+    this.#waiting = after < 0 ? [] : this.#waiting.slice(after)
+    for (const { planned } of taken) this.#waitingBytes -= planned?.text?.length ?? 0
+    return taken
+  }
+
+  #startThread(isLoaded: boolean): ThreadLog {
+    const { path, historyLimit = 10_000, keepNewest = {}, gate } = this.#options
+    return new ThreadLog({
+      path,
+      historyLimit,
+      keepNewest,
+      isLoaded,
+      gate: gate?.shared,
+      onDurable: (revision) => this.#onDurable(revision),
+      onFailed: (failure) => this.#stopWriting(failure),
+      onLost: (error) => this.#onLost(error),
+    })
   }
 
   /**
    * Whether a failed commit reached the disk cannot be known here, so going on could use a revision twice. Reads go on; a
    * restart reads what the disk has.
    */
-  #stopWriting(error: unknown, writes: readonly WaitingWrite[]): void {
-    this.#failure = storeFailure(error, this.#path)
-    for (const write of [...writes, ...this.#waiting.splice(0)]) write.reject(this.#failure)
+  #stopWriting(failure: SluiceError): void {
+    this.#failure = failure
+    this.#unsent = []
+    this.#refuseAll(failure)
   }
-}
 
-type Outcome = Pick<PlannedWrite, 'stored'> | { readonly error: unknown }
+  #refuseAll(error: SluiceError): void {
+    for (const { reject } of this.#takeWaiting(Infinity)) reject(error)
+  }
 
-function attempt(batch: WriteBatch, request: WriteRequest): Outcome {
-  try {
-    return batch.plan(request)
-  } catch (error) {
-    return { error }
+  /** What was sent to the thread may or may not have become durable: the file knows. Until it says so, no write is taken. */
+  #onLost(error: Error): void {
+    const { path, onTrouble } = this.#options
+    this.#unsent = []
+    this.#back ??= Promise.withResolvers()
+    // Somebody who cannot write because the disk did not take it is not helped by another thread; those who watch the past are.
+    this.#failure ??= new SluiceError('store_interrupted', { path, reason: error.message })
+    const interrupted = this.#failure
+    const cancel = this.#clock.after(outcomeDeadlineMs, () => this.#refuseAll(interrupted))
+    this.#cancelTimers.push(cancel)
+    onTrouble?.({ type: 'lost', error, againInMs: this.#restartLater() })
+  }
+
+  #restartLater(): number {
+    const delayMs = this.#delays.next()
+    this.#cancelTimers.push(this.#clock.after(delayMs, () => void this.#restart()))
+    return delayMs
+  }
+
+  async #restart(): Promise<void> {
+    if (this.#closed) return
+    this.#log = this.#startThread(true)
+    try {
+      this.#goOn(await this.#log.opened)
+    } catch (thrown) {
+      const error = asError(thrown)
+      if (!this.#closed) this.#options.onTrouble?.({ type: 'not back', error, againInMs: this.#restartLater() })
+    }
+  }
+
+  /** The file has everything up to the revision: what is later was not made. */
+  #goOn(revision: number): void {
+    const { path, onTrouble } = this.#options
+    for (const cancel of this.#cancelTimers.splice(0)) cancel()
+    this.#isBack()
+    if (revision < this.#revision || revision > this.#pending.revision) {
+      const reason = `it ends at revision ${revision} though ${this.#revision} was acknowledged`
+      return this.#stopWriting(new SluiceError('store_corrupt', { path, reason }))
+    }
+    this.#onDurable(revision)
+    this.#pending.dropAfter(revision)
+    const notMade = this.#waiting.length
+    this.#refuseAll(new SluiceError('store_interrupted', { path, reason: 'the write was not made' }))
+    if (this.#failure?.code === 'store_interrupted') this.#failure = undefined
+    onTrouble?.({ type: 'back', revision, notMade })
+  }
+
+  #isBack(): void {
+    this.#back?.resolve()
+    this.#back = undefined
   }
 }

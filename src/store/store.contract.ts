@@ -21,15 +21,15 @@ export const objectOf = (name: string, value = ''): KubernetesObject => ({
 })
 
 /** What every Store does, whatever it is made of. */
-export function storeContract(open: (limits?: StoreLimits) => Store): void {
+export function storeContract(open: (limits?: StoreLimits) => Store | Promise<Store>): void {
   describe('as a Store', () => {
     const stops: Array<() => Promise<void> | void> = []
     afterEach(async () => {
       for (const stop of stops.splice(0).toReversed()) await stop()
     })
 
-    function start(limits?: StoreLimits): Store {
-      const store = open(limits)
+    async function start(limits?: StoreLimits): Promise<Store> {
+      const store = await open(limits)
       stops.push(() => store.close())
       return store
     }
@@ -53,15 +53,15 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
       return seen
     }
 
-    it('starts empty, at revision 0', () => {
-      const store = start()
+    it('starts empty, at revision 0', async () => {
+      const store = await start()
       expect(store.revision).toBe(0)
       expect(store.get(keyOf('a'))).toBeUndefined()
       expect(store.list({ resource: 'configmaps' })).toEqual({ items: [], revision: 0 })
     })
 
     it('gives every write a revision of its own and shows it in the object', async () => {
-      const store = start()
+      const store = await start()
       const created = await store.create(keyOf('a'), objectOf('a', 'one'))
       expect(created.revision).toBe(1)
       expect(created.object.metadata.resourceVersion).toBe('1')
@@ -81,7 +81,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('keeps what was written, whatever the caller does with its object afterwards', async () => {
-      const store = start()
+      const store = await start()
       const mine = objectOf('a', 'mine')
       const writing = store.create(keyOf('a'), mine)
       mine['data'] = { value: 'changed' }
@@ -96,7 +96,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
       ['missing', (store: Store) => store.delete(keyOf('b'))],
       ['changed', (store: Store) => store.delete(keyOf('a'), 99)],
     ] as const)('refuses a conflicting write as "%s" without using a revision', async (reason, write) => {
-      const store = start()
+      const store = await start()
       await store.create(keyOf('a'), objectOf('a', 'first'))
       const refused = await write(store).catch((error: unknown) => error)
       expect(refused).toBeInstanceOf(StoreConflict)
@@ -106,7 +106,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('lets exactly one of many writers that arrive together win, and fails the others one by one', async () => {
-      const store = start()
+      const store = await start()
       await store.create(keyOf('a'), objectOf('a'))
       const outcomes = await Promise.allSettled([
         store.update(keyOf('a'), objectOf('a', 'first'), 1),
@@ -123,7 +123,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('lists one resource in one namespace or in all, ordered by namespace and name', async () => {
-      const store = start()
+      const store = await start()
       await store.create(keyOf('b', 'two'), objectOf('b'))
       await store.create(keyOf('a', 'two'), objectOf('a'))
       await store.create(keyOf('z', 'one'), objectOf('z'))
@@ -136,7 +136,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('shows a list as it was when it was asked for', async () => {
-      const store = start()
+      const store = await start()
       await store.create(keyOf('a'), objectOf('a', 'before'))
       const list = store.list({ resource: 'configmaps' })
       await store.update(keyOf('a'), objectOf('a', 'after'), 1)
@@ -146,7 +146,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('lists in order after objects have come, changed and gone between lists', async () => {
-      const store = start()
+      const store = await start()
       const names = ['m', 'c', 'x', 'a', 't', 'b'].flatMap((name) => [name, `${name}1`, `${name}2`])
       for (const name of names) await store.create(keyOf(name), objectOf(name))
       expect(namesOf(store)).toEqual(names.toSorted())
@@ -158,7 +158,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('lists in order what is left when almost everything is gone', async () => {
-      const store = start()
+      const store = await start()
       const names = Array.from({ length: 300 }, (_, index) => `n${index}`)
       await Promise.all(names.map((name) => store.create(keyOf(name), objectOf(name))))
       await Promise.all(names.slice(0, 290).map((name) => store.delete(keyOf(name))))
@@ -166,7 +166,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('knows the JSON of what was just written, with its version, and forgets it at the next write', async () => {
-      const store = start()
+      const store = await start()
       const value = 'says "metadata":{ and ünï\n'
       const { object, revision } = await store.create(keyOf('a'), objectOf('a', value))
       const parsed: unknown = JSON.parse(store.jsonOf(object) ?? '')
@@ -179,7 +179,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('replays from a revision and goes on live, without gap or duplicate', async () => {
-      const store = start()
+      const store = await start()
       await store.create(keyOf('a'), objectOf('a'))
       await store.update(keyOf('a'), objectOf('a', 'x'), 1)
       await store.create(keyOf('s', 'default', 'secrets'), objectOf('s'))
@@ -193,7 +193,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('replays more than one page of history', async () => {
-      const store = start()
+      const store = await start()
       await Promise.all(Array.from({ length: 700 }, (_, index) => store.create(keyOf(`n${index}`), objectOf('n'))))
       const { iterator } = watching(store, 0)
       const seen = await take(iterator, 700)
@@ -203,7 +203,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('shows each change with the object before and after, live and replayed alike', async () => {
-      const store = start()
+      const store = await start()
       const live = watching(store, 0).iterator
       const first = live.next()
       await store.create(keyOf('a'), objectOf('a', 'one'))
@@ -228,7 +228,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('watches one namespace only', async () => {
-      const store = start()
+      const store = await start()
       const { iterator } = watching(store, 0, 'two')
       const first = take(iterator, 2)
       await store.create(keyOf('a', 'one'), objectOf('a'))
@@ -239,7 +239,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('ends a watch quietly when it is aborted, waiting or not yet started', async () => {
-      const store = start()
+      const store = await start()
       const { iterator, controller } = watching(store, 0)
       const waiting = iterator.next()
       controller.abort()
@@ -249,14 +249,14 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('ends its watches when it is closed', async () => {
-      const store = open()
+      const store = await open()
       const waiting = watching(store, 0).iterator.next()
       await store.close()
       expect(await waiting).toEqual({ done: true, value: undefined })
     })
 
     it('says when a revision is too old to be watched from, and serves the oldest it still has', async () => {
-      const store = start({ historyLimit: 5 })
+      const store = await start({ historyLimit: 5 })
       await store.create(keyOf('a'), objectOf('a'))
       for (let revision = 1; revision < 30; revision += 1) await store.update(keyOf('a'), objectOf('a'), revision)
       const refused = await watching(store, 1)
@@ -269,7 +269,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('keeps every object when history is cut, and still knows what the oldest event replaced', async () => {
-      const store = start({ historyLimit: 3 })
+      const store = await start({ historyLimit: 3 })
       await store.create(keyOf('quiet'), objectOf('quiet', 'kept'))
       await store.create(keyOf('gone'), objectOf('gone'))
       await store.delete(keyOf('gone'))
@@ -287,7 +287,7 @@ export function storeContract(open: (limits?: StoreLimits) => Store): void {
     })
 
     it('drops a watcher that does not keep up, and only that one', async () => {
-      const store = start({ watchBuffer: 3 })
+      const store = await start({ watchBuffer: 3 })
       const slow = watching(store, 0).iterator
       const quick = watching(store, 0).iterator
       const firstOfSlow = slow.next()

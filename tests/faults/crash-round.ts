@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { openSqliteStore } from '../../src/store/sqlite-store.ts'
+import { type SqliteStore, openSqliteStore } from '../../src/store/sqlite-store.ts'
 import type { StoreEvent } from '../../src/store/store.ts'
 
 export interface Acknowledged {
@@ -44,7 +44,7 @@ export interface Damage {
 
 /** Opens the file as a restart does and compares it with what was acknowledged; `told` is everything of the last round. */
 export async function inspect(path: string, told: readonly Acknowledged[], from: number): Promise<Damage> {
-  const store = openSqliteStore({ path, historyLimit: 2_000 })
+  const store = await openSqliteStore({ path, historyLimit: 2_000 })
   try {
     const events = await eventsAfter(store, from)
     const byRevision = new Map(events.map((event) => [event.revision, event]))
@@ -68,7 +68,7 @@ export async function inspect(path: string, told: readonly Acknowledged[], from:
   }
 }
 
-async function eventsAfter(store: ReturnType<typeof openSqliteStore>, from: number): Promise<StoreEvent[]> {
+async function eventsAfter(store: SqliteStore, from: number): Promise<StoreEvent[]> {
   const events: StoreEvent[] = []
   if (store.revision === from) return events
   const enough = new AbortController()

@@ -20,7 +20,7 @@ const writing = (file: string, writes: number) => `
   const { openSqliteStore } = await import(${JSON.stringify(storeModule)})
   const saying = (error) => error.code ?? String(error)
   try {
-    const store = openSqliteStore({ path: ${JSON.stringify(file)} })
+    const store = await openSqliteStore({ path: ${JSON.stringify(file)} })
     console.log('objects ' + store.list({ resource: 'configmaps' }).items.length)
     for (let count = 0; count < ${writes}; count += 1) {
       const name = 'n' + process.pid + '-' + count
@@ -39,7 +39,7 @@ const canTrace = run('strace', ['-f', '-o', '/dev/null', 'true']).status === 0
 
 describe('the disk under a store', () => {
   it('holds a write-ahead log', async () => {
-    const store = openSqliteStore({ path })
+    const store = await openSqliteStore({ path })
     await store.create({ resource: 'configmaps', namespace: 'd', name: 'a' }, object('a'))
     await store.close()
     // The file format says so itself: read and write version 2 are WAL.
@@ -72,7 +72,7 @@ describe('the disk under a store', () => {
   it.skipIf(!canUnshare)(
     `that takes no writes is told at the start, and nothing is changed${canUnshare ? '' : ' (no user namespaces)'}`,
     async () => {
-      const store = openSqliteStore({ path })
+      const store = await openSqliteStore({ path })
       await store.create({ resource: 'configmaps', namespace: 'd', name: 'a' }, object('a'))
       await store.close()
       const before = readFileSync(path)
@@ -94,7 +94,7 @@ describe('the disk under a store', () => {
   )
 
   it('that lost the end of the log still has everything before it', async () => {
-    const store = openSqliteStore({ path })
+    const store = await openSqliteStore({ path })
     for (const name of ['a', 'b', 'c'])
       await store.create({ resource: 'configmaps', namespace: 'd', name }, object(name))
     // As a power cut in the middle of a commit leaves it: the newest frames are torn.
@@ -104,7 +104,7 @@ describe('the disk under a store', () => {
     const torn = join(folder, 'torn.db')
     writeFileSync(torn, file)
     writeFileSync(`${torn}-wal`, log.subarray(0, log.length - 100))
-    const recovered = openSqliteStore({ path: torn })
+    const recovered = await openSqliteStore({ path: torn })
     const names = recovered.list({ resource: 'configmaps' }).items.map(({ key }) => key.name)
     expect(names).toEqual(['a', 'b', 'c'].slice(0, names.length))
     expect(names.length).toBeGreaterThanOrEqual(2)

@@ -29,7 +29,7 @@ beforeAll(async () => {
   if (!kubectlPath) return
   directory = await mkdtemp(join(tmpdir(), 'sluice-kubectl-'))
   const certificates = await createTestCertificates('CN=somebody')
-  store = openSqliteStore({ path: join(directory, 'sluice.db') })
+  store = await openSqliteStore({ path: join(directory, 'sluice.db') })
   const admission = [imagesFrom('registry.test')]
   api = new ClusterApi({ store, kinds: [...coreKinds, ...customKinds], clock: systemClock, admission })
   for (const name of ['default', 'sluice']) await api.create(namespaceKind, undefined, { metadata: { name } })

@@ -5,6 +5,7 @@ import { createTestCertificates } from '../../src/apiserver/certificates.fixture
 import { systemClock } from '../../src/foundation/clock.ts'
 import { silentLogger } from '../../src/foundation/log.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'
+import { openClusterStore } from '../../src/platform/cluster-store.ts'
 import { ControlPlane as EmbeddedControlPlane } from '../../src/platform/control-plane.ts'
 import { namespaceKind } from '../../src/resources/namespace.ts'
 import { StatusError } from '../../src/resources/status-error.ts'
@@ -16,9 +17,10 @@ export async function startEmbeddedControlPlane(historyLimit?: number): Promise<
   const { ca, client, server: certificate } = await createTestCertificates('CN=carol, O=testers')
   const token = 'embedded-token'
   const clusterId = 'contract'
+  const parts = { clock: systemClock, log: silentLogger, metrics: new Metrics() }
+  const store = await openClusterStore({ path: join(folder, 'sluice.db'), historyLimit, ...parts })
   const plane = new EmbeddedControlPlane({
-    storePath: join(folder, 'sluice.db'),
-    historyLimit,
+    store,
     identity: { clusterId, center: 'lab-1', adminToken: token },
     registry: 'registry.lab-1.localhost',
     // As the real one has it, so that the same addresses can be asked for.
@@ -35,9 +37,7 @@ export async function startEmbeddedControlPlane(historyLimit?: number): Promise<
       attach: () => Promise.reject(noNode()),
       connect: () => Promise.reject(noNode()),
     },
-    clock: systemClock,
-    log: silentLogger,
-    metrics: new Metrics(),
+    ...parts,
   })
   await plane.start()
   // A kube-apiserver makes these by itself.

@@ -1,0 +1,57 @@
+import type { Clock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import type { Metrics } from '../foundation/metrics.ts'
+import { eventKind } from '../resources/event.ts'
+import { resourceNameOf } from '../resources/kind.ts'
+import { type SqliteStore, type StoreTrouble, openSqliteStore } from '../store/sqlite-store.ts'
+
+export interface ClusterStoreOptions {
+  readonly path: string
+  /** How many events can be watched from the past. */
+  readonly historyLimit?: number | undefined
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+/** Of Events, how many a start finds: they are for people, and who floods must not keep a cluster from starting. */
+const keptEvents = 10_000
+
+/** The file of an embedded cluster. Rejects with what is wrong with it. */
+export async function openClusterStore(options: ClusterStoreOptions): Promise<SqliteStore> {
+  const { path, historyLimit, clock, log, metrics } = options
+  const onTrouble = sayTroubles(log, metrics)
+  const keepNewest = { [resourceNameOf(eventKind)]: keptEvents }
+  const store = await openSqliteStore({ path, historyLimit, keepNewest, onTrouble, clock })
+  metrics.gauge('sluice_store_waiting_writes', 'Writes that wait for the disk.', [], (gauge) =>
+    gauge.set(store.waitingWrites),
+  )
+  return store
+}
+
+/** Says what became of the thread that has the store's file, in the log and in a metric. */
+function sayTroubles(log: Logger, metrics: Metrics): (trouble: StoreTrouble) => void {
+  const losses = metrics.counter(
+    'sluice_store_thread_losses_total',
+    'Times the thread with the file was lost; another opens the file again.',
+  )
+  return (trouble) => {
+    switch (trouble.type) {
+      case 'lost':
+        losses.inc()
+        return log.error(
+          { err: trouble.error, againInMs: trouble.againInMs },
+          'the thread with the store was lost: no write is taken until another has opened the file',
+        )
+      case 'not back':
+        return log.error({ err: trouble.error, againInMs: trouble.againInMs }, 'the store cannot be opened again yet')
+      case 'back': {
+        const { revision, notMade } = trouble
+        return log.warn(
+          { revision, notMade },
+          'the store is open again; writes that waited and were not made were refused',
+        )
+      }
+    }
+  }
+}
