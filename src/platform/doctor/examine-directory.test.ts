@@ -25,7 +25,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 /** As a crash leaves it: nothing was closed, and the newest writes are only in the file beside it. */
 async function crashedStore(objects: number): Promise<void> {
   const busy = mkdtempSync(join(tmpdir(), 'sluice-doctor-busy-'))
-  const store = openSqliteStore({ path: join(busy, 'sluice.db') })
+  const store = await openSqliteStore({ path: join(busy, 'sluice.db') })
   for (let index = 0; index < objects; index += 1) await store.create(keyOf(`c${index}`), objectOf(`c${index}`))
   await store.delete(keyOf('c0'))
   for (const file of readdirSync(busy)) copyFileSync(join(busy, file), join(folder, file))
