@@ -9,7 +9,7 @@ import {
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { toChatHistory } from './chat-history.ts'
-import { JinjaTemplate } from './jinja-template.ts'
+import { JinjaTemplate, shortHistory } from './jinja-template.ts'
 import { gbnfSchema, toGbnfSchema } from './json-schema.ts'
 import type { ChatMessage, Prompt, ToolSyntax } from './language-model.ts'
 import { nextTurn } from './loop-turn.ts'
@@ -34,13 +34,17 @@ export function createChatTemplate(model: LlamaModel, given: string | undefined,
   if (template === undefined) return { render: refuseWithoutTemplate }
   const wrapper = wrapTemplate(model, template, given !== undefined, log)
   const toolSyntax = toolSyntaxOf(wrapper)
+  const leastTokens = leastTokensPerTurn(wrapper, model)
   return {
     render: async (messages, tools, most, signal) => {
       const asked = tools.length > 0 || messages.some(usesTools)
       if (asked && !toolSyntax) throw refuseTools(tools.length > 0 ? 'tools' : 'messages')
-      refuseHopeless(messages, most)
-      const state = await stateOf(wrapper, toChatHistory(messages), toFunctions(tools), signal)
-      await nextTurn(signal)
+      refuseHopeless(messages, most, leastTokens)
+      const [history, functions] = [toChatHistory(messages), toFunctions(tools)]
+      const turn = () => (history.length > shortHistory || functions ? nextTurn(signal) : undefined)
+      await turn()
+      const state = await stateOf(wrapper, history, functions, signal)
+      await turn()
       const prompt = await toPrompt(state, model, most, signal)
       return tools.length > 0 ? { ...prompt, toolSyntax } : prompt
     },
@@ -79,10 +83,27 @@ function toolSyntaxOf(wrapper: Wrapper): ToolSyntax | undefined {
   }
 }
 
-/** Every message has a token at least, and no token stands for more characters than this: the others need not be rendered. */
-function refuseHopeless(messages: readonly ChatMessage[], most: number): void {
+/** What has more messages or characters than could ever fit need not be rendered. */
+function refuseHopeless(messages: readonly ChatMessage[], most: number, leastTokens: number): void {
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0)
-  if (messages.length > most || characters > most * longestTokenCharacters) throw tooLong(most)
+  if (messages.length * leastTokens > most || characters > most * longestTokenCharacters) throw tooLong(most)
+}
+
+/** Half of what a turn of one letter takes in this template, on average: its markup is there however short it is. */
+function leastTokensPerTurn(wrapper: Wrapper, model: LlamaModel): number {
+  const plain = wrapper instanceof JinjaTemplate ? wrapper.wrapper : wrapper
+  const pair: ChatHistoryItem[] = [
+    { type: 'user', text: 'x' },
+    { type: 'model', response: ['x'] },
+  ]
+  const tokensOf = (chatHistory: ChatHistoryItem[]) =>
+    plain.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer).length
+  try {
+    const perTurn = (tokensOf([...pair, ...pair, ...pair]) - tokensOf(pair)) / 4
+    return Math.max(1, Math.floor(perTurn / 2))
+  } catch {
+    return 1
+  }
 }
 
 async function toPrompt(state: ContextState, model: LlamaModel, most: number, signal: AbortSignal): Promise<Prompt> {

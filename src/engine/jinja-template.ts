@@ -6,6 +6,9 @@ import {
 } from 'node-llama-cpp'
 import { nextTurn } from './loop-turn.ts'
 
+/** Rendering one with this many turns takes a few milliseconds. */
+export const shortHistory = 64
+
 /**
  * The library finds the place of the next turn by writing one and cutting it off. Templates have their own way to open it,
  * and reasoning models are opened with more than their name (`<think>`): where the template can, it opens the turn here.
@@ -36,7 +39,7 @@ export class JinjaTemplate {
     signal: AbortSignal,
   ): Promise<ChatWrapperGeneratedContextState> {
     const state = this.wrapper.generateContextState(options)
-    await nextTurn(signal)
+    if (options.chatHistory.length > shortHistory) await nextTurn(signal)
     const before = options.chatHistory.slice(0, -1)
     // After a turn of the model's own there is none to open: it goes on, or follows itself.
     if (!this.#opensTurns || !isEmptyTurn(options) || before.at(-1)?.type === 'model') return state

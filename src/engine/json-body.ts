@@ -4,7 +4,8 @@ import { JsonShape } from './json-shape.ts'
 import { nextTurn } from './loop-turn.ts'
 
 export const bodyLimitBytes = 32 * 1024 * 1024
-const largeBytes = 1024 * 1024
+/** Nothing that is done with so short a body takes long. */
+const smallBytes = 32 * 1024
 
 /** Reads a request body whole, bounded, as JSON. `room` is how many tokens all of its texts together may have. */
 export async function readJsonBody(request: IncomingMessage, signal: AbortSignal, room = Infinity): Promise<unknown> {
@@ -32,10 +33,14 @@ export async function readJsonBody(request: IncomingMessage, signal: AbortSignal
     else chunks.push(chunk)
   }
   if (problem) throw problem
-  const text = attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
   // Of 32 MiB, decoding and parsing take some 0.1 s each.
-  if (size > largeBytes) await nextTurn(signal)
-  return attempt((): unknown => JSON.parse(text))
+  const turn = () => (size > smallBytes ? nextTurn(signal) : undefined)
+  await turn()
+  const text = attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
+  await turn()
+  const body = attempt((): unknown => JSON.parse(text))
+  await turn()
+  return body
 }
 
 function attempt<T>(read: () => T): T {
