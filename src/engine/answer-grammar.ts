@@ -1,7 +1,12 @@
+import { createHash } from 'node:crypto'
 import { type Llama, LlamaGrammar, LlamaJsonSchemaGrammar } from 'node-llama-cpp'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
-import { toGbnfSchema } from './json-schema.ts'
+import { gbnfSchema, toGbnfSchema } from './json-schema.ts'
 import type { AnswerConstraint, AnswerFormat } from './language-model.ts'
+import { literalRules } from './literal-trie.ts'
+import { nextTurn } from './loop-turn.ts'
+import { checkAlternatives } from './schema-alternatives.ts'
+import { liftEnums } from './schema-enums.ts'
 
 /** How the library ends a grammar of its own: with empty lines that it cuts off later. Our answers end where the value ends. */
 const libraryEnding = / "(?:\\n){4}" \[\\n\]\*$/m
@@ -18,7 +23,7 @@ export class AnswerGrammars {
   }
 
   async compile(format: AnswerFormat): Promise<AnswerConstraint> {
-    const key = JSON.stringify(format)
+    const key = createHash('sha256').update(JSON.stringify(format)).digest('base64')
     const known = this.#compiled.get(key)
     this.#compiled.delete(key)
     const grammar = known ?? this.#create(format)
@@ -32,7 +37,7 @@ export class AnswerGrammars {
   async #create(format: AnswerFormat): Promise<LlamaGrammar> {
     switch (format.type) {
       case 'one_of':
-        return this.#llama.createGrammar({ grammar: `root ::= ${format.texts.map(quote).join(' | ')}` })
+        return this.#llama.createGrammar({ grammar: oneOfGrammar(format.texts) })
       case 'json_object': {
         const { grammar } = await this.#llama.getGrammarFor('json')
         // The library's rule lets white space follow the last brace without end.
@@ -46,23 +51,33 @@ export class AnswerGrammars {
   }
 
   async #forSchema(schema: unknown, param: string): Promise<LlamaGrammar> {
-    const subset = toGbnfSchema(schema, param)
+    // Each of these may take some 20 ms for the largest schema that is taken: others have their turn in between.
+    const converted = toGbnfSchema(schema, param)
+    await nextTurn()
+    checkAlternatives(converted, param)
+    await nextTurn()
+    const { schema: subset, putBack } = liftEnums(converted, param)
     try {
-      const { grammar } = new LlamaJsonSchemaGrammar(this.#llama, subset)
+      const { grammar } = new LlamaJsonSchemaGrammar(this.#llama, gbnfSchema(subset))
       if (!libraryEnding.test(grammar)) throw new Error('its grammar ends in an unknown way')
-      return await this.#llama.createGrammar({ grammar: grammar.replace(libraryEnding, '') })
+      await nextTurn()
+      const whole = putBack(grammar.replace(libraryEnding, ''))
+      await nextTurn()
+      return await this.#llama.createGrammar({ grammar: whole })
     } catch (error) {
+      if (error instanceof SluiceError) throw error
       const reason = `The schema cannot be used: ${errorMessage(error)}`
       throw new SluiceError('invalid_request', { reason, param }, { cause: error })
     }
   }
 }
 
+function oneOfGrammar(texts: readonly string[]): string {
+  const { expression, rules } = literalRules(texts, 'text')
+  return [`root ::= ${expression}`, ...rules].join('\n')
+}
+
 export function requireGrammar({ grammar }: AnswerConstraint): LlamaGrammar {
   if (!(grammar instanceof LlamaGrammar)) throw new SluiceError('internal_error')
   return grammar
-}
-
-function quote(text: string): string {
-  return `"${text.replaceAll(/["\\]/g, String.raw`\$&`).replaceAll('\n', String.raw`\n`)}"`
 }

@@ -1,3 +1,4 @@
+import { LlamaText, SpecialTokensText } from 'node-llama-cpp'
 import { describe, expect, it } from 'vitest'
 import { decideMaxTokens } from './answer-request.ts'
 import { openingOf } from './chat-template.ts'
@@ -35,7 +36,7 @@ describe('decideContextLength', () => {
 
 describe('openingOf', () => {
   it('finds a reasoning section that the template has opened', () => {
-    expect(openingOf('<|Assistant|><think>\n')).toBe('<think>\n')
-    expect(openingOf('<think></think>\n<|Assistant|>')).toBe('')
+    expect(openingOf(LlamaText('<|Assistant|>', new SpecialTokensText('<think>\n')))).toBe('<think>\n')
+    expect(openingOf(LlamaText('<think></think>\n<|Assistant|>'))).toBe('')
   })
 })

@@ -35,18 +35,17 @@ type ToolMessage = Extract<ChatMessage, { role: 'tool' }>
 
 function resultsAfter(messages: readonly ChatMessage[], at: number): readonly ToolMessage[] {
   const results: ToolMessage[] = []
-  for (const message of messages.slice(at + 1)) {
-    if (message.role !== 'tool') break
-    results.push(message)
-  }
+  for (let next = messages[at + 1]; next?.role === 'tool'; next = messages[at + 1 + results.length]) results.push(next)
   return results
 }
 
 function toCalls(calls: readonly ToolCall[], results: readonly ToolMessage[], at: number): ChatModelFunctionCall[] {
-  const unknown = results.findIndex(({ toolCallId }) => !calls.some(({ id }) => id === toolCallId))
+  const called = new Set(calls.map(({ id }) => id))
+  const resultOf = new Map(results.toReversed().map((result) => [result.toolCallId, result]))
+  const unknown = results.findIndex(({ toolCallId }) => !called.has(toolCallId))
   if (unknown !== -1) throw orphanResult(at + 1 + unknown)
   return calls.map((call, index) => {
-    const result = results.find(({ toolCallId }) => toolCallId === call.id)
+    const result = resultOf.get(call.id)
     if (!result) {
       const reason = `messages[${at}]: the tool call ${call.id} has no message of role tool with its result.`
       throw new SluiceError('invalid_request', { reason, param: `messages[${at}].tool_calls[${index}]` })

@@ -3,6 +3,7 @@ import { SluiceError } from '../foundation/errors.ts'
 import { type CompletionRequest, sharedFields, toCompletionRequest } from './completion-request.ts'
 import type { ChatMessage } from './language-model.ts'
 import { parseBody } from './request-body.ts'
+import { requestLimits } from './request-limits.ts'
 import type { ToolChoice, ToolDefinition } from './tool-definitions.ts'
 
 export interface ChatRequest extends CompletionRequest {
@@ -60,7 +61,7 @@ const chatBody = z.object({
   max_completion_tokens: z.number().int().min(1).nullish(),
   logprobs: z.boolean().nullish(),
   top_logprobs: z.number().int().min(0).max(20).nullish(),
-  tools: z.array(tool).max(128).nullish(),
+  tools: z.array(tool).max(requestLimits.tools).nullish(),
   tool_choice: toolChoice.nullish(),
   parallel_tool_calls: z.boolean().nullish(),
 })

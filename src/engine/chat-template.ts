@@ -9,14 +9,23 @@ import {
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { toChatHistory } from './chat-history.ts'
-import { JinjaTemplate } from './jinja-template.ts'
-import { toGbnfSchema } from './json-schema.ts'
+import { JinjaTemplate, shortHistory } from './jinja-template.ts'
+import { gbnfSchema, toGbnfSchema } from './json-schema.ts'
 import type { ChatMessage, Prompt, ToolSyntax } from './language-model.ts'
+import { nextTurn } from './loop-turn.ts'
+import { PromptTokenizer, longestTokenCharacters, tooLong } from './prompt-tokens.ts'
+import { SchemaBudget } from './schema-budget.ts'
 import type { ToolDefinition } from './tool-definitions.ts'
 
 /** Writes a conversation the way the model was trained to read one. */
 export interface ChatTemplate {
-  render(messages: readonly ChatMessage[], tools: readonly ToolDefinition[]): Prompt
+  /** Refuses what has more than `most` tokens, without looking at all of it. */
+  render(
+    messages: readonly ChatMessage[],
+    tools: readonly ToolDefinition[],
+    most: number,
+    signal: AbortSignal,
+  ): Promise<Prompt>
 }
 
 /** The template given, else the one inside the model file, else what the library knows about models of this kind. */
@@ -25,17 +34,27 @@ export function createChatTemplate(model: LlamaModel, given: string | undefined,
   if (template === undefined) return { render: refuseWithoutTemplate }
   const wrapper = wrapTemplate(model, template, given !== undefined, log)
   const toolSyntax = toolSyntaxOf(wrapper)
+  const leastTokens = leastTokensPerTurn(wrapper, model)
   return {
-    render: (messages, tools) => {
+    render: async (messages, tools, most, signal) => {
       const asked = tools.length > 0 || messages.some(usesTools)
       if (asked && !toolSyntax) throw refuseTools(tools.length > 0 ? 'tools' : 'messages')
-      const prompt = renderWith(wrapper, model, messages, tools)
+      refuseHopeless(messages, most, leastTokens)
+      const [history, functions] = [toChatHistory(messages), toFunctions(tools)]
+      const turn = () => (history.length > shortHistory || functions ? nextTurn(signal) : undefined)
+      await turn()
+      const state = await stateOf(wrapper, history, functions, signal)
+      await turn()
+      const prompt = await toPrompt(state, model, most, signal)
       return tools.length > 0 ? { ...prompt, toolSyntax } : prompt
     },
   }
 }
 
 type Wrapper = JinjaTemplate | ChatWrapper
+type ContextState = ReturnType<ChatWrapper['generateContextState']>
+
+const longestOpening = 64
 
 function wrapTemplate(model: LlamaModel, template: string, given: boolean, log: Logger): Wrapper {
   try {
@@ -64,13 +83,30 @@ function toolSyntaxOf(wrapper: Wrapper): ToolSyntax | undefined {
   }
 }
 
-function renderWith(
-  wrapper: Wrapper,
-  model: LlamaModel,
-  messages: readonly ChatMessage[],
-  tools: readonly ToolDefinition[],
-): Prompt {
-  const state = stateOf(wrapper, toChatHistory(messages), toFunctions(tools))
+/** What has more messages or characters than could ever fit need not be rendered. */
+function refuseHopeless(messages: readonly ChatMessage[], most: number, leastTokens: number): void {
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0)
+  if (messages.length * leastTokens > most || characters > most * longestTokenCharacters) throw tooLong(most)
+}
+
+/** Half of what a turn of one letter takes in this template, on average: its markup is there however short it is. */
+function leastTokensPerTurn(wrapper: Wrapper, model: LlamaModel): number {
+  const plain = wrapper instanceof JinjaTemplate ? wrapper.wrapper : wrapper
+  const pair: ChatHistoryItem[] = [
+    { type: 'user', text: 'x' },
+    { type: 'model', response: ['x'] },
+  ]
+  const tokensOf = (chatHistory: ChatHistoryItem[]) =>
+    plain.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer).length
+  try {
+    const perTurn = (tokensOf([...pair, ...pair, ...pair]) - tokensOf(pair)) / 4
+    return Math.max(1, Math.floor(perTurn / 2))
+  } catch {
+    return 1
+  }
+}
+
+async function toPrompt(state: ContextState, model: LlamaModel, most: number, signal: AbortSignal): Promise<Prompt> {
   const endings = state.stopGenerationTriggers.flatMap((trigger) => {
     const tokens = trigger.tokenize(model.tokenizer)
     // A trigger that begins with an end token needs no watching: the model stops there by itself.
@@ -78,26 +114,30 @@ function renderWith(
     const text = model.detokenize(tokens)
     return text.trim() === '' ? [] : [text]
   })
-  const tokens = state.contextText.tokenize(model.tokenizer)
+  const tokens = await new PromptTokenizer(model).templated(state.contextText, most, signal)
   if (model.tokens.shouldPrependBosToken && model.tokens.bos !== null && tokens[0] !== model.tokens.bos) {
     tokens.unshift(model.tokens.bos)
   }
-  return { tokens, opening: openingOf(state.contextText.toString()), endings }
+  return { tokens, opening: openingOf(state.contextText), endings }
 }
 
 /** A template may open the reasoning section itself; the client still sees it begin. */
-export function openingOf(prompt: string): string {
-  return /<think>\s*$/.exec(prompt)?.[0] ?? ''
+export function openingOf({ values }: Pick<LlamaText, 'values'>): string {
+  const end = LlamaText(values.slice(-2)).toString().slice(-longestOpening)
+  return /<think>\s*$/.exec(end)?.[0] ?? ''
 }
 
-function stateOf(
+async function stateOf(
   wrapper: Wrapper,
   chatHistory: ChatHistoryItem[],
   availableFunctions: ChatModelFunctions | undefined,
-): ReturnType<ChatWrapper['generateContextState']> {
+  signal: AbortSignal,
+): Promise<ContextState> {
+  const options = { chatHistory, ...(availableFunctions ? { availableFunctions } : {}) }
   try {
-    return wrapper.generateContextState({ chatHistory, ...(availableFunctions ? { availableFunctions } : {}) })
+    return await wrapper.generateContextState(options, signal)
   } catch (error) {
+    signal.throwIfAborted()
     throw new SluiceError(
       'invalid_request',
       { reason: `The model's chat template refuses these messages: ${errorMessage(error)}`, param: 'messages' },
@@ -108,6 +148,7 @@ function stateOf(
 
 function toFunctions(tools: readonly ToolDefinition[]): ChatModelFunctions | undefined {
   if (tools.length === 0) return undefined
+  const budget = new SchemaBudget()
   return Object.fromEntries(
     tools.map(({ name, description, parameters }, index) => [
       name,
@@ -115,7 +156,7 @@ function toFunctions(tools: readonly ToolDefinition[]): ChatModelFunctions | und
         ...(description === undefined ? {} : { description }),
         ...(parameters === undefined
           ? {}
-          : { params: toGbnfSchema(parameters, `tools[${index}].function.parameters`) }),
+          : { params: gbnfSchema(toGbnfSchema(parameters, `tools[${index}].function.parameters`, budget)) }),
       },
     ]),
   )

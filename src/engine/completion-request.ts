@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { SluiceError } from '../foundation/errors.ts'
 import type { AnswerFormat, Sampling, SamplingDefaults } from './language-model.ts'
+import { requestLimits } from './request-limits.ts'
 
 /** A request as both generating endpoints understand it, its prompt apart. */
 export interface CompletionRequest {
@@ -19,7 +20,7 @@ export interface CompletionRequest {
 }
 
 const mostChoices = 16
-const stopStrings = z.array(z.string().min(1).max(500)).max(16)
+const stopStrings = z.array(z.string().min(1).max(500)).max(requestLimits.stop)
 const jsonObject = z.record(z.string(), z.unknown())
 
 const responseFormat = z.discriminatedUnion('type', [

@@ -9,9 +9,6 @@ export interface EmbeddingRequest {
   readonly encoding: 'float' | 'base64'
 }
 
-/** As OpenAI's. */
-const mostInputs = 2048
-
 const embeddingBody = z.object({
   model: z.string(),
   input: inputsField,
@@ -22,9 +19,6 @@ const embeddingBody = z.object({
 export function parseEmbeddingRequest(body: unknown): EmbeddingRequest {
   const parsed = parseBody('embedding', embeddingBody, body)
   const inputs = toInputs(parsed.input)
-  if (inputs.length > mostInputs) {
-    throw new SluiceError('invalid_request', { reason: `input: more than ${mostInputs} inputs.`, param: 'input' })
-  }
   if (inputs.includes(''))
     throw new SluiceError('invalid_request', { reason: 'input: an input is empty.', param: 'input' })
   return { model: parsed.model, inputs, encoding: parsed.encoding_format ?? 'float' }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { Metrics } from '../foundation/metrics.ts'
+import { LoopStall } from './loop-stall.ts'
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
@@ -40,6 +41,11 @@ export class EngineMetrics {
   readonly #running = this.#metrics.gauge('sluice_engine_running_requests', 'Requests that generate now.')
   readonly #waiting = this.#metrics.gauge('sluice_engine_waiting_requests', 'Requests that wait for a free sequence.')
   readonly #ready = this.#metrics.gauge('sluice_engine_ready', '1 when the model can answer.')
+  readonly #stall = this.#metrics.gauge(
+    'sluice_engine_longest_stall_seconds',
+    'Longest time that the event loop did not turn, since this was last asked for.',
+  )
+  readonly #loop = new LoopStall()
 
   readonly #vllm: VllmMetrics
 
@@ -66,6 +72,7 @@ export class EngineMetrics {
     this.#ready.set(now.ready ? 1 : 0)
     this.#running.set(now.running)
     this.#waiting.set(now.waiting)
+    this.#stall.set(this.#loop.takeSeconds())
     return `${await this.#metrics.text()}${await this.#vllm.text(now)}`
   }
 }

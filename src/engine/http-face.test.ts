@@ -165,6 +165,22 @@ describe('the engine over HTTP', () => {
     expect(object).toMatch(/^\{/)
   })
 
+  it('takes one of many values, whatever they are made of', async () => {
+    const words = Array.from({ length: 300 }, (_, index) => `word ${index} "quoted" \\ 😀\n`)
+    const values = [...words, '', 'é', '\ud83d', '\u0000', 1, 12, -1.5, 1e21, true, false, null]
+    const format = { type: 'json_schema', json_schema: { name: 'one', schema: { enum: values } } }
+    const answers = await contentOf({
+      response_format: format,
+      max_tokens: 100,
+      n: 8,
+      temperature: 2,
+      top_k: 0,
+      top_p: 1,
+    })
+    const found = answers.map((text) => JSON.parse(text ?? '') as unknown)
+    expect(found.filter((value) => !values.some((listed) => listed === value))).toEqual([])
+  })
+
   it('makes vectors of length 1, as numbers or packed', async () => {
     const response = await post(engine, '/v1/embeddings', { model, input: ['in', 'the'] })
     const { data, usage } = (await response.json()) as { data: { embedding: number[] }[]; usage: object }

@@ -10,6 +10,9 @@ import { answerDetokenize, answerTokenize } from './token-routes.ts'
 
 export type { HttpFaceParts }
 
+/** The longest answer of a slow machine takes less, waiting for a seat included. */
+const answerDeadlineMs = 3_600_000
+
 const version = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))).version
@@ -45,6 +48,9 @@ async function serve(parts: HttpFaceParts, request: IncomingMessage, response: S
     if (!response.writableFinished) gone.abort(new SluiceError('client_gone'))
   })
   const record: AnswerRecord = { promptTokens: 0, reusedTokens: 0, completionTokens: 0, firstTokenAt: undefined }
+  const cancelDeadline = parts.clock.after(answerDeadlineMs, () => {
+    gone.abort(new SluiceError('answer_deadline', { seconds: answerDeadlineMs / 1000 }))
+  })
   const signal = AbortSignal.any([gone.signal, parts.abort])
   const path = (request.url ?? '/').split('?')[0] ?? '/'
   let failure: unknown
@@ -55,6 +61,7 @@ async function serve(parts: HttpFaceParts, request: IncomingMessage, response: S
     failure = signal.aborted ? signal.reason : error
     sendFailure(response, failure)
   } finally {
+    cancelDeadline()
     leave()
   }
   if (path in routes && request.method === 'POST') report(parts, path, startedAt, record, response, failure)

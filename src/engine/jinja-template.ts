@@ -4,6 +4,10 @@ import {
   JinjaTemplateChatWrapper,
   type Tokenizer,
 } from 'node-llama-cpp'
+import { nextTurn } from './loop-turn.ts'
+
+/** Rendering one with this many turns takes a few milliseconds. */
+export const shortHistory = 64
 
 /**
  * The library finds the place of the next turn by writing one and cutting it off. Templates have their own way to open it,
@@ -30,8 +34,12 @@ export class JinjaTemplate {
   }
 
   /** The prompt of a history whose last item is the empty turn that is to be written. */
-  generateContextState(options: ChatWrapperGenerateContextStateOptions): ChatWrapperGeneratedContextState {
+  async generateContextState(
+    options: ChatWrapperGenerateContextStateOptions,
+    signal: AbortSignal,
+  ): Promise<ChatWrapperGeneratedContextState> {
     const state = this.wrapper.generateContextState(options)
+    if (options.chatHistory.length > shortHistory) await nextTurn(signal)
     const before = options.chatHistory.slice(0, -1)
     // After a turn of the model's own there is none to open: it goes on, or follows itself.
     if (!this.#opensTurns || !isEmptyTurn(options) || before.at(-1)?.type === 'model') return state

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { toGbnfSchema } from './json-schema.ts'
 
+const properties = (count: number, schema: object = { type: 'null' }) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n}`, schema]))
 const convert = (schema: unknown) => toGbnfSchema(schema, 'schema')
 
 describe('toGbnfSchema', () => {
@@ -50,6 +52,33 @@ describe('toGbnfSchema', () => {
   ])('refuses %o, pointing at %s', (schema, param) => {
     expect(() => convert(schema)).toThrow(
       expect.objectContaining({ code: 'unsupported_parameter', details: expect.objectContaining({ param }) }),
+    )
+  })
+
+  it.each([
+    ['20001 enum values', { enum: Array.from({ length: 20_001 }, (_, n) => n) }, /more than 20000 enum values/],
+    ['long enum values', { enum: Array.from({ length: 30 }, (_, n) => 'x'.repeat(20_000) + n) }, /characters/],
+    ['5001 properties', { type: 'object', properties: properties(5001) }, /more than 5000 properties/],
+    ['257 definitions', { type: 'null', $defs: properties(257) }, /definitions/],
+    ['many repetitions', { type: 'object', properties: properties(11, { type: 'string', maxLength: 1000 }) }, /repet/],
+    [
+      'many alternatives',
+      { anyOf: Array.from({ length: 20_001 }, () => ({ type: 'null' })) },
+      /more than 20000 schemas/,
+    ],
+  ])('refuses a schema with %s, and says what to do', (_, schema, message) => {
+    expect(() => convert(schema)).toThrow(message)
+    expect(() => convert(schema)).toThrow(/Make it smaller/)
+  })
+
+  it('takes what OpenAI takes', () => {
+    const values = Array.from({ length: 1000 }, (_, n) => `${n}`.padStart(50, 'x'))
+    expect(() => convert({ type: 'object', properties: { ...properties(4999), e: { enum: values } } })).not.toThrow()
+  })
+
+  it.each([[-1], [1.5], ['9'], [1001]])('refuses to repeat something %j times', (maxItems) => {
+    expect(() => convert({ type: 'array', items: { type: 'null' }, maxItems })).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ param: 'schema.maxItems' }) }),
     )
   })
 

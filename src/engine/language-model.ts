@@ -9,10 +9,12 @@ export interface LanguageModel {
   /** What a request that does not say gets. */
   readonly samplingDefaults: SamplingDefaults
   /** Raw text, as `/v1/completions` takes it. */
-  textPrompt(text: string, addSpecialTokens?: boolean): Prompt
+  textPrompt(text: string, signal: AbortSignal): Promise<Prompt>
   tokenPrompt(tokens: readonly number[]): Prompt
   /** A conversation in the model's own chat template, ending where its next turn begins. */
-  chatPrompt(messages: readonly ChatMessage[], tools?: readonly ToolDefinition[]): Prompt
+  chatPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[], signal: AbortSignal): Promise<Prompt>
+  /** The tokens of a text, which may be somewhat longer than a prompt. */
+  tokenize(text: string, addSpecialTokens: boolean, signal: AbortSignal): Promise<readonly Token[]>
   tokenText(tokens: readonly number[]): string
   isEndToken(token: number): boolean
   /** Compiles what an answer must look like; refuses a schema that cannot be enforced. */

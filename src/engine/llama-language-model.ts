@@ -1,4 +1,4 @@
-import type { Llama, LlamaContextSequence, LlamaModel } from 'node-llama-cpp'
+import type { Llama, LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp'
 import { SluiceError } from '../foundation/errors.ts'
 import { AnswerGrammars } from './answer-grammar.ts'
 import type { ChatTemplate } from './chat-template.ts'
@@ -15,14 +15,15 @@ import type {
   SamplingDefaults,
 } from './language-model.ts'
 import { LlamaEmbeddings } from './llama-embeddings.ts'
+import { PromptTokenizer } from './prompt-tokens.ts'
 import { toToken } from './sampling-options.ts'
 import { SlotQueue } from './slot-queue.ts'
 import type { ToolDefinition } from './tool-definitions.ts'
 import { generateWithTools } from './tool-generation.ts'
 
 const retryAfterSeconds = 5
-/** No vocabulary has longer tokens; a text beyond this many characters per token need not be tokenized to be refused. */
-const longestTokenCharacters = 512
+/** Texts are tokenized for their own sake up to here, whatever the model has room for. */
+const mostTokenized = 65_536
 
 /** What a language model is made of once its file is loaded. */
 export interface LoadedParts {
@@ -45,6 +46,7 @@ export class LlamaLanguageModel implements LanguageModel {
   readonly #llama: Llama
   readonly #model: LlamaModel
   readonly #template: ChatTemplate
+  readonly #tokenizer: PromptTokenizer
   readonly #grammars: AnswerGrammars
   readonly #embeddings: LlamaEmbeddings
   readonly #slots: SlotQueue<ComputingSequence>
@@ -57,6 +59,7 @@ export class LlamaLanguageModel implements LanguageModel {
     this.#llama = llama
     this.#model = model
     this.#template = template
+    this.#tokenizer = new PromptTokenizer(model)
     this.#grammars = new AnswerGrammars(llama)
     this.#embeddings = new LlamaEmbeddings(model, contextLength, threads)
     this.#slots = new SlotQueue(
@@ -70,22 +73,22 @@ export class LlamaLanguageModel implements LanguageModel {
     return { running: this.#slots.running, waiting: this.#slots.waiting }
   }
 
-  textPrompt(text: string, addSpecialTokens = true): Prompt {
-    this.#refuseHopeless(text.length)
-    // A raw prompt may be written in the model's own markup, as a client with a template of its own does.
-    const tokens = this.#model.tokenize(text, true)
-    const { bos, shouldPrependBosToken } = this.#model.tokens
-    if (addSpecialTokens && shouldPrependBosToken && bos !== null) tokens.unshift(bos)
+  async textPrompt(text: string, signal: AbortSignal): Promise<Prompt> {
+    const tokens = this.#withBeginning(await this.#tokenizer.text(text, this.contextLength, signal))
     return { tokens, opening: '', endings: [] }
+  }
+
+  async tokenize(text: string, addSpecialTokens: boolean, signal: AbortSignal): Promise<readonly Token[]> {
+    const tokens = await this.#tokenizer.text(text, Math.max(this.contextLength, mostTokenized), signal)
+    return addSpecialTokens ? this.#withBeginning(tokens) : tokens
   }
 
   tokenPrompt(tokens: readonly number[]): Prompt {
     return { tokens: tokens.map(toToken), opening: '', endings: [] }
   }
 
-  chatPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[] = []): Prompt {
-    this.#refuseHopeless(messages.reduce((sum, { content }) => sum + content.length, 0))
-    return this.#template.render(messages, tools)
+  chatPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[], signal: AbortSignal): Promise<Prompt> {
+    return this.#template.render(messages, tools, this.contextLength, signal)
   }
 
   tokenText(tokens: readonly number[]): string {
@@ -133,13 +136,10 @@ export class LlamaLanguageModel implements LanguageModel {
     return generateWithTools({ computing, prompt, syntax, constrain, tokenize }, { ...options, tools }, signal)
   }
 
-  /** Tokenizing blocks the process: millions of characters that cannot fit anyway must not make the others wait. */
-  #refuseHopeless(characters: number): void {
-    if (characters <= this.contextLength * longestTokenCharacters) return
-    throw new SluiceError('context_length_exceeded', {
-      tokens: `more than ${this.contextLength}`,
-      limit: this.contextLength,
-    })
+  #withBeginning(tokens: Token[]): Token[] {
+    const { bos, shouldPrependBosToken } = this.#model.tokens
+    if (shouldPrependBosToken && bos !== null) tokens.unshift(bos)
+    return tokens
   }
 
   async dispose(): Promise<void> {

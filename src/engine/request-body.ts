@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { SluiceError } from '../foundation/errors.ts'
+import { refuseTooMany } from './request-limits.ts'
 import { type RequestKind, refuseUnsupported } from './supported-parameters.ts'
 
 /** A body as its schema describes it; what is wrong with one that differs is told by its place. */
@@ -7,6 +8,7 @@ export function parseBody<T>(kind: RequestKind, schema: z.ZodType<T>, body: unkn
   const object = z.record(z.string(), z.unknown()).safeParse(body)
   if (!object.success) throw new SluiceError('invalid_request', { reason: 'The request body must be a JSON object.' })
   refuseUnsupported(kind, object.data)
+  refuseTooMany(object.data)
   const parsed = schema.safeParse(object.data)
   if (parsed.success) return parsed.data
   const issue = deepestIssue(parsed.error.issues)

@@ -13,7 +13,12 @@ export interface TextRequest extends CompletionRequest {
 }
 
 const mostAnswers = 64
-const tokens = z.array(z.number().int().min(0)).min(1)
+/** Looked at without a complaint about each: there may be many. */
+export const tokenList = z.custom<readonly number[]>(
+  (value) => Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0),
+  'must be a list of token numbers',
+)
+const tokens = tokenList.refine((list) => list.length > 0, 'must have a token')
 /** Both endpoints that take raw texts take one or several, as text or as tokens. */
 export const inputsField = z.union([z.string(), tokens, z.array(z.string()).min(1), z.array(tokens).min(1)])
 
@@ -46,5 +51,9 @@ export function parseTextRequest(body: unknown): TextRequest {
 
 export function toInputs(value: z.infer<typeof inputsField>): readonly TextInput[] {
   if (typeof value === 'string') return [value]
-  return value.every((item) => typeof item === 'number') ? [value] : value
+  return isTokenList(value) ? [value] : value
+}
+
+function isTokenList(value: readonly TextInput[] | readonly number[]): value is readonly number[] {
+  return typeof value[0] === 'number'
 }

@@ -19,6 +19,8 @@ export interface TinyModelOptions {
   readonly chatTemplate?: string | undefined
   readonly contextLength?: number
   readonly seed?: number
+  /** Tokens beyond letters and bytes. Real vocabularies have tens of thousands, and what looks at each of them takes time. */
+  readonly words?: number
 }
 
 const width = 64
@@ -43,8 +45,8 @@ export async function writeTinyModel(path: string, options: TinyModelOptions = {
   await writeFile(path, tinyModel(options))
 }
 
-export function tinyModel({ chatTemplate, contextLength = 4096, seed = 1 }: TinyModelOptions = {}): Buffer {
-  const tokens = vocabulary()
+export function tinyModel({ chatTemplate, contextLength = 4096, seed = 1, words = 0 }: TinyModelOptions = {}): Buffer {
+  const tokens = [...vocabulary(), ...Array.from({ length: words }, (_, index) => word(index))]
   const random = gaussian(seed)
   const tensors = tensorsOf(tokens, random)
   const pairs: (readonly [string, GgufValue])[] = [
@@ -76,6 +78,12 @@ export function tinyModel({ chatTemplate, contextLength = 4096, seed = 1 }: Tiny
 
 function vocabulary(): string[] {
   return [...controlTokens, ...byteCharacters(), ...merges.map((pair) => pair.join(''))]
+}
+
+/** Words of letters that are in no other token. */
+function word(index: number): string {
+  const letters = index.toString(26).replaceAll(/./g, (digit) => String.fromCodePoint(97 + Number.parseInt(digit, 26)))
+  return `Ġ${letters.padStart(4, 'a')}`
 }
 
 function isControl(token: string): boolean {

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { messagesField, toChatMessages } from './chat-request.ts'
 import type { ChatMessage } from './language-model.ts'
 import { parseBody } from './request-body.ts'
+import { tokenList } from './text-request.ts'
 
 export interface TokenizeRequest {
   readonly model: string | undefined
@@ -20,7 +21,7 @@ const tokenizeBody = z.union([
   z.object({ ...shared, messages: messagesField }),
   z.object({ ...shared, prompt: z.string(), add_special_tokens: z.boolean().nullish() }),
 ])
-const detokenizeBody = z.object({ model: z.string().nullish(), tokens: z.array(z.number().int().min(0)) })
+const detokenizeBody = z.object({ model: z.string().nullish(), tokens: tokenList })
 
 export function parseTokenizeRequest(body: unknown): TokenizeRequest {
   const parsed = parseBody('tokenize', tokenizeBody, body)

@@ -70,6 +70,7 @@ export const errorCatalog = {
     message:
       'The request needs {tokens} tokens, but the model has room for {limit}. Shorten the messages or lower max_tokens.',
   },
+  answer_deadline: { status: 504, message: 'The answer was not complete after {seconds} s.' },
   engine_loading: { status: 503, message: 'The model {model} is still loading ({percent} %); try again in a moment.' },
   engine_start_failed: { status: 500, message: 'The engine cannot start: {reason}' },
   // HTTP itself: the relay

@@ -1,0 +1,38 @@
+/** A schema as `toGbnfSchema` makes it. */
+export type ConvertedSchema = Readonly<Record<string, unknown>>
+
+const maps = ['properties', '$defs'] as const
+const lists = ['oneOf', 'prefixItems'] as const
+const singles = ['items', 'additionalProperties'] as const
+
+/** The same schema with each of the schemas that it is made of replaced by what `change` makes of it. */
+export function mapParts(schema: ConvertedSchema, change: (part: ConvertedSchema) => ConvertedSchema): ConvertedSchema {
+  const changed: Record<string, unknown> = { ...schema }
+  for (const key of maps) {
+    const parts = namedParts(schema, key)
+    if (parts.length > 0) changed[key] = Object.fromEntries(parts.map(([name, part]) => [name, change(part)]))
+  }
+  for (const key of lists) if (Array.isArray(schema[key])) changed[key] = listedParts(schema, key).map(change)
+  for (const key of singles) if (isSchema(schema[key])) changed[key] = change(schema[key])
+  return changed
+}
+
+/** Those that a value of the schema is made of; alternatives and definitions are not among them. */
+export function valueParts(schema: ConvertedSchema): readonly ConvertedSchema[] {
+  const inner = singles.map((key) => schema[key]).filter(isSchema)
+  return [...namedParts(schema, 'properties').map(([, part]) => part), ...listedParts(schema, 'prefixItems'), ...inner]
+}
+
+export function namedParts(schema: ConvertedSchema, key: 'properties' | '$defs') {
+  const parts = Object.entries(isSchema(schema[key]) ? schema[key] : {})
+  return parts.filter((entry): entry is [string, ConvertedSchema] => isSchema(entry[1]))
+}
+
+export function listedParts(schema: ConvertedSchema, key: 'oneOf' | 'prefixItems'): readonly ConvertedSchema[] {
+  const parts: unknown = schema[key]
+  return Array.isArray(parts) ? parts.filter(isSchema) : []
+}
+
+function isSchema(value: unknown): value is ConvertedSchema {
+  return typeof value === 'object' && value !== null
+}

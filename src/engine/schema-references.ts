@@ -1,0 +1,113 @@
+import { type ConvertedSchema, listedParts, namedParts } from './schema-parts.ts'
+
+/** The definitions that a schema may refer to, the nearer ones first. */
+export interface Scope {
+  readonly definitions: ReadonlyMap<string, ConvertedSchema>
+  readonly outer: Scope | undefined
+}
+
+interface Placed {
+  readonly schema: ConvertedSchema
+  readonly scope: Scope
+}
+
+/** The character that values of a kind begin with. */
+const firstCharacters: Readonly<Record<string, string>> = {
+  object: '{',
+  array: '[',
+  string: '"',
+  number: '0',
+  integer: '0',
+  boolean: 't',
+  null: 'n',
+}
+const prefix = '#/$defs/'
+
+/** Who refers to whom in a schema. */
+export class SchemaReferences {
+  readonly #kinds = new Map<ConvertedSchema, ReadonlySet<string>>()
+  readonly #edges = new Map<ConvertedSchema, Set<ConvertedSchema>>()
+  readonly #ambiguous = new Map<ConvertedSchema, Set<ConvertedSchema>>()
+
+  scopeOf(schema: ConvertedSchema, outer: Scope | undefined): Scope {
+    const own = namedParts(schema, '$defs')
+    if (outer && own.length === 0) return outer
+    return { definitions: new Map(own), outer }
+  }
+
+  /** What a schema that is a reference refers to; undefined when it is none, or refers to nothing. */
+  resolve({ $ref }: ConvertedSchema, scope: Scope): Placed | undefined {
+    if (typeof $ref !== 'string') return undefined
+    const name = $ref.slice(prefix.length)
+    for (let at: Scope | undefined = scope; at; at = at.outer) {
+      const schema = at.definitions.get(name)
+      if (schema) return { schema, scope: at }
+    }
+    return undefined
+  }
+
+  /** The schema itself, or what it refers to in the end. */
+  follow(schema: ConvertedSchema, scope: Scope): Placed {
+    const seen = new Set<ConvertedSchema>()
+    let at: Placed = { schema, scope }
+    while (!seen.has(at.schema)) {
+      seen.add(at.schema)
+      const next = this.resolve(at.schema, at.scope)
+      if (!next) break
+      at = next
+    }
+    return at
+  }
+
+  /** The characters that its values may begin with. */
+  kindsOf(schema: ConvertedSchema, scope: Scope): ReadonlySet<string> {
+    const known = this.#kinds.get(schema)
+    if (known) return known
+    // One that begins with itself has no beginning of its own; llama.cpp refuses it.
+    this.#kinds.set(schema, new Set())
+    const kinds = this.#findKinds(schema, this.scopeOf(schema, scope))
+    this.#kinds.set(schema, kinds)
+    return kinds
+  }
+
+  #findKinds(schema: ConvertedSchema, scope: Scope): ReadonlySet<string> {
+    const target = this.resolve(schema, scope)
+    if (target) return this.kindsOf(target.schema, target.scope)
+    const alternatives = listedParts(schema, 'oneOf')
+    if (alternatives.length > 0) return new Set(alternatives.flatMap((one) => [...this.kindsOf(one, scope)]))
+    if ('const' in schema) return new Set([kindOfValue(schema['const'])])
+    if (Array.isArray(schema['enum'])) return new Set(schema['enum'].map(kindOfValue))
+    const types: readonly unknown[] = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
+    const known = types.flatMap((type) => (typeof type === 'string' ? (firstCharacters[type] ?? []) : []))
+    // What refers to nothing may be anything.
+    return new Set(known.length > 0 ? known : Object.values(firstCharacters))
+  }
+
+  connect(from: ConvertedSchema, to: ConvertedSchema, ambiguous: boolean): void {
+    for (const edges of ambiguous ? [this.#edges, this.#ambiguous] : [this.#edges]) {
+      edges.set(from, (edges.get(from) ?? new Set()).add(to))
+    }
+  }
+
+  /** Whether a schema contains itself by way of alternatives that cannot be told apart. */
+  multipliesInItself(): boolean {
+    for (const [from, targets] of this.#ambiguous) {
+      for (const to of targets) if (this.#reaches(to, from)) return true
+    }
+    return false
+  }
+
+  #reaches(from: ConvertedSchema, wanted: ConvertedSchema): boolean {
+    const reached = new Set([from])
+    for (const schema of reached) {
+      if (schema === wanted) return true
+      for (const next of this.#edges.get(schema) ?? []) reached.add(next)
+    }
+    return false
+  }
+}
+
+function kindOfValue(value: unknown): string {
+  if (typeof value === 'boolean') return 't'
+  return firstCharacters[value === null ? 'null' : typeof value] ?? '"'
+}
