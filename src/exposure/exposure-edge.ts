@@ -1,6 +1,7 @@
 import type { SecureContextOptions } from 'node:tls'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import { markLoop } from '../foundation/loop-marks.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { type Exchange, ForwardError } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
@@ -69,6 +70,7 @@ export class ExposureEdge {
   }
 
   async #handle(exchange: Exchange): Promise<void> {
+    markLoop('exposure', exchange.head.path)
     let route: ExposureRoute | undefined
     let status = 0
     this.#metrics.inFlight.inc()

@@ -19,8 +19,7 @@ import type {
 
 export interface ServingThreadOptions {
   readonly row: number
-  readonly gateway:
-    { readonly settings: ServedGateway; readonly loads: LoadTable; readonly pool: DeskPool } | undefined
+  readonly gateway: { readonly settings: ServedGateway; readonly loads: LoadTable; readonly pool: DeskPool } | undefined
   readonly exposure: ServedExposure | undefined
   readonly logPath: string | undefined
   readonly ownerLoop: LoopBoardShape | undefined

@@ -81,13 +81,20 @@ export class ServingThreads {
     return this.#threads.size
   }
 
+  /** Lets the threads come up, so that they are there when they are to listen. */
+  begin(): void {
+    this.#supervised ??= this.#spawnAll()
+  }
+
   /** Resolves when all of them accept connections there; the first picks the port where it is 0. */
   async listen(face: ServingFace, host: string, port: number): Promise<{ host: string; port: number }> {
     const { signal } = this.#stopping
     const reusePort = this.#options.count > 1
     // Threads share their port with whoever asks for it the same way; another program must not be among them.
     if (reusePort && port !== 0) await refuseTakenPort(host, port)
-    this.#supervised ??= this.#spawnAll()
+    this.begin()
+    // What there is now: whoever asks at once finds it.
+    for (const thread of this.#threads.values()) this.#inform(thread)
     const [first, ...others] = this.#threads.values()
     try {
       const shared = (await first?.listen({ face, host, port, reusePort }, signal)) ?? port
@@ -142,7 +149,15 @@ export class ServingThreads {
   }
 
   #spawn(row: number): ServingThread {
-    const { gateway, exposure, logPath, ownerLoop, clock, metrics, spawn = (of) => new ServingThread(of) } = this.#options
+    const {
+      gateway,
+      exposure,
+      logPath,
+      ownerLoop,
+      clock,
+      metrics,
+      spawn = (of) => new ServingThread(of),
+    } = this.#options
     const thread = spawn({
       row,
       gateway,
@@ -153,12 +168,15 @@ export class ServingThreads {
       clock,
       metricsText: () => metrics.text(),
     })
-    // What it is to know, before it is told to listen.
-    for (const feed of this.#feeds) thread.tell(feed.whole())
+    this.#inform(thread)
     this.#threads.set(row, thread)
     this.#metrics.running.inc()
     void thread.ended.then(() => this.#metrics.running.dec())
     return thread
+  }
+
+  #inform(thread: ServingThread): void {
+    for (const feed of this.#feeds) thread.tell(feed.whole())
   }
 
   async #supervise(row: number, first: ServingThread): Promise<void> {

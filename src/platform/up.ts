@@ -74,6 +74,10 @@ export async function startUp(
   const lifecycle = new Lifecycle({ log, clock })
   lifecycle.add({ name: 'data directory', stop: () => directory.close() })
   const stopped = onAbort(signal).then(() => lifecycle.stop())
+  // The program ends then, as Node ends it; its Pods go on, and the next start adopts them.
+  process.on('uncaughtExceptionMonitor', (error, origin) => {
+    log.fatal({ err: error, origin }, 'sluice ends: nobody caught an error')
+  })
   try {
     const facts = await compose(options, { directory, cards, config, notes, lifecycle, clock, log: log.child({}) })
     log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
@@ -171,6 +175,7 @@ async function compose(
   })
   const management = new ManagementRole({ ...common, port: ports.management })
 
+  lifecycle.add(serving.early)
   for (const component of cluster.components((model, pod) => gateway?.busy(model, pod) ?? 0)) lifecycle.add(component)
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
