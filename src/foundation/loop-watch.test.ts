@@ -70,7 +70,7 @@ describe('LoopWatch', () => {
     expect(text).toContain('sluice_loop_longest_stall_seconds{loop="main"} 1.5')
   })
 
-  it('writes one line for many stalls, and says with the next how many there were', async () => {
+  it('writes one line for many stalls but for much longer ones, and says with the next how many there were', async () => {
     const { clock, lines, stall } = setUp()
     for (let time = 0; time < 5; time++) await stall(200)
     await stall(99)
@@ -78,6 +78,8 @@ describe('LoopWatch', () => {
     await clock.advance(10_000)
     await stall(300)
     expect(lines[1]).toMatchObject({ stallMs: 300, stallsNotTold: 4 })
+    await stall(700)
+    expect(lines[2]).toMatchObject({ stallMs: 700 })
   })
 
   it('forgets the longest stall after two minutes at the latest', async () => {

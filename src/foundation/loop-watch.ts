@@ -23,7 +23,7 @@ export interface LoopWatchOptions {
 
 const everyMs = 20
 const toldFromMs = 100
-/** Of several stalls within this time one is told, and how many more there were with the next. */
+/** Of several stalls within this time one is told, unless one is much longer, and how many more there were with the next. */
 const quietMs = 10_000
 
 /** Measures how long its own thread's loop does not turn, and says afterwards what ran. */
@@ -38,6 +38,7 @@ export class LoopWatch implements Component {
   #lastTurn = 0
   #marksAtLastTurn = 0
   #toldAt = Number.NEGATIVE_INFINITY
+  #toldMs = 0
   #untold = 0
 
   constructor(options: LoopWatchOptions) {
@@ -81,7 +82,7 @@ export class LoopWatch implements Component {
   }
 
   #tell(stallMs: number, now: number): void {
-    if (now - this.#toldAt < quietMs) {
+    if (now - this.#toldAt < quietMs && stallMs < 2 * this.#toldMs) {
       this.#untold++
       return
     }
@@ -96,6 +97,7 @@ export class LoopWatch implements Component {
     }
     log.warn(facts, `the ${loop} loop did not turn for ${Math.round(stallMs)} ms`)
     this.#toldAt = now
+    this.#toldMs = stallMs
     this.#untold = 0
   }
 
