@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import { markLoop } from '../foundation/loop-marks.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { ApiServerMetrics } from './api-server-metrics.ts'
@@ -209,6 +210,7 @@ export class ApiServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse, upgrade?: ConnectionUpgrade): Promise<void> {
+    markLoop(`api ${request.method}`, request.url ?? '')
     const startedAt = this.#options.clock.now()
     const release = this.#takePlace()
     const exchange = new HttpExchange(request, response, {

@@ -46,7 +46,7 @@ const flags: readonly Flag[] = [
   {
     name: 'gateway-workers',
     value: 'COUNT',
-    help: 'threads that serve the gateway (default: 1; with 8 cores or more 2 to 4)',
+    help: 'threads that serve the gateway and exposed services (default: 1; with 8 cores or more 2 to 4)',
   },
   { name: 'finished-pods', value: 'COUNT', fallback: '1000', help: 'how many Pods that have finished are kept' },
   { name: 'no-card-preemption', help: 'do not give cards of idle models to those that somebody waits for' },

@@ -1,5 +1,6 @@
 import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
+import { markLoop } from '../foundation/loop-marks.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { backoffMs } from './backoff.ts'
 
@@ -109,6 +110,7 @@ export class WorkQueue {
 
   async #work(key: string, signal: AbortSignal): Promise<void> {
     const { clock, deadlineMs, name, log, random } = this.#options
+    markLoop(name, key)
     const deadline = new AbortController()
     const cancel = clock.after(deadlineMs, () =>
       deadline.abort(new Error(`${name} ${key}: not done in ${deadlineMs} ms`)),

@@ -1,10 +1,11 @@
 import type { SecureContextOptions } from 'node:tls'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import { markLoop } from '../foundation/loop-marks.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { type Exchange, ForwardError } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
-import { type Handler, RelayServer } from '../relay/relay-server.ts'
+import { type Handler, type ListenOptions, RelayServer } from '../relay/relay-server.ts'
 import { edgeErrorAnswer } from './edge-errors.ts'
 import { ExposureMetrics } from './exposure-metrics.ts'
 import { pickUpstream, upstreamKey } from './pick-upstream.ts'
@@ -56,8 +57,8 @@ export class ExposureEdge {
     return () => this.#clusters.delete(routes)
   }
 
-  listen(host: string, port: number): Promise<{ host: string; port: number }> {
-    return this.#server.listen(host, port)
+  listen(host: string, port: number, options: ListenOptions = {}): Promise<{ host: string; port: number }> {
+    return this.#server.listen(host, port, options)
   }
 
   reloadTls(): void {
@@ -69,6 +70,7 @@ export class ExposureEdge {
   }
 
   async #handle(exchange: Exchange): Promise<void> {
+    markLoop('exposure', exchange.head.path)
     let route: ExposureRoute | undefined
     let status = 0
     this.#metrics.inFlight.inc()

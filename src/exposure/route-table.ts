@@ -22,11 +22,13 @@ export class RouteTable {
   readonly #options: RouteTableOptions
   readonly #listeners = new Set<() => void>()
   readonly #unsubscribe: ReadonlyArray<() => void>
+  #facts: ExposureFacts
   #plan: RoutePlan | undefined
   #tellingSoon = false
 
   constructor(options: RouteTableOptions) {
     this.#options = options
+    this.#facts = options.facts
     this.#unsubscribe = [options.exporters, options.services, options.slices].map((cache) =>
       cache.onChange(() => this.#invalidate()),
     )
@@ -34,6 +36,18 @@ export class RouteTable {
 
   find(host: string): ExposureRoute | undefined {
     return this.#current().routes.get(host)
+  }
+
+  /** By host, whole. */
+  get routes(): ReadonlyMap<string, ExposureRoute> {
+    return this.#current().routes
+  }
+
+  /** Where hosts lead is known before it is known where the edge listens: this is the port that clients use. */
+  listensAt(port: number): void {
+    if (port === this.#facts.port) return
+    this.#facts = { ...this.#facts, port }
+    this.#invalidate()
   }
 
   verdictOn(exporter: string): ExporterVerdict | undefined {
@@ -70,8 +84,8 @@ export class RouteTable {
   }
 
   #current(): RoutePlan {
-    const { exporters, services, slices, facts } = this.#options
-    this.#plan ??= planRoutes(exporters.list(), services.list(), slices.list(), facts)
+    const { exporters, services, slices } = this.#options
+    this.#plan ??= planRoutes(exporters.list(), services.list(), slices.list(), this.#facts)
     return this.#plan
   }
 }

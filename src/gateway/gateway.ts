@@ -1,6 +1,7 @@
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import { markLoop } from '../foundation/loop-marks.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Answer, DirectHandler, Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
@@ -120,6 +121,7 @@ export class Gateway {
   }
 
   #handle(exchange: Exchange, ended: Ended): void {
+    markLoop('gateway', exchange.head.path)
     const record = new RequestRecord(exchange, forwardedClient(exchange, this.#trusted), this.#clock.now())
     const share = this.#bodies.share()
     this.#metrics.inFlight++

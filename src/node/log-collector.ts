@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
+import { markLoop } from '../foundation/loop-marks.ts'
 import { formatRecord } from './log-format.ts'
 import { logPath, offsetPath, rawPath, rotatedPath } from './log-files.ts'
 import type { LogHub } from './log-hub.ts'
@@ -131,6 +132,7 @@ export class LogCollector {
 
   /** Reads a bounded amount. Returns whether there may be more. */
   #drain(): boolean {
+    markLoop('log collection', this.path)
     try {
       if (fstatSync(this.#rawFd).size < this.#offset) {
         this.#offset = 0

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import type { Model } from '../resources/model.ts'
 import { FakeCache, fakeModel } from '../traffic/cluster-view.fixture.ts'
-import { MirrorFeed, type MirrorNews, ObjectMirror } from './object-mirror.ts'
+import { MirrorFeed, type MirrorNews } from './mirror-feed.ts'
+import { ObjectMirror } from './object-mirror.ts'
 
 function setUp(synced = true) {
   const cache = new FakeCache<Model>()

@@ -2,6 +2,8 @@ import { availableParallelism, hostname } from 'node:os'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { Lifecycle } from '../foundation/lifecycle.ts'
+import { LoopBoard } from '../foundation/loop-board.ts'
+import { LoopWatch } from '../foundation/loop-watch.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Card } from '../node/gpu-inventory.ts'
 import { detectCards } from '../node/gpu-inventory.ts'
@@ -16,7 +18,6 @@ import { DataDirectory } from './data-directory.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
 import { ExposureRole } from './exposure-role.ts'
 import { GatewayRole } from './gateway-role.ts'
-import { defaultGatewayWorkers } from './gateway-worker-count.ts'
 import {
   centerFacts,
   createDemoModel,
@@ -29,7 +30,10 @@ import { renderKubeconfig } from './kubeconfig.ts'
 import { urlHost } from './listen.ts'
 import { openLogFile } from './log-file.ts'
 import { ManagementRole } from './management-role.ts'
+import { defaultServingThreads } from './serving-count.ts'
+import { ServingRole } from './serving-role.ts'
 import { apiServerNames, embeddedServiceNetwork } from './service-network.ts'
+import { collectStartGarbage } from './start-garbage.ts'
 import type { Endpoints, UpOptions } from './up-options.ts'
 
 /** What a person wants to know once everything runs. */
@@ -71,9 +75,14 @@ export async function startUp(
   const lifecycle = new Lifecycle({ log, clock })
   lifecycle.add({ name: 'data directory', stop: () => directory.close() })
   const stopped = onAbort(signal).then(() => lifecycle.stop())
+  // The program ends then, as Node ends it; its Pods go on, and the next start adopts them.
+  process.on('uncaughtExceptionMonitor', (error, origin) => {
+    log.fatal({ err: error, origin }, 'sluice ends: nobody caught an error')
+  })
   try {
     const facts = await compose(options, { directory, cards, config, notes, lifecycle, clock, log: log.child({}) })
     log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
+    collectStartGarbage()
     return { facts, ended: stopped }
   } catch (error) {
     await lifecycle.stop()
@@ -105,6 +114,8 @@ async function compose(
   const authority = await CertificateAuthority.open(directory, clock.now())
   const metrics = new Metrics()
   metrics.includeProcess()
+  const board = new LoopBoard()
+  lifecycle.add(new LoopWatch({ loop: 'main', clock, log, metrics, board, watchGarbage: true }))
   directory.folder('volumes', userDataClaim)
 
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
@@ -132,18 +143,17 @@ async function compose(
   })
   const { client, caches } = cluster
   const common = { client, caches, host, clock, log, metrics }
+  const threads = options.gatewayWorkers ?? defaultServingThreads(availableParallelism(), process.platform)
   const gateway = options.gateway
     ? new GatewayRole({
         ...common,
-        port: ports.gateway,
+        threads,
         idleWindowMs: options.idleWindowMs,
         wakeDeadlineMs: options.wakeDeadlineMs,
         cardPreemption: options.cardPreemption,
         requireApiKeys: options.requireApiKeys,
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
-        workers: options.gatewayWorkers ?? defaultGatewayWorkers(availableParallelism(), process.platform),
-        logPath: directory.path('logs', 'sluice.log'),
         cardKindOf: (model) => cluster.cardKindOf(model),
         foresee: (model, replicas) => cluster.foresee(model, replicas),
       })
@@ -155,10 +165,23 @@ async function compose(
     clusterId: identity.clusterId,
     proxyDomain: center.proxyDomain,
     tls: exposureTls,
+    listening: () => serving.exposure,
+  })
+  const serving: ServingRole = new ServingRole({
+    ...common,
+    clusterId: identity.clusterId,
+    count: threads,
+    gateway: gateway && { port: ports.gateway, served: gateway.served },
+    exposure: { port: ports.exposure, served: exposure.served },
+    logPath: directory.path('logs', 'sluice.log'),
+    ownerLoop: board.shape,
   })
   const management = new ManagementRole({ ...common, port: ports.management })
 
+  lifecycle.add(serving.early)
   for (const component of cluster.components((model, pod) => gateway?.busy(model, pod) ?? 0)) lifecycle.add(component)
+  // Whoever waits is sent away before the threads end what is being answered.
+  lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
   lifecycle.add(exposure)
   lifecycle.add(management)
@@ -171,7 +194,7 @@ async function compose(
         management: management.url,
         controlPlane: cluster.address,
       })
-      if (gateway) await createGatewayResources(client, { ...gateway.listening, host: urlHost(host) })
+      if (serving.gateway) await createGatewayResources(client, { ...serving.gateway, host: urlHost(host) })
       if (gateway && options.demoModel && cluster.isNew) await createDemoModel(client)
     },
   })
@@ -193,7 +216,7 @@ async function compose(
     clusterId: identity.clusterId,
     management: management.url,
     controlPlane: cluster.address,
-    gateway: gateway?.url ?? null,
+    gateway: serving.gateway ? `http://${urlHost(host)}:${serving.gateway.port}` : null,
     exposure: exposure.url,
     gatewayExposed: gateway ? exposure.urlOf(hostLabel) : null,
     registry: center.registry,

@@ -1,5 +1,7 @@
 import { z } from 'zod'
 
+export { keyOf, type ObjectRef, refOf } from './object-ref.ts'
+
 const stringMap = z.record(z.string(), z.string())
 
 export const ownerReferenceSchema = z.looseObject({
@@ -45,23 +47,6 @@ export const kubernetesObjectSchema: z.ZodType<KubernetesObject> = z.looseObject
   kind: z.string(),
   metadata: objectMetaSchema,
 })
-
-/** Names one object of a kind. Cluster-scoped kinds have no namespace. */
-export interface ObjectRef {
-  readonly name: string
-  readonly namespace?: string | undefined
-}
-
-export function refOf(object: KubernetesObject): ObjectRef {
-  return object.metadata.namespace === undefined
-    ? { name: object.metadata.name }
-    : { namespace: object.metadata.namespace, name: object.metadata.name }
-}
-
-/** `namespace/name`, or `name` for cluster-scoped objects: the key of work queues and caches. */
-export function keyOf(ref: ObjectRef): string {
-  return ref.namespace === undefined ? ref.name : `${ref.namespace}/${ref.name}`
-}
 
 export const conditionSchema = z.object({
   type: z.string(),

@@ -80,12 +80,11 @@ describe('the table of loads', () => {
   })
 
   it('has no place for more endpoints than it has slots', () => {
-    const table = LoadTable.local(2)
+    const table = LoadTable.shared({ workers: 0, epochMs: 0, slots: 2 })
     const places = [claimOpen(table), claimOpen(table)]
     expect(table.claim()).toBeUndefined()
     for (const place of places) table.forget(place)
     expect(table.claim()).toBeDefined()
-    expect(table.isShared).toBe(false)
   })
 
   it('is never negative and never above the capacity, and zero when everybody has left', () => {

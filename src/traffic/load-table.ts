@@ -6,7 +6,7 @@ export interface LoadPlace {
 
 /** What another thread needs to count in the same table. */
 export interface LoadTableShape {
-  readonly buffer: ArrayBuffer | SharedArrayBuffer
+  readonly buffer: SharedArrayBuffer
   readonly rows: number
   readonly epochMs: number
 }
@@ -50,11 +50,6 @@ export class LoadTable {
     this.#slots = Math.floor(this.#cells.length / this.#stride)
   }
 
-  /** For one thread. */
-  static local(slots = defaultSlots): LoadTable {
-    return new LoadTable({ buffer: new ArrayBuffer(bytesOf(1, slots)), rows: 1, epochMs: 0 })
-  }
-
   /** For its owner and so many others. */
   static shared(options: { readonly workers: number; readonly epochMs: number; readonly slots?: number }): LoadTable {
     const { workers, epochMs, slots = defaultSlots } = options
@@ -64,11 +59,6 @@ export class LoadTable {
 
   get shape(): LoadTableShape {
     return this.#shape
-  }
-
-  /** Whether others count here too. */
-  get isShared(): boolean {
-    return this.#rows > 1
   }
 
   /** A place, with its gate shut; `undefined` when every slot is taken. */
@@ -110,36 +100,25 @@ export class LoadTable {
   load(slot: number): number {
     const first = slot * this.#stride + firstRowCell
     let sum = 0
-    for (let cell = first; cell < first + this.#rows; cell++) sum += this.#valueOf(cell)
+    for (let cell = first; cell < first + this.#rows; cell++) sum += Atomics.load(this.#cells, cell)
     return sum
   }
 
   /** Counts a request, unless the gate is shut or there would be more than the capacity. */
   take(place: LoadPlace, row: number, capacity: number): boolean {
     const base = place.slot * this.#stride
-    this.#change(base + firstRowCell + row, 1)
+    Atomics.add(this.#cells, base + firstRowCell + row, 1)
     if (this.isOpen(place) && this.load(place.slot) <= capacity) return true
-    this.#change(base + firstRowCell + row, -1)
+    Atomics.add(this.#cells, base + firstRowCell + row, -1)
     return false
   }
 
   release({ slot }: LoadPlace, row: number): void {
-    this.#change(slot * this.#stride + firstRowCell + row, -1)
+    Atomics.add(this.#cells, slot * this.#stride + firstRowCell + row, -1)
   }
 
   isOpen({ slot, generation }: LoadPlace): boolean {
-    return this.#valueOf(slot * this.#stride + gateCell) === generation
-  }
-
-  // Where nobody else counts, there is nothing to be careful of.
-
-  #valueOf(cell: number): number {
-    return this.isShared ? Atomics.load(this.#cells, cell) : (this.#cells[cell] ?? 0)
-  }
-
-  #change(cell: number, by: number): void {
-    if (this.isShared) Atomics.add(this.#cells, cell, by)
-    else this.#cells[cell] = (this.#cells[cell] ?? 0) + by
+    return Atomics.load(this.#cells, slot * this.#stride + gateCell) === generation
   }
 
   isWanted({ slot }: LoadPlace): boolean {

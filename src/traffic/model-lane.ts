@@ -115,7 +115,7 @@ export class ModelLane {
   trySeat(hint: LaneHint): LaneSeat | undefined {
     if (this.#open.size === 0) return undefined
     // Another thread may have left a seat, and its word of it not be here yet.
-    if (this.#room.size > 0 && this.#loads.isShared) {
+    if (this.#room.size > 0) {
       this.#admit()
       if (this.#room.size > 0) return undefined
     }
@@ -132,7 +132,7 @@ export class ModelLane {
     if (this.#room.size === 1) this.#beginWaiting()
     this.#tellWanted()
     // What another thread left before it could know that somebody waits.
-    if (this.#loads.isShared) this.#admit()
+    this.#admit()
     try {
       return await waiting
     } finally {
@@ -248,7 +248,7 @@ export class ModelLane {
   /** Threads that share the counts must know whether somebody waits. */
   #tellWanted(): void {
     const wanted = this.#room.size > 0
-    if (wanted === this.#wanted || !this.#loads.isShared) return
+    if (wanted === this.#wanted) return
     this.#wanted = wanted
     for (const { place } of this.#endpoints) this.#loads.want(place, wanted)
   }

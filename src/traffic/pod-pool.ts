@@ -25,7 +25,7 @@ export interface PodPoolOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics?: Metrics
-  /** Where requests are counted; one that is shared has the requests of other threads in it too. */
+  /** Where requests are counted, those of other threads too; without it there are none of others. */
   readonly loads?: LoadTable
   readonly probe?: EndpointProbe
   readonly settings?: Partial<TrafficSettings>
@@ -50,7 +50,7 @@ export class PodPool implements EndpointPool, Demand {
     this.#options = options
     this.#settings = { ...defaultTrafficSettings, ...options.settings }
     this.#metrics = new TrafficMetrics(options.metrics, () => this.#lanes)
-    this.#loads = options.loads ?? LoadTable.local()
+    this.#loads = options.loads ?? LoadTable.shared({ workers: 0, epochMs: 0 })
     this.#prober = new EndpointProber({
       clock: options.clock,
       log: options.log,

@@ -15,10 +15,12 @@ const patienceMs = 60_000
 export class ModelStage {
   readonly data = mkdtempSync(join(tmpdir(), 'sluice-models-'))
   readonly #flags: string[]
+  readonly #env: NodeJS.ProcessEnv
   #sluice: SluiceProcess | undefined
   #client: ClusterClient | undefined
 
-  constructor(flags: readonly string[] = []) {
+  constructor(flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
+    this.#env = env
     this.#flags = ['--no-demo-model', ...flags]
   }
 
@@ -37,7 +39,7 @@ export class ModelStage {
   }
 
   async start(): Promise<void> {
-    this.#sluice = await SluiceProcess.start(this.data, this.#flags)
+    this.#sluice = await SluiceProcess.start(this.data, this.#flags, this.#env)
     this.#client = await connectKubernetes(this.sluice.kubeconfig)
   }
 

@@ -14,13 +14,14 @@ export class SluiceProcess {
   readonly data: string
   output = ''
 
-  private constructor(data: string, flags: readonly string[]) {
+  private constructor(data: string, flags: readonly string[], env: NodeJS.ProcessEnv) {
     this.data = data
     const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
     this.#child = spawn('npm', ['start', '--', '--data', data, ...ports, ...flags], {
       cwd: root,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
     })
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.setEncoding('utf8').on('data', (text: string) => (this.output += text))
@@ -29,8 +30,8 @@ export class SluiceProcess {
   }
 
   /** Starts it and waits until it says that everything runs. */
-  static async start(data: string, flags: readonly string[] = []): Promise<SluiceProcess> {
-    const process = new SluiceProcess(data, flags)
+  static async start(data: string, flags: readonly string[] = [], env = {}): Promise<SluiceProcess> {
+    const process = new SluiceProcess(data, flags, env)
     await until('the welcome', 120_000, () => {
       if (process.#child.exitCode !== null) throw new Error(`npm start ended:\n${process.output}`)
       return process.output.includes('Ctrl-C stops everything')
@@ -47,6 +48,17 @@ export class SluiceProcess {
 
   get kubeconfig(): string {
     return join(this.data, 'kubeconfig')
+  }
+
+  /** Where its main thread can be told what to do, when it was started with `--inspect` in NODE_OPTIONS. */
+  get inspectorUrl(): string {
+    // Each program on the way to it says its own; it is the last.
+    return this.output.match(/ws:\/\/127\.0\.0\.1:\S+/g)?.at(-1) ?? ''
+  }
+
+  /** Resolves with the exit code of `npm start`. */
+  get exited(): Promise<number | null> {
+    return this.#exited
   }
 
   /** As a terminal does: SIGINT to the whole foreground group. */

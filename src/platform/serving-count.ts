@@ -1,12 +1,12 @@
 /** With fewer cores the models need them more than the gateway does. */
 const fewCores = 8
-const coresPerWorker = 4
+const coresPerThread = 4
 const mostByDefault = 4
 /** Where several threads can listen on one port. */
 const sharingPlatforms: readonly NodeJS.Platform[] = ['linux', 'freebsd']
 
-/** How many threads serve the gateway when nobody says so. With one, it is served by the thread that does everything else. */
-export function defaultGatewayWorkers(cores: number, platform: NodeJS.Platform): number {
+/** How many threads serve the gateway and exposed services when nobody says so. */
+export function defaultServingThreads(cores: number, platform: NodeJS.Platform): number {
   if (cores < fewCores || !sharingPlatforms.includes(platform)) return 1
-  return Math.min(mostByDefault, Math.floor(cores / coresPerWorker))
+  return Math.min(mostByDefault, Math.floor(cores / coresPerThread))
 }

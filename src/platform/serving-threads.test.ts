@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { bearerKeyText, generateBearerKey, secretDigest } from '../gateway/bearer-key.ts'
 import { startUpstream } from '../gateway/gateway.fixture.ts'
 import { fakePod } from '../traffic/cluster-view.fixture.ts'
-import { defaultGatewayWorkers } from './gateway-worker-count.ts'
-import { ask, requestsOf, startWorkers, until } from './gateway-workers.fixture.ts'
+import { defaultServingThreads } from './serving-count.ts'
+import { ask, requestsOf, startThreads, until } from './serving-threads.fixture.ts'
 
 const podAt = (port: number, name = 'one', more = {}) => fakePod(name, { host: '127.0.0.1', port, ...more })
 const echo = (_request: unknown, response: http.ServerResponse) => void response.end('{"answer":true}')
@@ -25,10 +25,10 @@ async function startStreams() {
   return { ...upstream, streams, endAll }
 }
 
-describe('a gateway of two threads', () => {
+describe('two serving threads', () => {
   it('serves on one port, and tells what both have counted, whichever is asked', async () => {
     const upstream = await startUpstream(echo)
-    const { pods, pool, threads, port, url, metrics } = await startWorkers()
+    const { pods, pool, threads, port, url, metrics } = await startThreads()
     pods.put(podAt(upstream.port))
     const answers = await Promise.all(Array.from({ length: 60 }, () => ask(port).answer))
     expect(answers).toEqual(Array.from({ length: 60 }, () => ({ status: 200, body: '{"answer":true}' })))
@@ -50,7 +50,7 @@ describe('a gateway of two threads', () => {
 
   it('wakes a sleeping model once for a thousand requests, and answers all of them', async () => {
     const upstream = await startUpstream(echo)
-    const { pods, pool, port, metrics } = await startWorkers()
+    const { pods, pool, port, metrics } = await startThreads()
     const wakes: string[] = []
     pool.onFirstWaiter((model) => wakes.push(model))
     const answers = Array.from({ length: 1_000 }, () => ask(port).answer)
@@ -69,7 +69,7 @@ describe('a gateway of two threads', () => {
 
   it('loses with a thread only its own connections, counts them no more, and starts it again', async () => {
     const upstream = await startStreams()
-    const { pods, pool, port, threads, workers, metrics, logged } = await startWorkers()
+    const { pods, pool, port, threads, serving, metrics, logged } = await startThreads()
     const waiting = Array.from({ length: 20 }, () => ask(port, { model: 'tiny' }))
     const gone = Promise.allSettled(waiting.map(({ answer }) => answer))
     await until(() => pool.sample('tiny')?.waiting === 20)
@@ -81,7 +81,7 @@ describe('a gateway of two threads', () => {
     for (const one of waiting) one.leave()
     await until(() => pool.sample('tiny')?.waiting === 0)
     expect((await gone).every(({ status }) => status === 'rejected')).toBe(true)
-    await until(() => workers.running === 2 && threads.length === 3)
+    await until(() => serving.running === 2 && threads.length === 3)
 
     pods.put(podAt(upstream.port))
     await until(() => pool.sample('tiny')?.active === 0)
@@ -102,7 +102,7 @@ describe('a gateway of two threads', () => {
     const settled = await results
     expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(active)
     await until(() => pool.sample('tiny')?.active === 0)
-    await until(() => workers.running === 2 && threads.length === 4)
+    await until(() => serving.running === 2 && threads.length === 4)
     expect(await metrics.text()).toContain('sluice_gateway_worker_losses_total 2')
     expect(logged.filter((line) => line.includes('lost with its connections'))).toHaveLength(2)
     const again = ask(port, { stream: true })
@@ -121,7 +121,7 @@ describe('a gateway of two threads', () => {
         response.end('{}')
       })
     })
-    const { pods, pool, port } = await startWorkers()
+    const { pods, pool, port } = await startThreads()
     pods.put(podAt(upstream.port, 'one', { capacity: 2 }))
     const answers = await Promise.all(Array.from({ length: 300 }, () => ask(port).answer))
     expect(answers.filter(({ status }) => status !== 200)).toEqual([])
@@ -132,7 +132,7 @@ describe('a gateway of two threads', () => {
 
   it('sends nothing more to an endpoint that failed in one thread, and serves its requests elsewhere', async () => {
     const upstream = await startUpstream(echo)
-    const { pods, port, metrics, pool } = await startWorkers()
+    const { pods, port, metrics, pool } = await startThreads()
     pods.put(podAt(await closedPort(), 'broken'))
     pods.put(podAt(upstream.port, 'sound'))
     const answers = await Promise.all(Array.from({ length: 100 }, () => ask(port).answer))
@@ -143,7 +143,7 @@ describe('a gateway of two threads', () => {
 
   it('forgets an endpoint that leaves once the last request of any thread has left it', async () => {
     const upstream = await startStreams()
-    const { pods, pool, port } = await startWorkers()
+    const { pods, pool, port } = await startThreads()
     pods.put(podAt(upstream.port))
     const streams = Array.from({ length: 10 }, () => ask(port, { stream: true }))
     await until(() => upstream.streams.size === 10)
@@ -167,7 +167,7 @@ describe('a gateway of two threads', () => {
         return { name, port: upstream.port }
       }),
     )
-    const { pods, pool, port } = await startWorkers()
+    const { pods, pool, port } = await startThreads()
     const asked: Array<Promise<number>> = []
     for (let round = 0; round < 200; round++) {
       const [from, to] = round % 2 === 0 ? engines : engines.toReversed()
@@ -189,7 +189,7 @@ describe('a gateway of two threads', () => {
 
   it('asks for keys, and knows of a change at once in every thread', async () => {
     const upstream = await startUpstream(echo)
-    const { pods, keys, port } = await startWorkers({ requireApiKeys: true })
+    const { pods, keys, port } = await startThreads({ requireApiKeys: true })
     pods.put(podAt(upstream.port))
     const key = generateBearerKey()
     const authorization = `Bearer ${bearerKeyText(key)}`
@@ -217,13 +217,13 @@ describe('a gateway of two threads', () => {
 
   it('stops by ending streams whole within the grace, or else with an error event', async () => {
     const upstream = await startStreams()
-    const { pods, pool, workers, port } = await startWorkers()
+    const { pods, pool, serving, port } = await startThreads()
     pods.put(podAt(upstream.port))
     const streams = Array.from({ length: 20 }, () => ask(port, { stream: true }))
     await until(() => streams.every(({ received }) => received() !== ''))
     const [early] = upstream.streams
     pool.stop()
-    const closed = workers.close({ graceMs: 300 })
+    const closed = serving.close({ graceMs: 300 })
     early?.end('data: [DONE]\n\n')
     const bodies = await Promise.all(streams.map(async ({ answer }) => (await answer).body))
     await closed
@@ -234,10 +234,10 @@ describe('a gateway of two threads', () => {
   })
 
   it('starts nothing again once it stops', async () => {
-    const { threads, workers, port } = await startWorkers()
+    const { threads, serving, port } = await startThreads()
     await Promise.all(threads.map((thread) => thread.kill()))
-    await workers.close({ graceMs: 0 })
-    expect([threads.length, workers.running]).toEqual([2, 0])
+    await serving.close({ graceMs: 0 })
+    expect([threads.length, serving.running]).toEqual([2, 0])
     await expect(ask(port).answer).rejects.toThrow('ECONNREFUSED')
   })
 
@@ -246,9 +246,9 @@ describe('a gateway of two threads', () => {
     await new Promise<void>((resolve) => taken.listen({ host: '127.0.0.1', port: 0, reusePort: true }, resolve))
     onTestFinished(() => void taken.close())
     const address = taken.address()
-    const { workers } = await startWorkers()
+    const { serving } = await startThreads()
     const port = address !== null && typeof address === 'object' ? address.port : 0
-    await expect(workers.listen('127.0.0.1', port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    await expect(serving.listen('gateway', '127.0.0.1', port)).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 })
 
@@ -262,11 +262,11 @@ describe('the number of threads', () => {
     [16, 4],
     [128, 4],
   ])('on %i cores is %i', (cores, workers) => {
-    expect(defaultGatewayWorkers(cores, 'linux')).toBe(workers)
+    expect(defaultServingThreads(cores, 'linux')).toBe(workers)
   })
 
   it('is 1 where threads cannot share a port', () => {
-    expect(defaultGatewayWorkers(16, 'darwin')).toBe(1)
+    expect(defaultServingThreads(16, 'darwin')).toBe(1)
   })
 })
 

@@ -9,29 +9,36 @@ import type { Pod } from '../resources/pod.ts'
 import { FakeCache, fakeModel } from '../traffic/cluster-view.fixture.ts'
 import { LoadTable } from '../traffic/load-table.ts'
 import { PodPool } from '../traffic/pod-pool.ts'
-import { GatewayWorkerMetrics } from './gateway-worker-metrics.ts'
-import type { GatewayWorkerSettings } from './gateway-worker-messages.ts'
-import { GatewayWorker } from './gateway-worker.ts'
-import { GatewayWorkers } from './gateway-workers.ts'
+import type { ServedGateway } from './serving-messages.ts'
+import { ServingThread } from './serving-thread.ts'
+import { type ExposureToServe, type ServingNews, ServingThreads } from './serving-threads.ts'
 
-/** Two threads of a gateway over a cluster that the test fills by hand; it has the Model tiny. */
-export async function startWorkers(options: { readonly requireApiKeys?: boolean } = {}) {
+interface Wanted {
+  /** 2 unless told otherwise. */
+  readonly count?: number
+  readonly requireApiKeys?: boolean
+  readonly exposure?: ExposureToServe
+  readonly chatPageDirectory?: string
+}
+
+/** Serving threads over a cluster that the test fills by hand; it has the Model tiny. */
+export async function startThreads(options: Wanted = {}) {
+  const { count = 2, exposure } = options
   const pods = new FakeCache<Pod>()
   const models = new FakeCache<Model>()
   const keys = new FakeCache<ApiKey>()
   models.put(fakeModel('tiny'))
   const metrics = new Metrics()
   const clock = systemClock
-  const loads = LoadTable.shared({ workers: 2, epochMs: clock.now() - 1_000 })
-  const settings: GatewayWorkerSettings = {
+  const loads = LoadTable.shared({ workers: count, epochMs: clock.now() - 1_000 })
+  const settings: ServedGateway = {
     namespace: 'sluice',
     wakeDeadlineMs: 60_000,
     requireApiKeys: options.requireApiKeys ?? false,
     trustedProxies: '',
     bodyLimitBytes: 1024 * 1024,
     heldLimitBytes: 64 * 1024 * 1024,
-    chatPageDirectory: '/nonexistent',
-    logPath: undefined,
+    chatPageDirectory: options.chatPageDirectory ?? '/nonexistent',
   }
   const pool = new PodPool({
     namespace: 'sluice',
@@ -44,31 +51,31 @@ export async function startWorkers(options: { readonly requireApiKeys?: boolean 
     probe: () => Promise.resolve(false),
     settings: { waitingRoomSize: 2_000 },
   })
-  const threads: GatewayWorker[] = []
+  const threads: ServingThread[] = []
   const logged: string[] = []
-  const workers = new GatewayWorkers({
-    count: 2,
-    settings,
-    loads,
-    pool,
-    models,
-    keys,
+  const news: ServingNews[] = []
+  const serving = new ServingThreads({
+    count,
+    gateway: { settings, loads, pool, models, keys },
+    exposure,
+    logPath: undefined,
     clock,
     log: createLogger({ destination: { write: (line) => void logged.push(line) } }),
     metrics,
-    workerMetrics: new GatewayWorkerMetrics(metrics),
+    news: (one) => void news.push(one),
     spawn: (of) => {
-      const thread = new GatewayWorker(of)
+      const thread = new ServingThread(of)
       threads.push(thread)
       return thread
     },
   })
-  const { port } = await workers.listen('127.0.0.1', 0)
+  const { port } = await serving.listen('gateway', '127.0.0.1', 0)
   onTestFinished(async () => {
     pool.stop()
-    await workers.close({ graceMs: 0 })
+    await serving.close({ graceMs: 0 })
   })
-  return { pods, models, keys, pool, metrics, workers, threads, logged, port, url: `http://127.0.0.1:${port}` }
+  const url = `http://127.0.0.1:${port}`
+  return { pods, models, keys, pool, metrics, serving, threads, logged, news, port, url }
 }
 
 /** How many requests a thread has finished. */

@@ -5,10 +5,10 @@ interface Counting {
 }
 
 /**
- * What the gateway's threads have counted together. What one last said counts on when it is silent, and of one that is lost
+ * What the serving threads have counted together. What one last said counts on when it is silent, and of one that is lost
  * what only ever grows: a sum that falls would be taken for a restart of everything.
  */
-export class GatewayWorkerMetrics {
+export class ServingMetrics {
   readonly running
   readonly #losses
   readonly #silences
@@ -16,14 +16,14 @@ export class GatewayWorkerMetrics {
   #lost: MetricsSnapshot = []
 
   constructor(metrics: Metrics) {
-    this.running = metrics.gauge('sluice_gateway_workers', 'Threads that serve the gateway.')
+    this.running = metrics.gauge('sluice_gateway_workers', 'Threads that serve the gateway and exposed services.')
     this.#losses = metrics.counter(
       'sluice_gateway_worker_losses_total',
-      'Threads of the gateway that ended by themselves, with their connections.',
+      'Serving threads that ended by themselves, with their connections.',
     )
     this.#silences = metrics.counter(
       'sluice_gateway_worker_silences_total',
-      'Times a thread of the gateway did not say within a second what it counts; what it last said was used.',
+      'Times a serving thread did not say within a second what it counts; what it last said was used.',
     )
   }
 

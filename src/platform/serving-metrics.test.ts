@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { Metrics } from '../foundation/metrics.ts'
-import { GatewayWorkerMetrics } from './gateway-worker-metrics.ts'
+import { ServingMetrics } from './serving-metrics.ts'
 
 function setUp() {
   const metrics = new Metrics()
   metrics.includeProcess()
-  const workerMetrics = new GatewayWorkerMetrics(metrics)
+  const workerMetrics = new ServingMetrics(metrics)
   const worker = () => {
     const own = new Metrics()
     const requests = own.counter('sluice_gateway_requests_total', 'Requests.', ['model'])

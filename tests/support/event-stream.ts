@@ -1,0 +1,43 @@
+import * as http from 'node:http'
+import * as https from 'node:https'
+
+/** A chat stream as its client sees it. */
+export class EventStream {
+  readonly #request: http.ClientRequest
+  /** Everything so far. */
+  text = ''
+  pieces = 0
+  /** How long the latest of the pieces was on its way. */
+  longestMs = 0
+  /** Resolves with how it ended. */
+  readonly ended: Promise<'whole' | 'broken off'>
+
+  /** `options`: where, and what else the connection needs. */
+  constructor(options: https.RequestOptions, model: string, pieces: number) {
+    const headers = { 'content-type': 'application/json', ...options.headers }
+    const all = { path: '/openai/v1/chat/completions', method: 'POST', agent: false, ...options, headers }
+    this.#request = options.protocol === 'https:' ? https.request(all) : http.request(all)
+    this.ended = new Promise((resolve) => {
+      this.#request.on('error', () => resolve('broken off'))
+      this.#request.on('response', (response) => {
+        response.setEncoding('utf8').on('data', (piece: string) => this.#hear(piece))
+        response.on('error', () => {})
+        response.on('close', () => resolve(this.text.endsWith('data: [DONE]\n\n') ? 'whole' : 'broken off'))
+      })
+    })
+    const messages = [{ role: 'user', content: 'Hi' }]
+    this.#request.end(JSON.stringify({ model, messages, stream: true, max_tokens: pieces }))
+  }
+
+  leave(): void {
+    this.#request.destroy()
+  }
+
+  #hear(text: string): void {
+    this.text += text
+    for (const [, sentAt] of text.matchAll(/"sentAt":(\d+)\}/g)) {
+      this.pieces++
+      this.longestMs = Math.max(this.longestMs, Date.now() - Number(sentAt))
+    }
+  }
+}
