@@ -185,7 +185,13 @@ export class ProcessRuntime implements PodRuntime {
   ): Promise<ExecResult> {
     const owned = this.#pods.get(podUid)?.containers.get(container)
     if (!owned) throw new ContainerRefused('RunContainerError', `container "${container}" does not run`)
-    return execInContainer(owned.record, await this.#detected(), words, streams, signal)
+    return execInContainer(
+      owned.record,
+      { isolation: await this.#detected(), search: this.#search },
+      words,
+      streams,
+      signal,
+    )
   }
 
   /** Where to write what a container's own program is to read; `undefined` when it reads nothing. */
