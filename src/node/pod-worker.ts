@@ -266,7 +266,7 @@ export class PodWorker {
   }
 
   async #runInside(container: string, words: readonly string[], signal: AbortSignal) {
-    const output = new OutputStart()
+    const output = new OutputStart(this.#services.clock)
     const streams = { stdout: output, stderr: output }
     const { exitCode } = await this.#services.runtime.exec(this.identity.uid, container, words, streams, signal)
     return { exitCode, output: output.text }
