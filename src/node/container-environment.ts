@@ -3,7 +3,7 @@ import { type PodFacts, fieldOf, resourceFieldOf } from './downward-fields.ts'
 import { type EnvFrom, type ValueSource, containerParts } from './pod-parts.ts'
 import { ContainerRefused } from './pod-runtime.ts'
 import { type ReferencedObjects, configMapEntries, noReferences, secretEntries } from './referenced-objects.ts'
-import { expandVariables } from './variable-expansion.ts'
+import { commandRoom, expandVariables } from './variable-expansion.ts'
 
 /**
  * The variables a container's spec defines: first whole ConfigMaps and Secrets, then one by one, in order, each able to refer
@@ -18,16 +18,17 @@ export function containerVariables(
 ): Map<string, string> {
   const variables = new Map(given)
   const parts = containerParts(container)
+  const room = commandRoom()
   for (const source of parts.envFrom) {
-    for (const [name, value] of importedVariables(source, references)) variables.set(name, value)
+    for (const [name, value] of importedVariables(source, references)) variables.set(name, room(value))
   }
   for (const [index, { name, value, valueFrom }] of (container.env ?? []).entries()) {
     if (valueFrom === undefined) {
-      variables.set(name, expandVariables(value ?? '', variables))
+      variables.set(name, room(expandVariables(value ?? '', variables)))
       continue
     }
     const text = valueOf(parts.env[index]?.valueFrom ?? {}, name, { pod, container, facts, references })
-    if (text !== undefined) variables.set(name, text)
+    if (text !== undefined) variables.set(name, room(text))
   }
   return variables
 }

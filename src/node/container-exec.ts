@@ -5,9 +5,11 @@ import type { Writable } from 'node:stream'
 import { firstSize, followTerminalSize, terminalCommand } from './exec-terminal.ts'
 import type { Isolation } from './isolation/detect-isolation.ts'
 import { enteringCommand, plainCommand } from './isolation/isolated-command.ts'
+import { linkedSignal } from './linked-signal.ts'
 import type { ContainerRecord } from './pod-records.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
-import { environmentOf, processesMarked, sendSignal } from './process-identity.ts'
+import { environmentOf, sendSignal, signalProcess } from './process-identity.ts'
+import type { ProcessSearch } from './process-search.ts'
 import { replaceMountPaths } from './volume-mounts.ts'
 
 const shell = '/bin/sh'
@@ -17,7 +19,7 @@ const markName = 'SLUICE_EXEC_ID'
 /** Runs a program where a container's own program runs: in its namespaces, with its variables, limits and folder. */
 export async function execInContainer(
   container: ContainerRecord,
-  isolation: Isolation,
+  { isolation, search }: { readonly isolation: Isolation; readonly search: ProcessSearch },
   words: readonly string[],
   streams: ExecStreams,
   signal: AbortSignal,
@@ -44,24 +46,29 @@ export async function execInContainer(
     stdio: [stdin ? 'pipe' : 'ignore', stdout ? 'pipe' : 'ignore', stderr || terminal ? 'pipe' : 'ignore'],
     detached: true,
   })
-  const ended = new AbortController()
-  const over = AbortSignal.any([signal, ended.signal])
-  if (sizes) void followTerminalSize(sizes.later, () => processesMarked(mark), over)
+  const over = linkedSignal(signal)
+  if (sizes) void followTerminalSize(sizes.later, () => search.find([mark]), over.signal)
   try {
-    return await resultOf(child, terminal ? { stdin, stdout, stderr: stdout } : streams, mark, signal)
+    return await resultOf(child, terminal ? { stdin, stdout, stderr: stdout } : streams, { mark, search }, signal)
   } finally {
-    ended.abort()
+    over.release()
+    over.abort(new Error('it has ended'))
   }
 }
 
-function resultOf(child: ChildProcess, streams: ExecStreams, mark: string, signal: AbortSignal): Promise<ExecResult> {
+function resultOf(
+  child: ChildProcess,
+  streams: ExecStreams,
+  { mark, search }: { readonly mark: string; readonly search: ProcessSearch },
+  signal: AbortSignal,
+): Promise<ExecResult> {
   return new Promise((resolve, reject) => {
     const kill = () => {
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
         sendSignal(-child.pid, 'SIGKILL')
       }
       // What it started may have left the group, as the program of a terminal has; and may hold its output open.
-      for (const { pid } of processesMarked(mark)) sendSignal(pid, 'SIGKILL')
+      void search.find([mark]).then((left) => left.forEach((process) => signalProcess(process, 'SIGKILL')))
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
     }
     if (signal.aborted) kill()

@@ -13,6 +13,8 @@ export interface ContainerMemory {
   readonly backoff: CrashBackoff
   /** Not started again before this time. */
   readonly startAt: number
+  /** When it last could not be started. */
+  readonly refusedAt?: number | undefined
   readonly started: boolean
   readonly ready: boolean
 }
@@ -104,7 +106,21 @@ export function afterRefusal(memory: ContainerMemory, reason: string, message: s
   const delayMs = Math.max(10_000, backoffAfterExit(memory.backoff, 0).delayMs)
   const backoff = { delayMs, nextDelayMs: Math.min(300_000, delayMs * 2) }
   const restarts = attemptOf(memory)
-  return { ...memory, state: { type: 'waiting', reason, message }, restarts, backoff, startAt: now + delayMs }
+  return {
+    ...memory,
+    state: { type: 'waiting', reason, message },
+    restarts,
+    backoff,
+    startAt: now + delayMs,
+    refusedAt: now,
+  }
+}
+
+const leastPauseMs = 1000
+
+/** What it was refused for has changed: worth a try before its time, but not one for each of many changes. */
+export function trySooner(memory: ContainerMemory): ContainerMemory {
+  return { ...memory, startAt: Math.min(memory.startAt, (memory.refusedAt ?? 0) + leastPauseMs) }
 }
 
 export function attemptOf(memory: ContainerMemory): number {

@@ -37,7 +37,9 @@ export interface SpawnCommand {
 const watchPeriodMs = 250
 /** How long to wait for what a dead leader left behind, after SIGKILL, before going on with a warning. */
 const leftoverDeadlineMs = 10_000
-const leftoverPeriodMs = 50
+/** How soon to look again for it: ever more rarely. */
+const firstLookMs = 50
+const longestLookMs = 1000
 
 /** One container's process group: the process that leads it, however it came to us, and how it is ended. */
 export class ContainerProcess {
@@ -147,7 +149,7 @@ export class ContainerProcess {
   /** Members of the group that outlived their leader: a container ends as a whole. */
   async #endLeftovers(): Promise<void> {
     const deadline = this.#options.clock.now() + leftoverDeadlineMs
-    for (;;) {
+    for (let pauseMs = firstLookMs; ; pauseMs = Math.min(longestLookMs, pauseMs * 2)) {
       const leftovers = await this.#options.search.find(this.#options.marks)
       if (leftovers.length === 0) return
       for (const leftover of leftovers) signalProcess(leftover, 'SIGKILL')
@@ -155,7 +157,7 @@ export class ContainerProcess {
         this.#options.log.error({ pids: leftovers.map(({ pid }) => pid) }, 'processes do not end on SIGKILL')
         return
       }
-      await this.#options.clock.sleep(leftoverPeriodMs)
+      await this.#options.clock.sleep(pauseMs)
     }
   }
 }

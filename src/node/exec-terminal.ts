@@ -44,7 +44,7 @@ export async function firstSize(sizes: Sizes): Promise<{ first: TerminalSize | u
 /** Gives the terminal of these processes the sizes that the client tells, one after the other. */
 export async function followTerminalSize(
   sizes: Sizes,
-  processes: () => readonly ProcessIdentity[],
+  processes: () => Promise<readonly ProcessIdentity[]>,
   signal: AbortSignal,
 ): Promise<void> {
   try {
@@ -60,11 +60,11 @@ export async function followTerminalSize(
 
 /** By way of a process that has it: the terminal's own name may mean another one outside of the container. */
 async function findTerminal(
-  processes: () => readonly ProcessIdentity[],
+  processes: () => Promise<readonly ProcessIdentity[]>,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   for (let tries = 0; tries < lookTimes && !signal.aborted; tries += 1) {
-    const owner = processes().find(({ pid }) => targetOf(`/proc/${pid}/fd/0`).startsWith('/dev/pts/'))
+    const owner = (await processes()).find(({ pid }) => targetOf(`/proc/${pid}/fd/0`).startsWith('/dev/pts/'))
     if (owner) return `/proc/${owner.pid}/fd/0`
     await sleep(lookEveryMs)
   }

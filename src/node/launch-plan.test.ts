@@ -157,3 +157,44 @@ describe('unsupportedPart', () => {
     expect(part({ volumes: [{ name: 'v', emptyDir: {} }], env: [{ name: 'A', value: 'b' }] })).toBeUndefined()
   })
 })
+
+describe('what no program can be told', () => {
+  const plan = (container: Record<string, unknown>) => {
+    const launch = launchOf('r/sh', 'true')
+    const surroundings = {
+      image: new ImageStore({ 'r/sh': { command: ['/bin/sh', '-c'] } }).lookup('r/sh'),
+      mounts: () => [],
+      isolated: false,
+      podFolder: '/tmp',
+      hostIP: '127.0.0.1',
+      machineEnv: {},
+      marks: {},
+    }
+    return planLaunch({ ...launch, container: { ...launch.container, ...container } }, surroundings)
+  }
+  const many = (count: number, value: string) =>
+    Array.from({ length: count }, (_, index) => ({ name: `V${index}`, value }))
+
+  it('is refused with a word on what to do, before the kernel only says E2BIG', () => {
+    expect(() => plan({ env: many(1, 'x'.repeat(200_000)) })).toThrow(/argument list too long.*Mount it as a file/)
+    expect(() => plan({ env: many(30, 'x'.repeat(100_000)) })).toThrow(/argument list too long/)
+    expect(() => plan({ args: ['x'.repeat(200_000)] })).toThrow(/argument list too long/)
+    expect(plan({ env: many(10, 'x'.repeat(100_000)) }).env['V9']).toHaveLength(100_000)
+  })
+
+  it('is not made, where variables that refer to each other would grow without end', () => {
+    const env = [{ name: 'V0', value: 'x'.repeat(1000) }]
+    for (let index = 1; index < 40; index += 1) {
+      env.push({ name: `V${index}`, value: `$(V${index - 1})`.repeat(10) })
+    }
+    expect(() => plan({ env })).toThrow(/argument list too long/)
+    const large = [{ name: 'LARGE', value: 'x'.repeat(100_000) }, ...many(9000, '$(LARGE)')]
+    expect(() => plan({ env: large })).toThrow(/argument list too long/)
+  })
+
+  it('is looked up on the disk only so often, however often it names a mount', () => {
+    const mount = { mountPath: '/m', folder: join(root, 'models'), root: join(root, 'models'), readOnly: false }
+    expect(replaceMountPaths('/m/a.gguf,'.repeat(900), [mount])).toContain('a.gguf')
+    expect(() => replaceMountPaths('/m/a.gguf,'.repeat(9000), [mount])).toThrow(/more than 1000 times/)
+  })
+})

@@ -3,7 +3,7 @@ import { ContainerRefused } from './pod-runtime.ts'
 import { containerVariables } from './container-environment.ts'
 import type { ImageLookup } from './image-store.ts'
 import { type Mount, replaceMountPaths } from './volume-mounts.ts'
-import { expandVariables } from './variable-expansion.ts'
+import { commandRoom, expandVariables, requireTellable } from './variable-expansion.ts'
 
 /** Exactly what is handed to the operating system. */
 export interface LaunchPlan {
@@ -42,8 +42,9 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   const variables = containerVariables(pod, container, facts, new Map(Object.entries(given)), launch.references)
   const mounts = surroundings.mounts(variables)
   const replaced = [...(surroundings.replaced ?? []), ...(isolated ? [] : mounts)]
+  const room = commandRoom()
   const inside = (text: string) => {
-    const told = expandVariables(text, variables)
+    const told = room(expandVariables(text, variables))
     // Also where nothing is replaced: a link that leaves its volume would lead to the machine's own files.
     if (isolated) replaceMountPaths(told, mounts)
     return replaceMountPaths(told, replaced)
@@ -63,8 +64,10 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   env.set('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
   if (launch.cardsSimulated && cards.length > 0) env.set('SLUICE_SIMULATED_CARDS', 'true')
   for (const [name, value] of Object.entries(marks)) env.set(name, value)
+  const told = Object.fromEntries(env)
+  requireTellable([program, ...args], told)
   const workingDir = isolated ? container.workingDir || podFolder : workingDirOf(launch, mounts, podFolder)
-  return { program, args, env: Object.fromEntries(env), workingDir, mounts }
+  return { program, args, env: told, workingDir, mounts }
 }
 
 function workingDirOf({ container }: ContainerLaunch, mounts: readonly Mount[], podFolder: string): string {

@@ -1,6 +1,7 @@
 import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Container } from '../resources/pod.ts'
+import { linkedSignal } from './linked-signal.ts'
 import { type LifecycleHandler, containerParts } from './pod-parts.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
 import { checkHttp, portOf } from './probe-check.ts'
@@ -47,11 +48,11 @@ export async function runPostStart(
 ): Promise<string | undefined> {
   const { postStart } = containerParts(container).lifecycle
   if (!postStart) return undefined
-  const over = new AbortController()
+  const over = linkedSignal(signal)
   const cancel = clock.after(postStartDeadlineMs, () => over.abort(new Error('the hook took too long')))
   void running.exited.then(() => over.abort(new Error('the container ended')))
-  const either = AbortSignal.any([over.signal, signal])
-  const problem = await runHandler(postStart, container, running, runtime, clock, either)
+  const problem = await runHandler(postStart, container, running, runtime, clock, over.signal)
   cancel()
+  over.release()
   return problem
 }

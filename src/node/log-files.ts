@@ -1,4 +1,5 @@
 import { readdirSync, rmSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PodIdentity } from './pod-runtime.ts'
 
@@ -41,22 +42,22 @@ export function offsetPath(folder: string, attempt: number): string {
 }
 
 /** Attempts that have a log, newest first. */
-export function loggedAttempts(folder: string): number[] {
-  try {
-    return readdirSync(folder)
-      .filter((name) => /^\d+\.log$/.test(name))
-      .map((name) => Number.parseInt(name, 10))
-      .sort((a, b) => b - a)
-  } catch {
-    return []
-  }
+export async function loggedAttempts(folder: string): Promise<number[]> {
+  return attemptsIn(await readdir(folder).catch(() => []))
 }
 
-/** The log of the attempt before stays, for `kubectl logs --previous`. */
+/** The log of the attempt before stays, for `kubectl logs --previous`. At once: somebody waits for the container to start. */
 export function removeOldLogs(folder: string, attempt: number): void {
-  for (const old of loggedAttempts(folder)) {
+  for (const old of attemptsIn(readdirSync(folder))) {
     if (old >= attempt - 1 && old !== attempt) continue
     rmSync(logPath(folder, old), { force: true })
     rmSync(rotatedPath(logPath(folder, old)), { force: true })
   }
+}
+
+function attemptsIn(names: readonly string[]): number[] {
+  return names
+    .filter((name) => /^\d+\.log$/.test(name))
+    .map((name) => Number.parseInt(name, 10))
+    .sort((a, b) => b - a)
 }

@@ -10,7 +10,38 @@ export function logTime(now: number): string {
 }
 
 export function formatRecord(now: number, tag: LogTag, text: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${logTime(now)} stdout ${tag} `), text, newline])
+  return Buffer.concat([headOf(now, tag), text, newline])
+}
+
+/** The records of all whole lines, of longer ones in parts, and what is left of a line that has not ended yet. */
+export function formatLines(
+  now: number,
+  data: Buffer,
+  lineBytes: number,
+): { readonly records: Buffer; readonly rest: Buffer } {
+  const [whole, part] = [headOf(now, 'F'), headOf(now, 'P')]
+  let records = Buffer.allocUnsafe(2 * data.length + 4096)
+  let length = 0
+  let begin = 0
+  const add = (head: Buffer, end: number) => {
+    const after = length + headLength + (end - begin) + 1
+    if (after > records.length) records = Buffer.concat([records], 2 * after)
+    head.copy(records, length)
+    data.copy(records, length + headLength, begin, end)
+    records[after - 1] = 0x0a
+    length = after
+  }
+  for (;;) {
+    // Not looked for further than a part goes: of a line without end each part would be searched to the end.
+    const found = data.subarray(begin, begin + lineBytes + 1).indexOf(0x0a)
+    if (found >= 0) {
+      add(whole, begin + found)
+      begin += found + 1
+    } else if (data.length - begin > lineBytes) {
+      add(part, begin + lineBytes)
+      begin += lineBytes
+    } else return { records: records.subarray(0, length), rest: data.subarray(begin) }
+  }
 }
 
 export interface LogRecord {
@@ -33,6 +64,10 @@ export function renderRecord(record: LogRecord, withTime: boolean): Buffer {
   if (withTime) parts.unshift(Buffer.from(`${record.time} `))
   if (record.tag === 'F') parts.push(newline)
   return Buffer.concat(parts)
+}
+
+function headOf(now: number, tag: LogTag): Buffer {
+  return Buffer.from(`${logTime(now)} stdout ${tag} `)
 }
 
 const newline = Buffer.from('\n')

@@ -1,6 +1,8 @@
-import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, write } from 'node:fs'
+import { promisify } from 'node:util'
 
 const width = 16
+const writeTo: (fd: number, text: string, position: number) => Promise<unknown> = promisify(write)
 
 /**
  * How far a raw file was moved into its log, on disk, exact through a kill at any instant. It is written before each append: from
@@ -14,10 +16,10 @@ export class LogProgress {
     this.#fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644)
   }
 
-  intend(fromOffset: number, toOffset: number, logSize: number): void {
+  async intend(fromOffset: number, toOffset: number, logSize: number): Promise<void> {
     const text = [fromOffset, toOffset, logSize].map((value) => String(value).padStart(width, '0')).join(' ')
     // One write of always the same length: there is no moment at which half of it is there.
-    writeSync(this.#fd, text, 0)
+    await writeTo(this.#fd, text, 0)
   }
 
   close(): void {

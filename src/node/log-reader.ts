@@ -86,7 +86,8 @@ export class LogReader {
       if (record) records.push(record)
       rest = rest.subarray(end + 1)
     }
-    this.#rest = rest
+    // Longer than any record: a file that was damaged is not gathered in memory.
+    this.#rest = rest.length > chunkBytes ? Buffer.alloc(0) : Buffer.from(rest)
     return records
   }
 }

@@ -76,6 +76,7 @@ export class NodeAgent implements Component {
   readonly #foreseen = new Map<string, Pod>()
   /** The uids of those that were not bound to it after all, as long as anything of them is here. */
   readonly #notMine = new Set<string>()
+  #roomNews = false
   readonly #vanishing = new Set<Promise<void>>()
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
@@ -208,6 +209,16 @@ export class NodeAgent implements Component {
     return { cpus, memoryBytes: memoryBytes ?? readings(folder).memoryBytes }
   }
 
+  /** Told once for all that let go in one turn: hundreds of Pods may end together, and hundreds wait. */
+  #roomFreed(): void {
+    if (this.#roomNews) return
+    this.#roomNews = true
+    setImmediate(() => {
+      this.#roomNews = false
+      for (const worker of this.#workers.values()) worker.roomFreed()
+    })
+  }
+
   /** A Pod may have waited for it, or have it mounted. */
   #referenceChanged(kind: keyof ReferencedNames, { metadata }: KubernetesObject): void {
     for (const worker of this.#workers.values()) {
@@ -296,6 +307,7 @@ export class NodeAgent implements Component {
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
       wake: () => this.#queue.add(key),
+      roomFreed: () => this.#roomFreed(),
       writeStatus: (pod, status, signal) => this.#writeStatus(pod, status, signal),
       remove: async (pod, signal) => {
         try {

@@ -5,6 +5,7 @@ import { nodeKind } from '../resources/node.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import type { Card } from './gpu-inventory.ts'
 import type { MachineReadings } from './machine/machine-readings.ts'
+import { withDeadline } from './linked-signal.ts'
 import { type MachineFacts, nodeLabels, nodeStatus } from './node-object.ts'
 
 export interface NodeRegistrationOptions {
@@ -66,12 +67,10 @@ export class NodeRegistration {
         clock.sleep(heartbeatMs, signal).then(resolve, () => resolve())
       })
       if (signal.aborted) return
-      const deadline = new AbortController()
-      const cancel = clock.after(deadlineMs, () => deadline.abort(new Error('the heartbeat took too long')))
-      await this.report(true, AbortSignal.any([signal, deadline.signal])).catch((error: unknown) => {
+      const limit = { clock, ms: deadlineMs, message: 'the heartbeat took too long' }
+      await withDeadline(limit, signal, (deadline) => this.report(true, deadline)).catch((error: unknown) => {
         log.warn({ err: error }, 'the node could not report')
       })
-      cancel()
     }
   }
 }

@@ -128,7 +128,7 @@ describe('watchCards', () => {
 })
 
 describe('programRunner', () => {
-  const run = programRunner(systemClock, 200)
+  const run = programRunner(systemClock, 60_000)
   it('tells the output, the exit code, and what goes wrong', async () => {
     expect(await run(process.execPath, ['-e', 'console.log(1); process.exit(3)'], never)).toEqual({
       ran: true,
@@ -136,6 +136,12 @@ describe('programRunner', () => {
       output: '1\n',
     })
     expect(await run('/no/such/program', [], never)).toMatchObject({ ran: false, reason: 'missing' })
-    expect(await run('sleep', ['60'], never)).toMatchObject({ ran: false, reason: 'failed' })
+  })
+
+  it('ends a program that takes too long', async () => {
+    const clock = new FakeClock()
+    const running = programRunner(clock, 200)('sleep', ['60'], never)
+    await clock.advance(200)
+    expect(await running).toMatchObject({ ran: false, reason: 'failed' })
   })
 })

@@ -5,6 +5,7 @@ import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Pod } from '../resources/pod.ts'
 import { StatusError } from '../resources/status-error.ts'
+import { linkedSignal } from './linked-signal.ts'
 import { allContainers } from './pod-parts.ts'
 import type { PodLogOptions, PodLogs } from './pod-logs.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
@@ -53,13 +54,12 @@ export class NodePodAccess {
     const { name, namespace = '' } = pod.metadata
     const exited = this.#requireRunning(pod, container, `container ${container} not found in pod ${name}_${namespace}`)
     if (streams.terminal) throw new StatusError('BadRequest', `container ${container} has no terminal to attach to`)
-    const left = new AbortController()
-    const either = AbortSignal.any([signal, left.signal])
+    const left = linkedSignal(signal)
     const input = streams.stdin && runtime.input(uidOf(pod), container)
     if (streams.stdin && !input) {
       throw new StatusError('BadRequest', `container ${container} does not read its standard input (stdin: true)`)
     }
-    const showing = this.#show(await logs.fromNow(pod, container, either), streams)
+    const showing = this.#show(await logs.fromNow(pod, container, left.signal), streams)
     if (streams.stdin && input) {
       input.on('error', () => {})
       streams.stdin.pipe(input)
@@ -74,7 +74,8 @@ export class NodePodAccess {
       if (exit) await showing
       return exit ? { exitCode: exit.exitCode } : { exitCode: 0 }
     } finally {
-      left.abort()
+      left.release()
+      left.abort(new Error('nobody is attached any more'))
       if (input) streams.stdin?.unpipe(input)
       input?.end()
       await showing.catch(() => {})
@@ -91,22 +92,27 @@ export class NodePodAccess {
         `unable to forward port because pod is not running. Current status=${pod.status?.phase}`,
       )
     }
-    const deadline = new AbortController()
-    const cancel = clock.after(connectDeadlineMs, () => deadline.abort(new Error('nobody answered in time')))
+    const deadline = linkedSignal(signal)
+    let isLate = false
+    const cancel = clock.after(connectDeadlineMs, () => {
+      isLate = true
+      deadline.abort(new Error('nobody answered in time'))
+    })
     const socket = connect({ host, port, allowHalfOpen: true })
     try {
-      await once(socket, 'connect', { signal: AbortSignal.any([signal, deadline.signal]) })
+      await once(socket, 'connect', { signal: deadline.signal })
       return socket
     } catch (error) {
       socket.on('error', () => {})
       socket.destroy()
-      const reason = deadline.signal.aborted ? 'i/o timeout' : reasonOf(error)
+      const reason = isLate ? 'i/o timeout' : reasonOf(error)
       throw new StatusError(
         'ServiceUnavailable',
         `failed to connect to ${host}:${port}: dial tcp4 ${host}:${port}: connect: ${reason}`,
       )
     } finally {
       cancel()
+      deadline.release()
     }
   }
 

@@ -49,6 +49,12 @@ function collect(attempt = 0, limits: Partial<LogLimits> = {}): LogCollector {
   return collector
 }
 
+/** Lets time pass, and what was written be collected. */
+async function settle(ms = 1000): Promise<void> {
+  for (const collector of collectors) await collector.caughtUp()
+  await clock.advance(ms)
+}
+
 /** As the process does. */
 const write = (text: string, attempt = 0) => appendFileSync(rawPath(folder, attempt), text)
 
@@ -65,7 +71,7 @@ describe('PodLogs', () => {
   it('gives back what was written, with and without times', async () => {
     const collector = collect()
     write('one\ntwo\n\nlast without end')
-    collector.finish()
+    await collector.finish()
     expect(await read()).toBe('one\ntwo\n\nlast without end\n')
     expect((await read({ timestamps: true })).split('\n')[0]).toBe('2030-01-01T00:00:00.000000000Z one')
     expect(readdirSync(folder)).toEqual(['0.log'])
@@ -75,9 +81,9 @@ describe('PodLogs', () => {
     const collector = collect(0, { logBytes: 20_000 })
     for (let from = 1; from <= 1000; from += 100) {
       write(lines(from, from + 99))
-      await clock.advance(1000)
+      await settle()
     }
-    collector.finish()
+    await collector.finish()
     expect(readdirSync(folder).sort()).toEqual(['0.log', '0.log.1'])
     const kept = (await read()).trimEnd().split('\n')
     expect(kept.at(-1)).toBe('line 1000')
@@ -89,20 +95,20 @@ describe('PodLogs', () => {
   it('shows what is younger than asked', async () => {
     const collector = collect()
     write('old\n')
-    await clock.advance(60_000)
+    await settle(60_000)
     write('new\n')
-    await clock.advance(1000)
-    collector.finish()
+    await settle()
+    await collector.finish()
     expect(await read({ sinceSeconds: 30 })).toBe('new\n')
   })
 
   it('shows what was written since a time, and refuses what is none', async () => {
     const collector = collect()
     write('old\n')
-    await clock.advance(60_000)
+    await settle(60_000)
     write('new\n')
-    await clock.advance(1000)
-    collector.finish()
+    await settle()
+    await collector.finish()
     const sinceTime = new Date(clock.now() - 30_000).toISOString()
     expect(await read({ sinceTime })).toBe('new\n')
     // With an offset from UTC, too; and the later of the two counts.
@@ -114,13 +120,13 @@ describe('PodLogs', () => {
   it('ends a follow with the container that it began with, also when the next one has started', async () => {
     const first = collect(0)
     write('from the first\n')
-    await clock.advance(1000)
+    await settle()
     const following = read({ follow: true })
     await clock.advance(0)
-    first.finish()
+    await first.finish()
     collect(1)
     write('from the second\n', 1)
-    await clock.advance(1000)
+    await settle()
     expect(await following).toBe('from the first\n')
     expect(await read()).toBe('from the second\n')
     expect(await read({ previous: true })).toBe('from the first\n')
@@ -129,14 +135,14 @@ describe('PodLogs', () => {
   it('stops at the limit of bytes', async () => {
     const collector = collect()
     write('abcdef\nghi\n')
-    collector.finish()
+    await collector.finish()
     expect(await read({ limitBytes: 9 })).toBe('abcdef\ngh')
   })
 
   it('writes long lines in parts and gives them back whole', async () => {
     const collector = collect(0, { lineBytes: 10 })
     write(`${'x'.repeat(25)}\nshort\n${'y'.repeat(10)}\n`)
-    collector.finish()
+    await collector.finish()
     expect(await read()).toBe(`${'x'.repeat(25)}\nshort\n${'y'.repeat(10)}\n`)
     expect(readFileSync(join(folder, '0.log'), 'utf8')).toContain(' P ')
   })
@@ -147,9 +153,9 @@ describe('PodLogs', () => {
     const following = read({ follow: true })
     for (let from = 4; from <= 40; from += 4) {
       write(lines(from, from + 3))
-      await clock.advance(1000)
+      await settle()
     }
-    collector.finish()
+    await collector.finish()
     const seen = await following
     expect(seen.endsWith('line 43\n')).toBe(true)
   })
@@ -157,7 +163,7 @@ describe('PodLogs', () => {
   it('ends a follow when the reader leaves', async () => {
     collect()
     write('one\n')
-    await clock.advance(1000)
+    await settle()
     const leave = new AbortController()
     const seen: string[] = []
     for await (const chunk of logs.logs(pod, { ...plain, follow: true }, leave.signal)) {
@@ -170,7 +176,7 @@ describe('PodLogs', () => {
   it('takes what a container said that waits to be started again for the previous one', async () => {
     const first = collect(0)
     write('crashed\n')
-    first.finish()
+    await first.finish()
     const state = { waiting: { reason: 'CrashLoopBackOff' } }
     const crashed = { name: 'main', state, lastState: { terminated: { exitCode: 1 } }, restartCount: 0, ready: false }
     const crashing = podSchema.parse({
@@ -185,13 +191,13 @@ describe('PodLogs', () => {
   it('shows the previous container, and says when there is none', async () => {
     const first = collect(0)
     write('first\n')
-    first.finish()
+    await first.finish()
     await expect(read({ previous: true })).rejects.toThrow(
       'previous terminated container "main" in pod "web" not found',
     )
     const second = collect(1)
     write('second\n', 1)
-    second.finish()
+    await second.finish()
     expect(await read()).toBe('second\n')
     expect(await read({ previous: true })).toBe('first\n')
   })
@@ -204,20 +210,20 @@ describe('PodLogs', () => {
   it('goes on where an earlier collector stopped, losing and repeating nothing', async () => {
     const first = collect()
     write('one\ntw')
-    await clock.advance(1000)
+    await settle()
     first.close()
     write('o\nthree\n')
-    collect().finish()
+    await collect().finish()
     expect(await read()).toBe('one\ntwo\nthree\n')
   })
 
   it('empties the raw file when enough of it was read', async () => {
     const collector = collect(0, { rawBytes: 100 })
     write(lines(1, 50))
-    await clock.advance(1000)
+    await settle()
     expect(readFileSync(rawPath(folder, 0), 'utf8')).toBe('')
     write(lines(51, 60))
-    collector.finish()
+    await collector.finish()
     expect(await read()).toBe(lines(1, 60))
   })
 })
@@ -226,10 +232,10 @@ describe('progressOffset', () => {
   it.each([
     ['before the append', 100, 10],
     ['after the append', 150, 60],
-  ])('is exact when killed %s', (_when, logSize, expected) => {
+  ])('is exact when killed %s', async (_when, logSize, expected) => {
     const path = join(dataDir, 'offset')
     const progress = new LogProgress(path)
-    progress.intend(10, 60, 100)
+    await progress.intend(10, 60, 100)
     progress.close()
     expect(progressOffset(path, logSize)).toBe(expected)
   })

@@ -34,7 +34,7 @@ export class PodLogs {
 
   async *logs(pod: Pod, options: PodLogOptions, signal: AbortSignal): AsyncGenerator<Buffer> {
     const container = chosenContainer(pod, options.container)
-    const path = this.#pathOf(pod, container, options.previous)
+    const path = await this.#pathOf(pod, container, options.previous)
     const since = this.#since(options)
     // That there is such a log is known before there is anything in it to see.
     if (options.follow) yield Buffer.alloc(0)
@@ -43,7 +43,7 @@ export class PodLogs {
 
   /** What a container writes from now on: nothing that is written once this has resolved is missed. */
   async fromNow(pod: Pod, container: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
-    const path = this.#pathOf(pod, container, false)
+    const path = await this.#pathOf(pod, container, false)
     return this.#show(await LogReader.open(path, 0), path, '', { follow: true, timestamps: false }, signal)
   }
 
@@ -99,10 +99,10 @@ export class PodLogs {
     }
   }
 
-  #pathOf(pod: Pod, container: string, previous: boolean): string {
+  async #pathOf(pod: Pod, container: string, previous: boolean): Promise<string> {
     const { namespace = '', name, uid = '' } = pod.metadata
     const folder = containerLogFolder(podLogsFolder(this.#options.dataDir), { namespace, name, uid }, container)
-    const attempts = loggedAttempts(folder)
+    const attempts = await loggedAttempts(folder)
     const status = statusOf(pod, container)
     // A container that waits to be started again has only ever ended: its newest log is that of the previous one.
     const waits = status?.state?.waiting !== undefined && status.lastState?.terminated !== undefined

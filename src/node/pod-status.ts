@@ -1,5 +1,5 @@
 import { type Condition, timestamp, withCondition } from '../resources/kubernetes-object.ts'
-import type { Pod } from '../resources/pod.ts'
+import type { ContainerState, ContainerStatus, Pod } from '../resources/pod.ts'
 import { type ContainerMemory, containerStatus } from './container-memory.ts'
 import { type PodPlan, willStart } from './pod-plan.ts'
 
@@ -21,7 +21,9 @@ export function podStatus(
   const { podIP, hostIP } = addressing
   const finished = plan.phase === 'Succeeded' || plan.phase === 'Failed'
   const policy = pod.spec.restartPolicy
-  const statusOf = (memory: ContainerMemory) => containerStatus(memory, pod, !finished && willStart(policy, memory))
+  const longestMessage = Math.floor(longestMessages / Math.max(1, containers.length))
+  const statusOf = (memory: ContainerMemory) =>
+    withShortMessages(containerStatus(memory, pod, !finished && willStart(policy, memory)), longestMessage)
   const apps = containers.filter(({ init }) => !init)
   const inits = containers.filter(({ init }) => init)
   const unready = apps.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
@@ -54,6 +56,23 @@ export function podStatus(
     conditions,
     ...(inits.length > 0 && { initContainerStatuses: inits.map(statusOf) }),
     containerStatuses: apps.map(statusOf),
+  }
+}
+
+/** What all containers of a Pod together may have said at their ends, in characters; as the kubelet has it. */
+const longestMessages = 12 * 2 ** 10
+
+function withShortMessages(status: ContainerStatus, longest: number): ContainerStatus {
+  const shortened = (state: ContainerState | undefined) => {
+    const terminated = state?.terminated
+    if (!terminated || (terminated.message ?? '').length <= longest) return state
+    return { ...state, terminated: { ...terminated, message: terminated.message?.slice(0, longest) } }
+  }
+  const { state, lastState, ...rest } = status
+  return {
+    ...rest,
+    ...(state && { state: shortened(state) }),
+    ...(lastState && { lastState: shortened(lastState) }),
   }
 }
 

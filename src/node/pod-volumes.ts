@@ -42,6 +42,10 @@ export class PodVolumes {
     this.#stale = true
   }
 
+  get isStale(): boolean {
+    return this.#stale
+  }
+
   /** When a token must be renewed; `undefined` when there is none. */
   get renewAt(): number | undefined {
     const times = [...this.#tokens.values()].map(({ renewAt }) => renewAt)
@@ -52,11 +56,19 @@ export class PodVolumes {
   async refresh(pod: Pod, facts: PodFacts, signal: AbortSignal): Promise<readonly string[]> {
     const due = (this.renewAt ?? Infinity) <= this.#options.clock.now()
     if (!this.#stale && !due) return []
-    const volumes = podVolumes(pod).filter(isFilledFromCluster)
-    if (volumes.length === 0) {
-      this.#stale = false
-      return []
+    // Something may change while this is under way: then it is stale again.
+    this.#stale = false
+    try {
+      return await this.#fill(pod, facts, signal)
+    } catch (error) {
+      this.#stale = true
+      throw error
     }
+  }
+
+  async #fill(pod: Pod, facts: PodFacts, signal: AbortSignal): Promise<readonly string[]> {
+    const volumes = podVolumes(pod).filter(isFilledFromCluster)
+    if (volumes.length === 0) return []
     const names = namesInVolumes(pod)
     const references =
       names.configMaps.size + names.secrets.size === 0 ? undefined : await this.#options.references(pod, signal)
@@ -66,7 +78,6 @@ export class PodVolumes {
       const sources = { pod, facts, references: references ?? { configMaps: new Map(), secrets: new Map() }, tokens }
       if (await this.#options.write(volume.name, filesOf(volume, sources))) changed.push(volume.name)
     }
-    this.#stale = false
     return changed
   }
 

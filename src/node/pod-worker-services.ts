@@ -30,6 +30,8 @@ export interface PodWorkerServices {
   writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean>
   /** The Pod's processes are gone, so may it be. */
   remove(pod: Pod, signal: AbortSignal): Promise<void>
+  /** The Pod has let go of its address and cards: others may wait for them. */
+  roomFreed(): void
   /** Something happened: step again soon. */
   wake(): void
 }

@@ -13,21 +13,19 @@ import {
   afterStart,
   attemptOf,
   recalledMemory,
+  trySooner,
 } from './container-memory.ts'
-import { holdFreeAddress } from './free-address.ts'
 import { runPostStart } from './lifecycle-handler.ts'
 import { OutputStart } from './output-start.ts'
 import { containerParts, isSidecar } from './pod-parts.ts'
 import { type PodPlan, planPod } from './pod-plan.ts'
 import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod-runtime.ts'
 import { type PodStatus, podStatus, refusedStatus, withForeignConditions } from './pod-status.ts'
+import { PodSetup } from './pod-setup.ts'
 import { PodVolumes } from './pod-volumes.ts'
 import { type ReferencedNames, namesIn, namesInEnvironment, namesInVolumes } from './referenced-objects.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
 import { unenforcedParts, unsupportedPart } from './unsupported-pod.ts'
-
-const resourceRetryMs = 500
-const volumeRetryMs = 2000
 
 /** Owns what one Pod is on this machine. Steps never overlap; exits and probes only note what happened and ask for a step. */
 export class PodWorker {
@@ -36,7 +34,7 @@ export class PodWorker {
   readonly #containers = new Map<string, ContainerMemory>()
   readonly #probes: ContainerProbes
   readonly #stops: ContainerStops
-  readonly #volumes: PodVolumes
+  readonly #setup: PodSetup
   /** Ends hooks that still run when nothing of the Pod is wanted any more. */
   readonly #ended = new AbortController()
   #pod: Pod
@@ -46,7 +44,6 @@ export class PodWorker {
   #removed = false
   /** Refused, succeeded or failed: nothing of it will run again. */
   #done: boolean
-  #problem = ''
   /** What it refers to; a Pod's spec stays as it is. */
   #names: ReturnType<typeof namesIn> | undefined
 
@@ -71,11 +68,20 @@ export class PodWorker {
       hookFailed: (container, why) =>
         services.event(this.#pod, 'Warning', 'FailedPreStopHook', `PreStop hook of ${container} failed: ${why}`),
     })
-    this.#volumes = new PodVolumes({
+    const volumes = new PodVolumes({
       clock: services.clock,
       tokens: services.tokens,
       references: (of, signal) => services.references(of, namesInVolumes(of), signal),
       write: (volume, files) => services.runtime.writeVolume(uid, volume, files),
+    })
+    const { clock, addresses, cards, hostIP, allocatable } = services
+    this.#setup = new PodSetup({
+      clock,
+      addresses,
+      cards,
+      volumes,
+      facts: { hostIP, allocatable },
+      event: (reason, message) => services.event(this.#pod, 'Warning', reason, message),
     })
     this.#recall(pod, adopted)
   }
@@ -83,7 +89,7 @@ export class PodWorker {
   /** One step towards what the Pod asks for. Returns when the next is due, if nothing happens before. */
   async step(pod: Pod, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const shown = ({ metadata }: Pod) => JSON.stringify([metadata.labels, metadata.annotations])
-    if (shown(pod) !== shown(this.#pod)) this.#volumes.invalidate()
+    if (shown(pod) !== shown(this.#pod)) this.#setup.volumesChanged()
     this.#pod = pod
     if (this.#nodeStopping || this.#removed) return {}
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod, signal)
@@ -126,23 +132,15 @@ export class PodWorker {
   }
 
   async #run(signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    const { clock, addresses, cards } = this.#services
-    const ports = this.#pod.spec.containers.flatMap((container) =>
-      (container.ports ?? []).map(({ containerPort }) => containerPort),
-    )
-    const held = await holdFreeAddress(addresses, this.identity.uid, ports)
-    const granted = cards.take(this.#pod)
-    if ('refused' in held || 'missing' in granted) {
-      const problem = 'refused' in held ? held.refused : 'missing' in granted ? granted.missing : ''
-      if (problem !== this.#problem) this.#services.event(this.#pod, 'Warning', 'FailedCreatePodSandBox', problem)
-      this.#problem = problem
-      await this.#writeStatus({ phase: 'Pending', initialized: false }, waitingFor(problem, this.#memories()), signal)
-      return { requeueAfterMs: resourceRetryMs }
+    const { clock } = this.#services
+    const setup = await this.#setup.ensure(this.#pod, this.#running().length > 0, signal)
+    if (!setup.ready) {
+      const memories = waitingFor(setup.problem, this.#memories())
+      await this.#writeStatus({ phase: 'Pending', initialized: false }, memories, signal)
+      return dueIn(this.#setup.dueAt, clock.now())
     }
-    const unready = await this.#fillVolumes(held.address, signal)
-    if (unready !== undefined) return unready
     const plan = planPod(this.#pod.spec.restartPolicy, this.#memories(), clock.now())
-    for (const name of plan.start) await this.#start(name, held.address, granted, signal)
+    for (const name of plan.start) await this.#start(name, setup.address, setup.cards, signal)
     const next = planPod(this.#pod.spec.restartPolicy, this.#memories(), clock.now())
     const finished = next.phase === 'Succeeded' || next.phase === 'Failed'
     const sidecars = finished ? this.#runningNow() : []
@@ -150,41 +148,29 @@ export class PodWorker {
     else await this.#writeStatus(finished ? { ...next, phase: 'Running' } : next, this.#memories(), signal)
     // What accompanied the others goes last, the last one first.
     this.#stop(nextToStop(sidecars), this.#pod.spec.terminationGracePeriodSeconds * 1000)
-    const wakeAt = Math.min(next.wakeAt ?? Infinity, this.#volumes.renewAt ?? Infinity)
-    return wakeAt === Infinity ? {} : { requeueAfterMs: Math.max(0, wakeAt - clock.now()) }
+    return dueIn(Math.min(next.wakeAt ?? Infinity, this.#setup.dueAt ?? Infinity), clock.now())
+  }
+
+  /** Others have let go of an address or of cards. */
+  roomFreed(): void {
+    if (!this.#setup.waitsForRoom) return
+    this.#setup.roomFreed()
+    this.#services.wake()
   }
 
   /** A ConfigMap or Secret has changed. */
   referenceChanged(kind: keyof ReferencedNames, name: string): void {
     this.#names ??= namesIn(this.#pod)
     const inVolumes = this.#names.volumes[kind].has(name)
-    if (inVolumes) this.#volumes.invalidate()
+    if (inVolumes) this.#setup.volumesChanged()
     let waited = inVolumes
     for (const [container, memory] of this.#containers) {
       const missing = memory.state.type === 'waiting' && memory.state.reason === 'CreateContainerConfigError'
       if (!missing || this.#names.environments.get(container)?.[kind].has(name) !== true) continue
-      this.#containers.set(container, { ...memory, startAt: 0 })
+      this.#containers.set(container, trySooner(memory))
       waited = true
     }
     if (waited) this.#services.wake()
-  }
-
-  /** What is to be returned from the step when the volumes are not ready and containers wait for them. */
-  async #fillVolumes(podIP: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number } | undefined> {
-    const { hostIP, allocatable } = this.#services
-    try {
-      await this.#volumes.refresh(this.#pod, { podIP, hostIP, allocatable }, signal)
-      return undefined
-    } catch (error) {
-      if (signal.aborted) throw error
-      const problem = errorMessage(error)
-      if (problem !== this.#problem) this.#services.event(this.#pod, 'Warning', 'FailedMount', problem)
-      this.#problem = problem
-      // Those who run keep what they had.
-      if (this.#running().length > 0) return undefined
-      await this.#writeStatus({ phase: 'Pending', initialized: false }, waitingFor(problem, this.#memories()), signal)
-      return { requeueAfterMs: volumeRetryMs }
-    }
   }
 
   async #start(name: string, podIP: string, granted: PodCards, signal: AbortSignal): Promise<void> {
@@ -280,7 +266,7 @@ export class PodWorker {
   }
 
   async #runInside(container: string, words: readonly string[], signal: AbortSignal) {
-    const output = new OutputStart()
+    const output = new OutputStart(this.#services.clock)
     const streams = { stdout: output, stderr: output }
     const { exitCode } = await this.#services.runtime.exec(this.identity.uid, container, words, streams, signal)
     return { exitCode, output: output.text }
@@ -385,5 +371,11 @@ export class PodWorker {
   #release(): void {
     this.#services.cards.release(this.identity.uid)
     this.#services.addresses.release(this.identity.uid)
+    this.#services.roomFreed()
   }
+}
+
+/** Never at once: whatever comes of a step, everybody else has a turn before the next. */
+function dueIn(dueAt: number | undefined, now: number): { requeueAfterMs?: number } {
+  return dueAt === undefined || dueAt === Infinity ? {} : { requeueAfterMs: Math.max(1, dueAt - now) }
 }

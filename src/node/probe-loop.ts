@@ -1,5 +1,6 @@
 import type { Clock } from '../foundation/clock.ts'
 import type { Probe } from '../resources/pod.ts'
+import { withDeadline } from './linked-signal.ts'
 import type { ProbeResult } from './probe-check.ts'
 import {
   type ProbeRole,
@@ -30,7 +31,7 @@ export async function runProbe(options: ProbeLoopOptions, signal: AbortSignal): 
   try {
     if (timing.initialDelayMs > 0) await clock.sleep(timing.initialDelayMs, signal)
     while (!signal.aborted) {
-      const result = await bounded(clock, timing.timeoutMs, signal, check)
+      const result = await withDeadline({ clock, ms: timing.timeoutMs, message: 'timeout' }, signal, check)
       if (signal.aborted) return
       const previous = state
       state = advanceProbe(state, timing, result.ok, clock.now())
@@ -40,20 +41,5 @@ export async function runProbe(options: ProbeLoopOptions, signal: AbortSignal): 
     }
   } catch (error) {
     if (!signal.aborted) throw error
-  }
-}
-
-async function bounded(
-  clock: Clock,
-  timeoutMs: number,
-  signal: AbortSignal,
-  check: (signal: AbortSignal) => Promise<ProbeResult>,
-): Promise<ProbeResult> {
-  const deadline = new AbortController()
-  const cancel = clock.after(timeoutMs, () => deadline.abort(new Error('timeout')))
-  try {
-    return await check(AbortSignal.any([signal, deadline.signal]))
-  } finally {
-    cancel()
   }
 }

@@ -48,14 +48,37 @@ export function processesMarked(...entries: readonly string[]): ProcessFacts[] {
 
 /** The same for several sets of entries, in one look. */
 export function processesMarkedWithAny(sets: ReadonlyArray<readonly string[]>): ProcessFacts[][] {
+  const look = lookForMarks(sets)
+  for (;;) {
+    const { done, value } = look.next()
+    if (done === true) return value
+  }
+}
+
+/** How much of the environments is read, and of how many processes, before others have their turn. */
+const bytesPerTurn = 2 ** 20
+const processesPerTurn = 200
+
+/** The same in slices. What it costs goes with the number of processes, not with that times the number of sets. */
+export function* lookForMarks(sets: ReadonlyArray<readonly string[]>): Generator<undefined, ProcessFacts[][]> {
   const found: ProcessFacts[][] = sets.map(() => [])
-  for (const pid of listPids()) {
+  const byFirst = Map.groupBy(sets.keys(), (index) => sets[index]?.[0] ?? '')
+  let bytes = 0
+  for (const [count, pid] of listPids().entries()) {
+    if (bytes > bytesPerTurn || (count > 0 && count % processesPerTurn === 0)) {
+      bytes = 0
+      yield undefined
+    }
     const text = readText(`/proc/${pid}/environ`)
     if (text === undefined) continue
-    for (const [index, entries] of sets.entries()) {
-      if (!hasEntries(text, entries)) continue
-      const facts = readProcess(pid)
-      if (facts && isAlive(facts)) found[index]?.push(facts)
+    bytes += text.length
+    const entries = new Set(text.split('\0'))
+    for (const entry of entries) {
+      for (const index of byFirst.get(entry) ?? []) {
+        if (sets[index]?.every((wanted) => entries.has(wanted)) !== true) continue
+        const facts = readProcess(pid)
+        if (facts && isAlive(facts)) found[index]?.push(facts)
+      }
     }
   }
   return found
@@ -82,13 +105,6 @@ export function environmentOf(pid: number): Record<string, string> {
       return equals > 0 ? [[entry.slice(0, equals), entry.slice(equals + 1)]] : []
     }),
   )
-}
-
-function hasEntries(environment: string, entries: readonly string[]): boolean {
-  // Most processes have none of them, and that is found out without taking the text apart.
-  if (!entries.every((entry) => environment.includes(entry))) return false
-  const found = environment.split('\0')
-  return entries.every((entry) => found.includes(entry))
 }
 
 function listPids(): number[] {

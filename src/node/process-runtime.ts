@@ -12,12 +12,14 @@ import { execInContainer } from './container-exec.ts'
 import { ContainerLauncher, openStdin } from './container-launcher.ts'
 import { ContainerProcess } from './container-process.ts'
 import { ContainerStarts } from './container-starts.ts'
+import { collectEnd, withLastWords } from './container-end.ts'
 import type { ImageStore } from './image-store.ts'
-import { Cgroups, removeGroups, wasOutOfMemory } from './isolation/cgroups.ts'
+import { Cgroups, removeGroups } from './isolation/cgroups.ts'
 import { type Isolation, type IsolationChoice, detectIsolation } from './isolation/detect-isolation.ts'
 import { LogCollector, type LogLimits } from './log-collector.ts'
 import { containerLogFolder, rawPath, removeOldLogs } from './log-files.ts'
 import type { LogHub } from './log-hub.ts'
+import { LogTurns } from './log-turns.ts'
 import { PodFolders } from './pod-folders.ts'
 import { containerParts } from './pod-parts.ts'
 import { type ContainerRecord, type PodRecord, PodRecords } from './pod-records.ts'
@@ -34,7 +36,6 @@ import {
 } from './pod-runtime.ts'
 import { environmentEntry, isAlive, processesMarkedWithAny, readBootId, signalProcess } from './process-identity.ts'
 import { ProcessSearch } from './process-search.ts'
-import { terminationMessage } from './termination-message.ts'
 import { unsafeName } from './unsupported-pod.ts'
 import { publishFiles } from './volumes/published-folder.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
@@ -80,6 +81,7 @@ export class ProcessRuntime implements PodRuntime {
   readonly #folders: PodFolders
   readonly #cgroups: Cgroups
   readonly #search = new ProcessSearch()
+  readonly #logTurns = new LogTurns()
   readonly #starts: ContainerStarts
   #isolation: Promise<Isolation> | undefined
   #closed = false
@@ -144,17 +146,23 @@ export class ProcessRuntime implements PodRuntime {
   async stop(podUid: string, graceMs: number, container?: string): Promise<void> {
     const containers = [...(this.#pods.get(podUid)?.containers.values() ?? [])]
     const chosen = container === undefined ? containers : containers.filter((owned) => owned.container === container)
-    await Promise.all(chosen.map((owned) => owned.process.stop(graceMs)))
+    await Promise.all(
+      chosen.map(async ({ process, exited }) => {
+        await process.stop(graceMs)
+        await exited
+      }),
+    )
   }
 
   async adopt(): Promise<readonly RunningContainer[]> {
     const bootId = readBootId()
     const adopted: RunningContainer[] = []
+    const ended: Promise<void>[] = []
     for (const record of this.#records.all()) {
       if (this.#pods.has(record.uid)) continue
       for (const [name, written] of Object.entries(record.containers)) {
         if (record.bootId !== bootId || !isAlive(written)) {
-          this.#collectRest(record, name, written)
+          ended.push(this.#collectRest(record, name, written))
           continue
         }
         const process = ContainerProcess.adopt(
@@ -166,6 +174,7 @@ export class ProcessRuntime implements PodRuntime {
       }
       if (!this.#pods.has(record.uid)) this.#records.remove(record.uid)
     }
+    await Promise.all(ended)
     this.#endUnrecorded(new Set(adopted.map(({ pid }) => pid)))
     const isolation = await this.#detected()
     if (isolation.mode === 'namespaces') this.#starts.prepare(isolation.tools)
@@ -185,7 +194,13 @@ export class ProcessRuntime implements PodRuntime {
   ): Promise<ExecResult> {
     const owned = this.#pods.get(podUid)?.containers.get(container)
     if (!owned) throw new ContainerRefused('RunContainerError', `container "${container}" does not run`)
-    return execInContainer(owned.record, await this.#detected(), words, streams, signal)
+    return execInContainer(
+      owned.record,
+      { isolation: await this.#detected(), search: this.#search },
+      words,
+      streams,
+      signal,
+    )
   }
 
   /** Where to write what a container's own program is to read; `undefined` when it reads nothing. */
@@ -309,11 +324,11 @@ export class ProcessRuntime implements PodRuntime {
     return owned
   }
 
-  #disown(owned: OwnedContainer, exit: ContainerExit): ContainerExit {
-    owned.collector.finish()
+  async #disown(owned: OwnedContainer, exit: ContainerExit): Promise<ContainerExit> {
+    await collectEnd(owned.collector, this.#options.clock)
     closeAll([owned.heldInput])
     owned.heldInput = undefined
-    const told = withLastWords(exit, owned.record, owned.collector.path)
+    const told = await withLastWords(exit, owned.record, owned.collector.path)
     const pod = this.#pods.get(owned.podUid)
     if (this.#closed || !pod) return told
     removeGroups(owned.record.cgroups)
@@ -328,15 +343,16 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   /** The last words of a container that ended while nobody looked. */
-  #collectRest(record: PodRecord, container: string, { attempt, cgroups }: ContainerRecord): void {
-    this.#collector(record, container, attempt).finish()
+  async #collectRest(record: PodRecord, container: string, { attempt, cgroups }: ContainerRecord): Promise<void> {
     removeGroups(cgroups)
+    await collectEnd(this.#collector(record, container, attempt), this.#options.clock)
   }
 
   #collector(pod: PodIdentity, container: string, attempt: number): LogCollector {
     const { clock, log, logHub: hub, logLimits } = this.#options
     const folder = containerLogFolder(this.#folders.logs, pod, container)
-    return new LogCollector({ folder, attempt, clock, log, hub, ...(logLimits && { limits: logLimits }) })
+    const turns = this.#logTurns
+    return new LogCollector({ folder, attempt, clock, log, hub, turns, ...(logLimits && { limits: logLimits }) })
   }
 
   /** Started right before we were killed, or left behind by a leader that died alone: ours, but no Pod can own it. */
@@ -361,14 +377,6 @@ export class ProcessRuntime implements PodRuntime {
     const marks = [`${podMark}=${uid}`, `${containerMark}=${container}.${attempt}`]
     return { clock: this.#options.clock, log: this.#options.log, marks, search: this.#search }
   }
-}
-
-/** What the container said at its end, and whether it was memory that it lacked. */
-function withLastWords(exit: ContainerExit, record: ContainerRecord, log: string): ContainerExit {
-  const source = { file: record.messageFile, fallsBackToLog: record.messageFromLog }
-  const message = terminationMessage(source, log, exit.exitCode) ?? exit.message
-  const reason = exit.exitCode === 137 && wasOutOfMemory(record.cgroups) ? 'OOMKilled' : exit.reason
-  return { ...exit, reason, ...(message !== undefined && { message }) }
 }
 
 function readOrMakeId(path: string): string {

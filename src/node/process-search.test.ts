@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterAll, describe, expect, it } from 'vitest'
+import { lookForMarks } from './process-identity.ts'
 import { ProcessSearch } from './process-search.ts'
 
 const children: ChildProcess[] = []
@@ -28,5 +29,13 @@ describe('ProcessSearch', () => {
     )
     const pids = found.map((list) => new Set(list.map(({ pid }) => pid)))
     expect(pids).toEqual([new Set([first]), new Set([first, second]), new Set()])
+  })
+
+  it('gives others a turn while it looks at many processes', async () => {
+    const mine = await Promise.all(Array.from({ length: 250 }, () => start({ CROWD_MARK: String(process.pid) })))
+    const look = lookForMarks([[`CROWD_MARK=${process.pid}`]])
+    expect(look.next().done).toBe(false)
+    const found = await new ProcessSearch().find([`CROWD_MARK=${process.pid}`])
+    expect(new Set(found.map(({ pid }) => pid))).toEqual(new Set(mine))
   })
 })

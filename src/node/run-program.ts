@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Clock } from '../foundation/clock.ts'
+import { linkedSignal } from './linked-signal.ts'
 
 export type ProgramResult =
   | { readonly ran: true; readonly exitCode: number; readonly output: string }
@@ -14,11 +15,15 @@ const mostOutput = 2 ** 20
 export function programRunner(clock: Clock, deadlineMs: number): RunProgram {
   return (program, args, signal) =>
     new Promise((resolve) => {
-      const deadline = new AbortController()
-      const cancel = clock.after(deadlineMs, () => deadline.abort(new Error(`${program} took too long`)))
+      const linked = linkedSignal(signal)
+      const cancelTimer = clock.after(deadlineMs, () => linked.abort(new Error(`${program} took too long`)))
+      const cancel = () => {
+        cancelTimer()
+        linked.release()
+      }
       const child = spawn(program, args, {
         stdio: ['ignore', 'pipe', 'pipe'],
-        signal: AbortSignal.any([signal, deadline.signal]),
+        signal: linked.signal,
         killSignal: 'SIGKILL',
       })
       let output = ''

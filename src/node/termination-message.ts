@@ -1,4 +1,5 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { parseRecord } from './log-format.ts'
 
 const longestMessage = 4096
@@ -12,43 +13,43 @@ export interface TerminationMessageSource {
 }
 
 /** The last words of a container: what it wrote to its message file, or else, where asked for and it failed, the end of its log. */
-export function terminationMessage(
+export async function terminationMessage(
   source: TerminationMessageSource,
   logPath: string,
   exitCode: number,
-): string | undefined {
-  const written = readStart(source.file)
-  if (written !== '') return written
+): Promise<string | undefined> {
+  const written = await readEnd(source.file, longestMessage)
+  if (written.length > 0) return written.toString()
   if (!source.fallsBackToLog || exitCode === 0) return undefined
-  const lines = readEnd(logPath, 4 * longestLogPart)
+  const lines = (await readEnd(logPath, 4 * longestLogPart))
+    .toString('latin1')
     .split('\n')
     .flatMap((line) => parseRecord(Buffer.from(line, 'latin1'))?.text.toString() ?? [])
   const text = lines.slice(-mostLogLines).join('\n').trimEnd().slice(-longestLogPart)
   return text === '' ? undefined : text
 }
 
-function readStart(path: string): string {
+/**
+ * The last bytes of a file, as the kubelet takes them, however large it is. A program may have put something else in its place:
+ * only a plain file is read, no link is followed, and nothing is waited for.
+ */
+async function readEnd(path: string, bytes: number): Promise<Buffer> {
   try {
-    // A program may have put something else in its place; only a plain file is read.
-    if (!statSync(path).isFile()) return ''
-    return readFileSync(path, 'utf8').slice(0, longestMessage)
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+    const stat = await file.stat()
+    if (!stat.isFile()) return Buffer.alloc(0)
+    const wanted = Math.min(stat.size, bytes)
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(wanted), 0, wanted, stat.size - wanted)
+    const text = buffer.subarray(0, bytesRead)
+    return stat.size > wanted ? fromWholeCharacter(text) : text
   } catch {
-    return ''
+    return Buffer.alloc(0)
   }
 }
 
-function readEnd(path: string, bytes: number): string {
-  try {
-    const file = openSync(path, 'r')
-    try {
-      const { size } = fstatSync(file)
-      const buffer = Buffer.alloc(Math.min(size, bytes))
-      readSync(file, buffer, 0, buffer.length, size - buffer.length)
-      return buffer.toString('latin1')
-    } finally {
-      closeSync(file)
-    }
-  } catch {
-    return ''
-  }
+/** Without what is left of a character whose beginning was cut off. */
+function fromWholeCharacter(text: Buffer): Buffer {
+  let begin = 0
+  while (begin < 3 && ((text[begin] ?? 0) & 0xc0) === 0x80) begin += 1
+  return text.subarray(begin)
 }

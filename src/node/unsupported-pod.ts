@@ -22,6 +22,8 @@ export function unsupportedPart(pod: Pod, hostPathAllowed = true): string | unde
   for (const field of ['hostNetwork', 'hostPID', 'hostIPC', 'shareProcessNamespace']) {
     if (spec[field] === true) return `spec.${field} is not supported on this node.`
   }
+  const tooMany = tooManyParts(pod)
+  if (tooMany !== undefined) return tooMany
   try {
     for (const volume of podVolumes(pod)) {
       const part = unsupportedInVolume(volume, hostPathAllowed)
@@ -36,6 +38,25 @@ export function unsupportedPart(pod: Pod, hostPathAllowed = true): string | unde
     throw error
   }
   return undefined
+}
+
+/** More than anybody has meant so far, and few enough to be made for one Pod without holding up others. */
+const mostParts = { volumes: 500, volumeMounts: 500, env: 10_000, ports: 1000, containers: 100 }
+
+function tooManyParts(pod: Pod): string | undefined {
+  const containers = allContainers(pod)
+  const most = (count: (container: Container) => number) => Math.max(0, ...containers.map(count))
+  const counts = {
+    volumes: pod.spec.volumes?.length ?? 0,
+    volumeMounts: most(({ volumeMounts }) => volumeMounts?.length ?? 0),
+    env: most(({ env }) => env?.length ?? 0),
+    ports: most(({ ports }) => ports?.length ?? 0),
+    containers: containers.length,
+  }
+  const part = (['containers', 'volumes', 'volumeMounts', 'env', 'ports'] as const).find(
+    (name) => counts[name] > mostParts[name],
+  )
+  return part && `It has ${counts[part]} ${part}; this node takes at most ${mostParts[part]}.`
 }
 
 function unsupportedInVolume(volume: PodVolume, hostPathAllowed: boolean): string | undefined {

@@ -25,6 +25,11 @@ export interface VolumeFolders {
   readonly hostPathAllowed: boolean
 }
 
+/** What Linux takes as a path. */
+const longestPath = 4096
+/** Each one is looked up on the disk. */
+const mostMentions = 1000
+
 const claimPattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
 /** Finds (and makes) the folders behind a container's mounts. Longest path first, so that nested mounts win. */
@@ -85,17 +90,21 @@ export function openInside({ root, folder }: Mount): number {
  * volume, by `..` or through links: the program would follow them.
  */
 export function replaceMountPaths(text: string, mounts: readonly Mount[]): string {
-  if (mounts.length === 0) return text
+  if (mounts.length === 0 || !text.includes('/')) return text
   const alternatives = mounts.map(({ mountPath }) => escapeForPattern(mountPath)).join('|')
   // A path starts the word or follows something that cannot be part of one, and ends where a list of paths goes on.
   const pattern = new RegExp(`(?<![\\w./-])(${alternatives})(/[^\\s"'\`,;:|&<>()]*)?(?![\\w.-])`, 'g')
+  let mentions = 0
   return text.replaceAll(pattern, (written, mountPath: string, rest: string | undefined, offset: number) => {
     const mount = mounts.find((candidate) => candidate.mountPath === mountPath)
     if (!mount) return written
+    mentions += 1
+    if (mentions > mostMentions) throw refused(`an argument or variable names mounts more than ${mostMentions} times`)
     const path = mount.folder + (rest ?? '')
     refuseEscape(path, mount.root, written)
     // File names may hold separators: what the program takes for one path may be longer than what was cut out here.
-    const [longest = ''] = /^[^\s"'`]*/.exec(text.slice(offset + mountPath.length)) ?? []
+    const following = text.slice(offset + mountPath.length, offset + mountPath.length + longestPath)
+    const [longest = ''] = /^[^\s"'`]*/.exec(following) ?? []
     if (longest.startsWith('/')) refuseEscape(mount.folder + longest, mount.root, mountPath + longest)
     return path
   })
@@ -109,9 +118,9 @@ export function onMachine(path: string, mounts: readonly Mount[]): string {
 
 export function refuseEscape(path: string, root: string, written: string): void {
   if (written.split('/').includes('..')) throw refused(`the path "${written}" contains ".."`)
-  const real = realpathSync.native(nearestExisting(path))
+  const real = realpathSync.native(nearestExisting(path, root))
   if (real !== root && !real.startsWith(root + sep))
-    throw refused(`the path "${written}" leaves its volume through a link`)
+    throw refused(`the path "${written.slice(0, 200)}" leaves its volume through a link`)
 }
 
 function folderOf(volume: PodVolume, folders: VolumeFolders): string {
@@ -139,13 +148,22 @@ function expanded(expression: string, variables: ReadonlyMap<string, string>): s
 }
 
 /** What does not exist yet cannot be a link that leads elsewhere; what it would be made in can. */
-function nearestExisting(path: string): string {
-  let current = path
+function nearestExisting(path: string, root: string): string {
+  let current = path.startsWith(`${root}/`) && existsSync(root) ? firstMissing(path, root) : path
   while (!existsSync(current) && dirname(current) !== current) {
     if (isDanglingLink(current)) throw refused(`the path "${path}" goes through a link that leads nowhere`)
     current = dirname(current)
   }
   return current
+}
+
+/** From the top: what is written may name thousands of folders, of which few are there. */
+function firstMissing(path: string, root: string): string {
+  for (let end = path.indexOf('/', root.length + 1); end >= 0; end = path.indexOf('/', end + 1)) {
+    const part = path.slice(0, end)
+    if (!existsSync(part)) return part
+  }
+  return path
 }
 
 /** Only asked about what `existsSync`, which follows links, did not find. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  lstatSync,
   mkdirSync,
   readFileSync,
   readdirSync,
@@ -16,37 +17,60 @@ import type { VolumeFiles } from './volume-files.ts'
 
 const dataLink = '..data'
 
+/** How many files are dealt with before others have their turn: a usual volume is done in one, thousands of keys are not. */
+const stepsPerTurn = 32
+
 /**
  * Makes a folder hold exactly these files, so that a reader sees either all the old ones or all the new ones: the files are in a
  * folder of their own, and one rename of the link `..data` publishes it. The names people use are links through it. Returns
  * whether anything had to be changed.
  *
- * All at once: a Pod waits for it, and two dozen steps of microseconds, each waiting for its turn on a busy machine, would take
+ * A few at once: a Pod waits for it, and two dozen steps of microseconds, each waiting for its turn on a busy machine, would take
  * it longer than the start of its program.
  */
-export function publishFiles(folder: string, files: VolumeFiles): boolean {
+export async function publishFiles(folder: string, files: VolumeFiles): Promise<boolean> {
+  const steps = publishing(folder, files)
+  for (let count = 1; ; count += 1) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (count % stepsPerTurn === 0) await new Promise((resolve) => void setImmediate(resolve))
+  }
+}
+
+function* publishing(folder: string, files: VolumeFiles): Generator<undefined, boolean> {
   mkdirSync(folder, { recursive: true, mode: 0o755 })
   const current = linkIn(folder)
-  if (current !== undefined && holdsExactly(join(folder, current), files)) return false
+  if (current !== undefined && (yield* holdsExactly(join(folder, current), files))) return false
   const version = `..${new Date().toISOString().replaceAll(/[-:]/g, '_')}.${randomBytes(4).toString('hex')}`
   for (const [path, { data, mode }] of files) {
     const target = join(folder, version, path)
     mkdirSync(dirname(target), { recursive: true, mode: 0o755 })
     writeFileSync(target, data, { mode: 0o600 })
     chmodSync(target, mode)
+    yield undefined
   }
   mkdirSync(join(folder, version), { recursive: true, mode: 0o755 })
   // One may be left by a run that was killed right here.
   rmSync(join(folder, '..data_tmp'), { force: true })
   symlinkSync(version, join(folder, '..data_tmp'))
   renameSync(join(folder, '..data_tmp'), join(folder, dataLink))
-  linkNames(folder, new Set([...files.keys()].map((path) => path.split('/')[0] ?? path)))
+  yield* linkNames(folder, new Set([...files.keys()].map((path) => path.split('/')[0] ?? path)))
   for (const name of readdirSync(folder)) {
-    if (name.startsWith('..') && name !== dataLink && name !== version) {
-      rmSync(join(folder, name), { recursive: true, force: true })
-    }
+    if (name.startsWith('..') && name !== dataLink && name !== version) yield* removing(join(folder, name))
   }
   return true
+}
+
+/** A folder of an older version, file by file. */
+function* removing(path: string): Generator<undefined, void> {
+  const isFolder = lstatSync(path).isDirectory()
+  const entries = isFolder ? readdirSync(path, { recursive: true, withFileTypes: true, encoding: 'utf8' }) : []
+  for (const entry of entries) {
+    if (entry.isDirectory()) continue
+    rmSync(join(entry.parentPath, entry.name), { force: true })
+    yield undefined
+  }
+  rmSync(path, { recursive: true, force: true })
 }
 
 function linkIn(folder: string): string | undefined {
@@ -57,23 +81,28 @@ function linkIn(folder: string): string | undefined {
   }
 }
 
-function linkNames(folder: string, names: ReadonlySet<string>): void {
-  const present = readdirSync(folder)
+function* linkNames(folder: string, names: ReadonlySet<string>): Generator<undefined, void> {
+  const present = new Set(readdirSync(folder))
   for (const name of present) {
-    if (!name.startsWith('..') && !names.has(name)) rmSync(join(folder, name), { recursive: true, force: true })
+    if (name.startsWith('..') || names.has(name)) continue
+    rmSync(join(folder, name), { recursive: true, force: true })
+    yield undefined
   }
   for (const name of names) {
-    if (!present.includes(name)) symlinkSync(join(dataLink, name), join(folder, name))
+    if (present.has(name)) continue
+    symlinkSync(join(dataLink, name), join(folder, name))
+    yield undefined
   }
 }
 
-function holdsExactly(folder: string, files: VolumeFiles): boolean {
+function* holdsExactly(folder: string, files: VolumeFiles): Generator<undefined, boolean> {
   try {
     const entries = readdirSync(folder, { recursive: true, withFileTypes: true })
     if (entries.filter((entry) => entry.isFile()).length !== files.size) return false
     for (const [path, { data, mode }] of files) {
       const target = join(folder, path)
       if ((statSync(target).mode & 0o777) !== mode || !data.equals(readFileSync(target))) return false
+      yield undefined
     }
     return true
   } catch {

@@ -118,7 +118,7 @@ describe('publishFiles', () => {
 
   it('publishes files as links through one that is swapped', async () => {
     expect(
-      publishFiles(
+      await publishFiles(
         folder,
         new Map([
           ['a', file('1')],
@@ -131,7 +131,7 @@ describe('publishFiles', () => {
     expect(statSync(join(folder, 'deep/b')).mode & 0o777).toBe(0o400)
     const before = readlinkSync(join(folder, '..data'))
     expect(
-      publishFiles(
+      await publishFiles(
         folder,
         new Map([
           ['a', file('new')],
@@ -151,10 +151,29 @@ describe('publishFiles', () => {
 
   it('changes nothing when nothing has changed, and mends what a kill left', async () => {
     const files = new Map([['a', file('1')]])
-    publishFiles(folder, files)
-    expect(publishFiles(folder, files)).toBe(false)
+    await publishFiles(folder, files)
+    expect(await publishFiles(folder, files)).toBe(false)
     symlinkSync('..gone', join(folder, '..data_tmp'))
-    expect(publishFiles(folder, new Map([['a', file('2')]]))).toBe(true)
+    expect(await publishFiles(folder, new Map([['a', file('2')]]))).toBe(true)
     expect(read('a')).toBe('2')
   })
+
+  it('gives others their turn while it writes thousands of keys', async () => {
+    const files = new Map(Array.from({ length: 3000 }, (_, index) => [`key-${index}`, file(String(index))]))
+    let turns = 0
+    let done = false
+    const count = () => {
+      turns += 1
+      if (!done) setImmediate(count)
+    }
+    count()
+    expect(await publishFiles(folder, files)).toBe(true)
+    expect(turns).toBeGreaterThan(3000 / 32)
+    turns = 0
+    expect(await publishFiles(folder, files)).toBe(false)
+    expect(turns).toBeGreaterThan(3000 / 64)
+    expect(await publishFiles(folder, new Map([['only', file('one')]]))).toBe(true)
+    done = true
+    expect(readdirSync(folder).filter((name) => !name.startsWith('..'))).toEqual(['only'])
+  }, 30_000)
 })

@@ -1,0 +1,129 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { FakeClock } from '../foundation/fake-clock.ts'
+import { configMapKind } from '../resources/config-map.ts'
+import { eventKind } from '../resources/event.ts'
+import type { Pod } from '../resources/pod.ts'
+import { AgentStage, isRunning, statusOf } from './agent-stage.fixture.ts'
+
+let stage: AgentStage
+
+async function begin(options: ConstructorParameters<typeof AgentStage>[1] = {}): Promise<AgentStage> {
+  stage = await new AgentStage('paths', options).prepare()
+  return stage
+}
+
+afterEach(() => stage.close())
+
+async function unusedPort(): Promise<number> {
+  const server = createServer().listen(0, '0.0.0.0')
+  await once(server, 'listening')
+  const bound = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof bound === 'object' && bound ? bound.port : 0
+}
+
+const waitingMessage = (pod: Pod) => statusOf(pod)?.state?.waiting?.message
+
+async function countedEvents(name: string, reason: string) {
+  const { items } = await stage.client.list(eventKind, { namespace: 'default' })
+  return items.filter((event) => event.involvedObject.name === name && event.reason === reason)
+}
+
+describe('a Pod whose port somebody has on all addresses', () => {
+  it('waits visibly, is tried again ever more rarely, and runs once the port is free', async () => {
+    await begin()
+    const port = await unusedPort()
+    const ports = [{ containerPort: port }]
+    const listen = `require('net').createServer().listen(${port}, '0.0.0.0', () => console.log('listens'))`
+    const readinessProbe = { tcpSocket: { port }, periodSeconds: 1 }
+    await stage.create('redis-leader', `exec ${process.execPath} -e "${listen}"`, { ports, readinessProbe })
+    await stage.until('redis-leader', (pod) => statusOf(pod)?.ready === true)
+
+    const written = vi.spyOn(stage.client, 'updateStatus')
+    const told = vi.spyOn(stage.client, 'create')
+    await stage.create('redis-follower', 'exec sleep 60', { ports })
+    const waiting = await stage.until('redis-follower', (pod) => waitingMessage(pod) !== undefined)
+    expect(waiting.status?.phase).toBe('Pending')
+    expect(waitingMessage(waiting)).toContain(`port ${port}`)
+    expect(waitingMessage(waiting)).toContain('all addresses')
+    expect(waitingMessage(waiting)).not.toMatch(/\d+\.\d+\.\d+\.\d+/)
+
+    // Long enough for thousands of rounds of one that is tried again at once.
+    await wait(1500)
+    await stage.pod('redis-follower')
+    expect(written.mock.calls.length).toBeLessThanOrEqual(5)
+    expect(told.mock.calls.length).toBeLessThanOrEqual(5)
+    const failures = await countedEvents('redis-follower', 'FailedCreatePodSandBox')
+    expect(failures).toHaveLength(1)
+
+    await stage.delete('redis-leader', 0)
+    await stage.until('redis-follower', isRunning)
+  }, 30_000)
+})
+
+describe('a Pod that runs', () => {
+  it('is not taken in hand forever when its token cannot be renewed', async () => {
+    const clock = new FakeClock(Date.now())
+    let asked = 0
+    const tokens = async () => {
+      asked += 1
+      if (asked > 1) throw new Error('the account is gone')
+      return 'token'
+    }
+    await begin({ clock, tokens })
+    const serviceAccountToken = { path: 'token', expirationSeconds: 600 }
+    const volumes = [{ name: 'token', projected: { sources: [{ serviceAccountToken }] } }]
+    const volumeMounts = [{ name: 'token', mountPath: '/var/run/token' }]
+    await stage.create('web', 'exec sleep 60', { volumeMounts }, { volumes })
+    await stage.until('web', isRunning)
+    // A fifth of its life before its end the token is due, and from then on everything about it fails.
+    await clock.advance(480_000)
+    await clock.advance(60_000)
+    expect(asked).toBeGreaterThan(3)
+    expect(asked).toBeLessThan(12)
+    expect(isRunning(await stage.pod('web'))).toBe(true)
+  })
+
+  it('crashing again and again, it has its status written as rarely as it is started', async () => {
+    const clock = new FakeClock(Date.now())
+    await begin({ clock })
+    const written = vi.spyOn(stage.client, 'updateStatus')
+    await stage.create('web', 'exit 1')
+    await stage.until('web', (pod) => statusOf(pod)?.restartCount === 1 && statusOf(pod)?.state?.waiting !== undefined)
+    const soFar = written.mock.calls.length
+    await clock.advance(9_000)
+    expect(written.mock.calls.length).toBe(soFar)
+    await clock.advance(1_001)
+    await stage.until('web', (pod) => statusOf(pod)?.restartCount === 2 && statusOf(pod)?.state?.waiting !== undefined)
+    await clock.advance(19_000)
+    expect(statusOf(await stage.pod('web'))?.restartCount).toBe(2)
+    expect(written.mock.calls.length).toBeLessThanOrEqual(soFar + 4)
+  })
+})
+
+describe('a ConfigMap that changes all the time', () => {
+  it('does not start a container as often that waits for a key in it', async () => {
+    const clock = new FakeClock(Date.now())
+    await begin({ clock })
+    const ref = { namespace: 'default', name: 'settings' }
+    await stage.client.create(configMapKind, { metadata: ref, data: {} })
+    const valueFrom = { configMapKeyRef: { name: 'settings', key: 'mode' } }
+    await stage.create('web', 'exec sleep 60', { env: [{ name: 'MODE', valueFrom }] })
+    await stage.until('web', (pod) => statusOf(pod)?.state?.waiting?.reason === 'CreateContainerConfigError')
+    const told = vi.spyOn(stage.client, 'create')
+    const patched = vi.spyOn(stage.client, 'patch')
+    for (let beat = 0; beat < 100; beat += 1) {
+      await stage.client.patch(configMapKind, ref, { data: { beat: String(beat) } })
+      await clock.advance(10)
+    }
+    await clock.advance(500)
+    expect(told.mock.calls.length + patched.mock.calls.length - 100).toBeLessThanOrEqual(3)
+    await stage.client.patch(configMapKind, ref, { data: { mode: 'fast' } })
+    await clock.advance(1_500)
+    await stage.until('web', isRunning)
+  })
+})
