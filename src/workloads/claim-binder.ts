@@ -12,7 +12,7 @@ import type { StorageClass } from '../resources/storage-class.ts'
 import { planClaim, volumeOfClaim } from './claim-binder-plan.ts'
 import { type ClaimFolders, type VolumeReclaim, claimsOfPod } from './claim-binder-reclaim.ts'
 import { claimProtection, grownCapacity, isReservedFor, newVolume, nodeVolumeDriver } from './claim-binder-volume.ts'
-import type { Events } from './event-budget.ts'
+import type { Events } from '../cluster/event-recorder.ts'
 import { retryConflicts } from './retry-conflicts.ts'
 import { sameStatus } from './status-fields.ts'
 

@@ -9,7 +9,7 @@ import type { PersistentVolumeClaim } from '../../resources/persistent-volume-cl
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { type StatefulSet, statefulSetKind } from '../../resources/stateful-set.ts'
 import { claimObjects, planClaims } from '../claim-objects.ts'
-import type { Events } from '../event-budget.ts'
+import type { Events } from '../../cluster/event-recorder.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
 import { nextAvailabilityMs } from '../pods/pod-availability.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
