@@ -3,6 +3,8 @@ export interface BucketLimits {
   readonly burst: number
   /** One more each so often. */
   readonly refillMs: number
+  /** No more are ever owed by `reserve`. */
+  readonly mostOwed?: number
 }
 
 /** So many at once, then one each so often. Time is an argument. */
@@ -27,7 +29,7 @@ export class TokenBucket {
   /** Takes one in any case, and says how long to wait for it. */
   reserve(now: number): number {
     this.#refill(now)
-    this.#tokens -= 1
+    this.#tokens = Math.max(this.#tokens - 1, -(this.#limits.mostOwed ?? Infinity))
     return this.#tokens >= 0 ? 0 : Math.ceil(-this.#tokens * this.#limits.refillMs)
   }
 

@@ -97,7 +97,7 @@ export class ModelController {
   foresee(model: ObjectRef, replicas: number): void {
     const key = keyOf(model)
     this.#foreseen.set(key, replicas)
-    this.#queue.add(key)
+    this.#queue.addAtOnce(key)
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
