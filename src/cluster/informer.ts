@@ -48,13 +48,14 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
   readonly #objects = new Map<string, T>()
   readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
   readonly #synced = Promise.withResolvers<void>()
-  readonly #turns = new LoopTurns(perTurn)
+  readonly #turns: LoopTurns
   #isSynced = false
   /** Where the watch resumes; undefined when only a new list can tell what is there. */
   #version: string | undefined
 
   constructor(options: InformerOptions<T>) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock, perTurn)
     this.#log = options.log.child({ resource: resourceNameOf(options.kind) })
   }
 

@@ -35,13 +35,14 @@ export class WorkQueue {
   readonly #again = new Set<string>()
   readonly #pace = new RetryPace()
   readonly #brake = new HotLoopBrake()
-  readonly #turns = new LoopTurns()
+  readonly #turns: LoopTurns
   readonly #delayed = new Map<string, { readonly dueAt: number; readonly cancel: CancelTimer }>()
   #wake: (() => void) | undefined
   #stopped = false
 
   constructor(options: WorkQueueOptions) {
     this.#options = { concurrency: 1, deadlineMs: 120_000, random: Math.random, ...options }
+    this.#turns = new LoopTurns(options.clock)
   }
 
   /** There is news of the key. One that fails is tried again sooner for it, but not at once. */

@@ -1,3 +1,5 @@
+import type { Clock } from './clock.ts'
+
 /** How much is done in one turn of the event loop by somebody whose work never waits for anything outside. */
 export interface TurnLimits {
   readonly items: number
@@ -15,12 +17,14 @@ const usual: TurnLimits = { items: 50, ms: 10 }
  * are, never leave the microtask queue: a loop over them shuts out everybody else until it ends, and one that feeds itself for ever.
  */
 export class LoopTurns {
+  readonly #clock: Pick<Clock, 'now'>
   readonly #limits: TurnLimits
   #turn: Promise<void> | undefined
   #items = 0
   #startedAt = 0
 
-  constructor(limits: TurnLimits = usual) {
+  constructor(clock: Pick<Clock, 'now'>, limits: TurnLimits = usual) {
+    this.#clock = clock
     this.#limits = limits
   }
 
@@ -34,10 +38,10 @@ export class LoopTurns {
         })
       })
       this.#items = 0
-      this.#startedAt = performance.now()
+      this.#startedAt = this.#clock.now()
     }
     this.#items += 1
-    const enough = this.#items > this.#limits.items || performance.now() - this.#startedAt > this.#limits.ms
+    const enough = this.#items > this.#limits.items || this.#clock.now() - this.#startedAt > this.#limits.ms
     return enough ? this.#turn : undefined
   }
 }

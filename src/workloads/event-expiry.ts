@@ -28,6 +28,7 @@ const pauseMs = 50
 const mostAtATime = 5_000
 const restMs = 1_000
 const onlyKey = 'events'
+const perTurn = { items: 2_000, ms: 5 }
 
 /**
  * Deletes Events that are old or too many. It keeps no copy of them: in between, nobody here needs to know what there is, so it looks
@@ -36,10 +37,11 @@ const onlyKey = 'events'
 export class EventExpiry {
   readonly #options: EventExpiryOptions
   readonly #queue: WorkQueue
-  readonly #turns = new LoopTurns({ items: 2_000, ms: 5 })
+  readonly #turns: LoopTurns
 
   constructor(options: EventExpiryOptions) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock, perTurn)
     const { clock, log } = options
     this.#queue = new WorkQueue({ name: 'event-expiry', clock, log, reconcile: (_key, signal) => this.#expire(signal) })
     this.#queue.add(onlyKey)

@@ -30,12 +30,13 @@ const recheck = { firstMs: 500, longestMs: 15_000 }
 export class NamespaceTermination {
   readonly #options: NamespaceTerminationOptions
   readonly #queue: WorkQueue
-  readonly #turns = new LoopTurns()
+  readonly #turns: LoopTurns
   /** How much was left of a namespace, and how often in a row that was all the same. */
   readonly #stuck = new Map<string, { readonly left: number; readonly looks: number }>()
 
   constructor(options: NamespaceTerminationOptions) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock)
     const { clock, log, namespaces } = options
     const reconcile = (name: string, signal: AbortSignal) => this.#reconcile(name, signal)
     this.#queue = new WorkQueue({ name: 'namespaces', clock, log, concurrency: 2, reconcile })

@@ -29,7 +29,7 @@ export class OwnerGarbage {
   readonly #options: OwnerGarbageOptions
   readonly #queue: WorkQueue
   readonly #states: OwnerStates
-  readonly #turns = new LoopTurns()
+  readonly #turns: LoopTurns
   /** Of keys `resource|namespace|name`. */
   readonly #graph = new OwnerGraph()
   /** Keys of owners that wait and that were not looked at yet for waiting for themselves. */
@@ -39,6 +39,7 @@ export class OwnerGarbage {
 
   constructor(options: OwnerGarbageOptions) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock)
     const { client, clock, log, watched } = options
     const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
     this.#queue = new WorkQueue({ name: 'owner-garbage', clock, log, concurrency: 4, reconcile })

@@ -36,11 +36,12 @@ export function surplusFinishedPods(finished: readonly Pod[], limit: number): re
 export class FinishedPods {
   readonly #options: FinishedPodsOptions
   readonly #queue: WorkQueue
-  readonly #turns = new LoopTurns()
+  readonly #turns: LoopTurns
   readonly #finished = new Map<string, Pod>()
 
   constructor(options: FinishedPodsOptions) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock)
     const { clock, log, pods, limit } = options
     this.#queue = new WorkQueue({
       name: 'finished-pods',
