@@ -1,4 +1,5 @@
 import { availableParallelism, hostname } from 'node:os'
+import { exportControllerFigures } from '../cluster/controller-figures.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { Lifecycle } from '../foundation/lifecycle.ts'
@@ -104,6 +105,7 @@ async function compose(
   const authority = await CertificateAuthority.open(directory, clock.now())
   const metrics = new Metrics()
   metrics.includeProcess()
+  exportControllerFigures(metrics)
   directory.folder('volumes', userDataClaim)
 
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
