@@ -148,6 +148,18 @@ describe('AutoscaleLoop', () => {
     expect(await metrics.text()).toContain('sluice_autoscaler_scale_failures_total{model="m"}')
   })
 
+  it('asks a cluster that refuses for ever less and less often, however many come to wait', async () => {
+    onScale = () => Promise.reject(new Error('no'))
+    models.put(modelNamed('m'))
+    loop.start()
+    demand.readings['m'] = { active: 0, waiting: 1 }
+    for (let second = 0; second < 600; second += 1) {
+      demand.firstWaiter('m')
+      await clock.advance(1_000)
+    }
+    expect(scaled.length).toBeLessThan(30)
+  })
+
   it('holds while demand is unknown, and watches anew when it is known again', async () => {
     models.put(modelNamed('m', { replicas: 1 }))
     demand.readings['m'] = { active: 0, waiting: 0 }

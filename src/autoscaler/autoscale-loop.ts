@@ -1,7 +1,9 @@
+import { backoffMs } from '../cluster/backoff.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import type { EventRecorder } from '../cluster/event-recorder.ts'
 import type { CancelTimer, Clock } from '../foundation/clock.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
@@ -18,6 +20,11 @@ const sampleEveryMs = 1_000
 /** How long the cache may take to show what was written, before the cluster's word counts again. */
 const trustWrittenMs = 10_000
 const writeDeadlineMs = 10_000
+/**
+ * What the cluster does not take is tried once more with the next sample, since somebody may wait for it, and then less and less
+ * often, as everything else that fails.
+ */
+const retryLimits = { firstMs: 500, longestMs: 60_000 }
 
 export interface AutoscaleLoopOptions {
   readonly models: ObjectCache<Model>
@@ -40,6 +47,7 @@ export interface AutoscaleLoopOptions {
   readonly foresee?: ((model: ObjectRef, replicas: number) => Promise<void>) | undefined
   /** Whether a Model that somebody waits for may take the cards of one that is idle. */
   readonly takeIdleCards?: boolean
+  readonly random?: () => number
 }
 
 interface Watched {
@@ -49,6 +57,9 @@ interface Watched {
   scaling: boolean
   /** Somebody asked while a change was being written: decide again right after it. */
   again: boolean
+  /** Writes in a row that the cluster did not take, and when the next one may be tried. */
+  failures: number
+  retryAt: number | undefined
 }
 
 /** Samples demand every second, and at once for a first waiter; the only writer of a Model's replicas. */
@@ -166,11 +177,8 @@ export class AutoscaleLoop {
       const { name } = model.metadata
       const message = `somebody waits for ${name}, which needs its cards; no request for ${Math.floor(idleMs / 1000)} s`
       const watched = this.#watchedOf(holder)
-      this.#change(holder, watched, this.#currentReplicas(holder, watched, now), {
-        replicas,
-        reason: 'CardTaken',
-        message,
-      })
+      const decision = { replicas, reason: 'CardTaken', message } as const
+      if (!this.#change(holder, watched, this.#currentReplicas(holder, watched, now), decision)) continue
       events.record(model, 'Normal', 'TakesCard', `It gets cards of ${holder.metadata.name}, which is idle`)
     }
   }
@@ -191,9 +199,12 @@ export class AutoscaleLoop {
     }
   }
 
-  #change(model: Model, watched: Watched, current: number, decision: ScaleDecision): void {
+  /** False while what failed is not to be tried again yet. */
+  #change(model: Model, watched: Watched, current: number, decision: ScaleDecision): boolean {
+    if (isPaced(watched, this.#options.clock.now())) return false
     const write = this.#scale(model, watched, current, decision).finally(() => this.#writes.delete(write))
     this.#writes.add(write)
+    return true
   }
 
   #currentReplicas(model: Model, watched: Watched, now: number): number {
@@ -204,29 +215,33 @@ export class AutoscaleLoop {
   }
 
   async #scale(model: Model, watched: Watched, current: number, decision: ScaleDecision): Promise<void> {
-    const { client, clock, events, log, foresee } = this.#options
+    const { client, clock, events, log, foresee, random = Math.random } = this.#options
     const { replicas, reason, message } = decision
     watched.scaling = true
     watched.again = false
-    const deadline = new AbortController()
+    const linked = linkSignals(this.#stopping.signal)
     const cancelDeadline = clock.after(writeDeadlineMs, () => {
-      deadline.abort(new Error(`the cluster did not take the new replicas in ${writeDeadlineMs} ms`))
+      linked.abort(new Error(`the cluster did not take the new replicas in ${writeDeadlineMs} ms`))
     })
     try {
-      const signal = AbortSignal.any([deadline.signal, this.#stopping.signal])
       if (replicas > current && foresee) await foresee(refOf(model), replicas)
-      await client.scale(modelKind, refOf(model), replicas, signal)
+      await client.scale(modelKind, refOf(model), replicas, linked.signal)
       watched.written = { replicas, at: clock.now() }
+      watched.failures = 0
+      watched.retryAt = undefined
       this.#metrics.changed(model.metadata.name, reason)
       log.info({ model: model.metadata.name, from: current, to: replicas, reason, message }, 'scaled')
       events.record(model, 'Normal', reason, `Scaled from ${current} to ${replicas}: ${message}`)
     } catch (error) {
       if (this.#stopping.signal.aborted) return
-      // The next sample decides again, a second from now.
+      // The first sample after that decides again.
+      watched.failures += 1
+      watched.retryAt = clock.now() + (watched.failures > 1 ? backoffMs(watched.failures, random(), retryLimits) : 0)
       this.#metrics.failed(model.metadata.name)
       log.warn({ model: model.metadata.name, to: replicas, err: error }, 'scaling failed')
     } finally {
       cancelDeadline()
+      linked.release()
       watched.scaling = false
     }
     const latest = watched.again ? this.#options.models.get(refOf(model)) : undefined
@@ -246,8 +261,20 @@ export class AutoscaleLoop {
   }
 }
 
+/** Set back, the clock must not hold a Model back longer than the longest wait. */
+function isPaced({ retryAt }: Watched, now: number): boolean {
+  return retryAt !== undefined && now < retryAt && retryAt - now <= retryLimits.longestMs
+}
+
 function newlyWatched(): Watched {
-  return { history: new DemandHistory(), written: undefined, scaling: false, again: false }
+  return {
+    history: new DemandHistory(),
+    written: undefined,
+    scaling: false,
+    again: false,
+    failures: 0,
+    retryAt: undefined,
+  }
 }
 
 function parseKey(key: string): ObjectRef {

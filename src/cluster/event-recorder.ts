@@ -5,6 +5,8 @@ import { eventKind } from '../resources/event.ts'
 import { type KubernetesObject, timestamp } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import type { ClusterClient } from './cluster-client.ts'
+import { controllerFigures } from './controller-figures.ts'
+import { type Correlated, EventCorrelator } from './event-correlator.ts'
 
 export interface EventRecorderOptions {
   readonly client: ClusterClient
@@ -15,28 +17,13 @@ export interface EventRecorderOptions {
   readonly settleMs?: number
 }
 
+/** What those who have something to tell need of it. */
+export type Events = Pick<EventRecorder, 'record'>
+
 /** For whoever is on the way from a request to its process: a wake is over by then. */
 export const eventSettleMs = 200
 
-interface Occurrence {
-  readonly about: KubernetesObject
-  readonly type: 'Normal' | 'Warning'
-  readonly reason: string
-  readonly message: string
-  readonly at: number
-}
-
-/** An Event that was written and may be counted up. */
-interface Recorded {
-  readonly name: string
-  readonly namespace: string
-  readonly count: number
-  readonly at: number
-}
-
-const aggregationMs = 10 * 60_000
 const longestQueue = 256
-const mostRemembered = 1_000
 const writeDeadlineMs = 10_000
 /** Kubernetes takes no longer message. */
 const longestMessage = 1_024
@@ -47,22 +34,23 @@ const longestMessage = 1_024
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
-  readonly #queue: Occurrence[] = []
-  readonly #recorded = new Map<string, Recorded>()
+  readonly #correlator = new EventCorrelator()
+  /** By key: what happens again before it is written is written once. */
+  readonly #waiting = new Map<string, Correlated>()
   #writing: Promise<void> | undefined
   #endSettling: () => void = () => {}
+  #overflowing = false
 
   constructor(options: EventRecorderOptions) {
     this.#options = options
   }
 
   record(about: KubernetesObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
-    const { clock, log } = this.#options
-    if (this.#queue.length >= longestQueue) {
-      log.warn({ reason, message }, 'an event was dropped: too many wait to be written')
-      return
-    }
-    this.#queue.push({ about, type, reason, message: message.slice(0, longestMessage), at: clock.now() })
+    const at = this.#options.clock.now()
+    const next = this.#correlator.correlate({ about, type, reason, message: message.slice(0, longestMessage), at })
+    if (!next) return this.#drop()
+    if (this.#waiting.size >= longestQueue && !this.#waiting.has(next.key)) return this.#overflow(next)
+    this.#waiting.set(next.key, next)
     this.#writing ??= this.#writeAll()
   }
 
@@ -74,14 +62,34 @@ export class EventRecorder {
 
   async #writeAll(): Promise<void> {
     await this.#settle()
-    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+    for (let next = this.#next(); next; next = this.#next()) {
       try {
         await this.#write(next)
       } catch (error) {
+        this.#drop()
         this.#options.log.warn({ err: error, reason: next.reason, message: next.message }, 'an event was not written')
       }
     }
+    this.#overflowing = false
     this.#writing = undefined
+  }
+
+  #next(): Correlated | undefined {
+    const [next] = this.#waiting.values()
+    if (next) this.#waiting.delete(next.key)
+    return next
+  }
+
+  #drop(): void {
+    controllerFigures.eventsDropped.count(this.#options.component)
+  }
+
+  /** Said once until there is room again: it happens when there is too much of everything. */
+  #overflow({ reason, message }: Correlated): void {
+    this.#drop()
+    if (this.#overflowing) return
+    this.#overflowing = true
+    this.#options.log.warn({ reason, message }, 'events are dropped: too many wait to be written')
   }
 
   #settle(): Promise<void> | undefined {
@@ -96,38 +104,34 @@ export class EventRecorder {
     })
   }
 
-  async #write(occurrence: Occurrence): Promise<void> {
-    const key = identity(occurrence)
-    const recorded = this.#recorded.get(key)
-    this.#recorded.delete(key)
-    const counted =
-      recorded && occurrence.at - recorded.at < aggregationMs ? await this.#countUp(recorded, occurrence) : undefined
-    this.#recorded.set(key, counted ?? (await this.#create(occurrence)))
-    if (this.#recorded.size <= mostRemembered) return
-    const [oldest] = this.#recorded.keys()
-    if (oldest !== undefined) this.#recorded.delete(oldest)
+  async #write(next: Correlated): Promise<void> {
+    // Asked only now: it may have been written while this one waited.
+    const name = this.#correlator.nameOf(next.key)
+    if (name !== undefined && (await this.#countUp(next, name))) return
+    const first = name === undefined ? next : this.#correlator.restart(next)
+    this.#correlator.written(next.key, await this.#create(first))
   }
 
-  /** Undefined when that Event is gone. */
-  async #countUp(recorded: Recorded, { at }: Occurrence): Promise<Recorded | undefined> {
-    const next = { ...recorded, count: recorded.count + 1, at }
+  /** False when that Event is gone. */
+  async #countUp({ about, count, message, at }: Correlated, name: string): Promise<boolean> {
+    const { client } = this.#options
+    const ref = { namespace: namespaceOf(about), name }
+    const patch = { count, message: message.slice(0, longestMessage), lastTimestamp: timestamp(at) }
     try {
-      await this.#withDeadline((signal) =>
-        this.#options.client.patch(eventKind, next, { count: next.count, lastTimestamp: timestamp(at) }, signal),
-      )
-      return next
+      await this.#withDeadline((signal) => client.patch(eventKind, ref, patch, signal))
+      return true
     } catch (error) {
-      if (isStatusError(error, 'NotFound')) return undefined
+      if (isStatusError(error, 'NotFound')) return false
       throw error
     }
   }
 
-  async #create({ about, type, reason, message, at }: Occurrence): Promise<Recorded> {
+  /** Answers with its name. */
+  async #create({ about, type, reason, message, at, count, firstAt }: Correlated): Promise<string> {
     const { metadata } = about
-    const namespace = metadata.namespace ?? 'default'
     const name = `${metadata.name}.${randomBytes(8).toString('hex')}`
     const event = {
-      metadata: { name, namespace },
+      metadata: { name, namespace: namespaceOf(about) },
       involvedObject: {
         apiVersion: about.apiVersion,
         kind: about.kind,
@@ -138,14 +142,14 @@ export class EventRecorder {
       },
       type,
       reason,
-      message,
+      message: message.slice(0, longestMessage),
       source: { component: this.#options.component },
-      firstTimestamp: timestamp(at),
+      firstTimestamp: timestamp(firstAt),
       lastTimestamp: timestamp(at),
-      count: 1,
+      count,
     }
     await this.#withDeadline((signal) => this.#options.client.create(eventKind, event, signal))
-    return { name, namespace, count: 1, at }
+    return name
   }
 
   async #withDeadline(act: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
@@ -161,7 +165,7 @@ export class EventRecorder {
   }
 }
 
-function identity({ about, type, reason, message }: Occurrence): string {
-  const { namespace, name, uid } = about.metadata
-  return [about.kind, namespace, name, uid, type, reason, message].join('\n')
+/** Events about what is in no namespace are in `default`. */
+function namespaceOf({ metadata }: KubernetesObject): string {
+  return metadata.namespace ?? 'default'
 }

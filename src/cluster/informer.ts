@@ -1,10 +1,12 @@
 import { type Clock, abortReason } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
+import { LoopTurns } from '../foundation/loop-turns.ts'
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { StatusError, isStatusError } from '../resources/status-error.ts'
 import { backoffMs } from './backoff.ts'
 import type { ClusterClient, ListOptions } from './cluster-client.ts'
+import { TokenBucket } from './token-bucket.ts'
 
 export interface ObjectChange<T> {
   readonly type: 'added' | 'updated' | 'deleted'
@@ -30,7 +32,12 @@ export interface InformerOptions<T extends KubernetesObject> {
   readonly random?: () => number
 }
 
+/** As client-go's reflector, which begins at 800 ms and ends at 30 s; sooner at first, because a first list may be what a start waits for. */
 const retryLimits = { firstMs: 100, longestMs: 30_000 }
+/** A watch that is closed after it brought something is resumed at once, but not for ever: some proxies close every one. */
+const resumeLimits = { burst: 10, refillMs: 1_000 }
+/** A first list may have thousands of objects, and a watch that was behind as many changes. */
+const perTurn = { items: 500, ms: 5 }
 /** A watch that lived this long was healthy: its end says nothing against the server. */
 const healthyWatchMs = 10_000
 
@@ -41,12 +48,14 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
   readonly #objects = new Map<string, T>()
   readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
   readonly #synced = Promise.withResolvers<void>()
+  readonly #turns: LoopTurns
   #isSynced = false
   /** Where the watch resumes; undefined when only a new list can tell what is there. */
   #version: string | undefined
 
   constructor(options: InformerOptions<T>) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock, perTurn)
     this.#log = options.log.child({ resource: resourceNameOf(options.kind) })
   }
 
@@ -85,6 +94,7 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random = Math.random } = this.#options
     let failures = 0
+    const resumes = new TokenBucket(resumeLimits)
     while (!signal.aborted) {
       const startedAt = clock.now()
       let progressed = false
@@ -98,7 +108,8 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
         const expected = isStatusError(error, 'Expired', 'Gone')
         this.#log[expected ? 'debug' : 'warn']({ err: error, failures }, 'list or watch failed; trying again')
       }
-      const healthy = progressed || clock.now() - startedAt >= healthyWatchMs
+      const now = clock.now()
+      const healthy = now - startedAt >= healthyWatchMs || (progressed && resumes.take(now))
       failures = healthy ? 0 : failures + 1
       if (failures > 0) await clock.sleep(backoffMs(failures, random(), retryLimits), signal).catch(() => {})
     }
@@ -109,6 +120,8 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
     const { items, resourceVersion } = await client.list(kind, scope, signal)
     const listed = new Set<string>()
     for (const object of items) {
+      const turn = this.#turns.next()
+      if (turn) await turn
       listed.add(keyOf(refOf(object)))
       this.#put(object)
     }
@@ -128,6 +141,8 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
     let progressed = false
     for await (const event of client.watch(kind, { ...scope, resourceVersion }, signal)) {
       if (signal.aborted) break
+      const turn = this.#turns.next()
+      if (turn) await turn
       progressed = true
       if (event.type === 'BOOKMARK') {
         this.#version = event.resourceVersion

@@ -2,6 +2,7 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import { Agent as HttpAgent, type IncomingMessage, type RequestOptions, request as httpRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { abortReason } from '../foundation/clock.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { statusErrorOf } from './status-response.ts'
 
@@ -40,9 +41,9 @@ export class KubernetesConnection {
   /** The parsed answer. Throws `StatusError` when the server refuses. */
   async json(request: WireRequest, signal?: AbortSignal): Promise<unknown> {
     const deadline = AbortSignal.timeout(this.#answerDeadlineMs)
-    const either = signal ? AbortSignal.any([signal, deadline]) : deadline
+    const either = linkSignals(signal, deadline)
     try {
-      const response = await this.#send(request, either)
+      const response = await this.#send(request, either.signal)
       const body = await readJson(response)
       const code = response.statusCode ?? 0
       if (code >= 200 && code < 300) return body
@@ -52,14 +53,17 @@ export class KubernetesConnection {
       if (!deadline.aborted) throw error
       const what = `${request.method} ${request.path}`
       throw new StatusError('Timeout', `${what}: no answer in ${this.#answerDeadlineMs / 1000} s`, {}, { cause: error })
+    } finally {
+      either.release()
     }
   }
 
   /** The bytes as they come, until the server ends them, the deadline passes or the signal is aborted. */
   async *stream(request: WireRequest, deadlineMs: number, signal: AbortSignal): AsyncGenerator<Buffer> {
     const deadline = AbortSignal.timeout(deadlineMs)
+    const either = linkSignals(signal, deadline)
     try {
-      const response = await this.#send(request, AbortSignal.any([signal, deadline]))
+      const response = await this.#send(request, either.signal)
       const code = response.statusCode ?? 0
       if (code !== 200) throw statusErrorOf(code, await readJson(response))
       try {
@@ -72,6 +76,8 @@ export class KubernetesConnection {
     } catch (error) {
       if (signal.aborted || deadline.aborted) return
       throw error
+    } finally {
+      either.release()
     }
   }
 

@@ -148,6 +148,32 @@ describe('LeaderLease', () => {
     await first.stop()
   })
 
+  it('is let go although a renewal that was on its way came in between', async () => {
+    let late = 0
+    const crossed = new Proxy(client, {
+      get(target, property) {
+        const value: unknown = Reflect.get(target, property)
+        if (typeof value !== 'function') return value
+        return async (...args: unknown[]) => {
+          if (property === 'update' && late > 0) {
+            late -= 1
+            const lease = await client.get(leaseKind, { namespace: 'default', name: 'controllers' })
+            if (lease) await client.update(leaseKind, { ...lease, spec: { ...lease.spec, renewTime: lateTime } })
+          }
+          return Reflect.apply(value, target, args) as unknown
+        }
+      },
+    })
+    const lateTime = '2030-01-01T00:00:09.000000Z'
+    const leader = candidate('a', crossed)
+    await clock.advance(100)
+    late = 1
+    const stopped = leader.stop()
+    await clock.advance(2_000)
+    await stopped
+    expect((await spec())?.holderIdentity).toBe('')
+  })
+
   it('must be given up before it runs out', () => {
     const options = { client, namespace: 'default', name: 'x', identity: 'a', clock, log: silentLogger }
     expect(() => new LeaderLease({ ...options, durationMs: 5_000, renewDeadlineMs: 5_000 })).toThrow(RangeError)

@@ -1,4 +1,5 @@
-import { type Clock } from '../foundation/clock.ts'
+import { type Clock, abortReason } from '../foundation/clock.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type Lease, leaseKind } from '../resources/lease.ts'
 import { isStatusError } from '../resources/status-error.ts'
@@ -21,6 +22,8 @@ export interface LeaderLeaseOptions {
   readonly retryMs?: number | undefined
 }
 
+const longestReleaseMs = 5_000
+
 /** Ours now, somebody else's, or it could not be told. */
 type Attempt = 'held' | 'taken' | 'unknown'
 
@@ -30,6 +33,7 @@ export class LeaderLease {
   readonly #durationMs: number
   readonly #renewDeadlineMs: number
   readonly #retryMs: number
+  readonly #releaseMs: number
   #observed: Observation | undefined
 
   constructor(options: LeaderLeaseOptions) {
@@ -37,6 +41,8 @@ export class LeaderLease {
     this.#durationMs = options.durationMs ?? 15_000
     this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000
     this.#retryMs = options.retryMs ?? 2_000
+    // A busy server may take seconds; whoever stops does not wait longer than that for the sake of the next one.
+    this.#releaseMs = Math.min(this.#renewDeadlineMs, longestReleaseMs)
     if (this.#renewDeadlineMs >= this.#durationMs)
       throw new RangeError('a leader must give up before its lease runs out')
   }
@@ -64,13 +70,13 @@ export class LeaderLease {
   }
 
   async #leadUntilLost(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
-    const lost = new AbortController()
-    const leading = lead(AbortSignal.any([signal, lost.signal]))
-    const renewing = this.#renewUntilLost(AbortSignal.any([signal, lost.signal])).finally(() => lost.abort())
+    const lost = linkSignals(signal)
+    const over = () => lost.abort(new Error('leading is over'))
+    const renewing = this.#renewUntilLost(lost.signal).finally(over)
     try {
-      await leading
+      await lead(lost.signal)
     } finally {
-      lost.abort()
+      over()
       await renewing
     }
   }
@@ -82,14 +88,13 @@ export class LeaderLease {
       await this.#pause(signal)
       if (signal.aborted) return
       // An answer that comes after the deadline is worth nothing: by then another may lead.
-      const overdue = new AbortController()
-      const cancel = clock.after(renewedAt + this.#renewDeadlineMs - clock.now(), () => overdue.abort())
+      const overdue = linkSignals(signal)
+      const giveUp = () => overdue.abort(new Error('not renewed in time'))
+      const cancel = clock.after(renewedAt + this.#renewDeadlineMs - clock.now(), giveUp)
       const startedAt = clock.now()
-      const renewed = await Promise.race([
-        this.#attempt(AbortSignal.any([signal, overdue.signal])),
-        aborted(overdue.signal),
-      ])
+      const renewed = await Promise.race([this.#attempt(overdue.signal), aborted(overdue.signal)])
       cancel()
+      overdue.release()
       if (renewed === 'held') renewedAt = startedAt
       else if (renewed === 'taken' || clock.now() - renewedAt >= this.#renewDeadlineMs) {
         log.warn({ lease: name }, 'the lease was lost')
@@ -134,20 +139,36 @@ export class LeaderLease {
     }
   }
 
-  /** So that the next one need not wait for it to run out. */
+  /**
+   * So that the next one need not wait for it to run out. A renewal that was given up on the way may still arrive at the server and
+   * come in between, so a conflict says nothing: it is tried again, for as long as there is something to let go.
+   */
   async #release(): Promise<void> {
-    const { client, clock, namespace, name, identity, log } = this.#options
+    const { clock, log, name } = this.#options
     const deadline = new AbortController()
-    const cancel = clock.after(this.#retryMs, () => deadline.abort())
+    const cancel = clock.after(this.#releaseMs, () => deadline.abort(new Error('not let go in time')))
     try {
-      const lease = await client.get(leaseKind, { namespace, name }, deadline.signal)
-      if (lease?.spec?.holderIdentity !== identity) return
-      const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(clock.now()) }
-      await client.update(leaseKind, { ...lease, spec }, deadline.signal)
+      while (!(await this.#tryRelease(deadline.signal))) await this.#pause(deadline.signal)
     } catch (error) {
       log.debug({ err: error, lease: name }, 'the lease was not let go; it runs out by itself')
     } finally {
       cancel()
+    }
+  }
+
+  /** False when somebody wrote at the same time. */
+  async #tryRelease(signal: AbortSignal): Promise<boolean> {
+    const { client, clock, namespace, name, identity } = this.#options
+    if (signal.aborted) throw abortReason(signal)
+    const lease = await client.get(leaseKind, { namespace, name }, signal)
+    if (lease?.spec?.holderIdentity !== identity) return true
+    const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(clock.now()) }
+    try {
+      await client.update(leaseKind, { ...lease, spec }, signal)
+      return true
+    } catch (error) {
+      if (isStatusError(error, 'Conflict')) return false
+      throw error
     }
   }
 

@@ -1,6 +1,7 @@
+import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
-import { silentLogger } from '../foundation/log.ts'
+import { type Logger, silentLogger } from '../foundation/log.ts'
 import { type Reconcile, WorkQueue } from './work-queue.ts'
 
 describe('WorkQueue', () => {
@@ -94,10 +95,10 @@ describe('WorkQueue', () => {
     })
     queue.add('a')
     await clock.advance(1_000)
-    expect(times).toEqual([0, 50, 150, 350])
+    expect(times).toEqual([0, 5, 15, 35])
     queue.add('a')
     await clock.advance(1_000)
-    expect(times.slice(4)).toEqual([1_000, 1_050])
+    expect(times.slice(4)).toEqual([1_000, 1_005])
   })
 
   it('never waits longer than a minute between tries', async () => {
@@ -169,5 +170,101 @@ describe('WorkQueue', () => {
     queue.add('b')
     queue.addAfter('c', 10)
     expect(clock.pendingTimers).toBe(0)
+  })
+
+  it('lets the event loop turn although its reconciles never wait for anything and feed each other for ever', async () => {
+    let runs = 0
+    const queue: WorkQueue = start(async (key) => {
+      runs += 1
+      if (!stop.signal.aborted) queue.add(key === 'a' ? 'b' : 'a')
+      for (let index = 0; index < 100; index += 1) queue.add(`fresh ${runs} ${index}`)
+    })
+    queue.add('a')
+    const turned = await Promise.race([
+      new Promise((resolve) => setTimeout(() => resolve('turned'), 1)),
+      new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(() => resolve('turned'))))),
+    ])
+    expect(turned).toBe('turned')
+    expect(runs).toBeLessThan(1_000)
+  })
+
+  it('slows down two controllers that write against each other, says so once, and is itself again when they stop', async () => {
+    const warnings: unknown[] = []
+    const log: Logger = Object.assign(Object.create(silentLogger), { warn: (fields: unknown) => warnings.push(fields) })
+    let runs = 0
+    let fighting = true
+    const queue: WorkQueue = new WorkQueue({
+      name: 'fight',
+      clock,
+      log,
+      reconcile: async (key) => {
+        runs += 1
+        // What the other one writes comes back through the cache a moment later.
+        if (fighting) clock.after(1, () => queue.add(key))
+      },
+    })
+    running = queue.run(stop.signal)
+    queue.add('ns/field')
+    await clock.advance(10 * 60_000)
+    expect(runs).toBeGreaterThan(200)
+    expect(runs).toBeLessThan(700)
+    expect(warnings).toEqual([{ queue: 'fight', key: 'ns/field' }])
+    fighting = false
+    await clock.advance(20_000)
+    runs = 0
+    queue.add('ns/field')
+    await clock.advance(0)
+    expect(runs).toBe(1)
+  })
+
+  it('does not try a failing key at once again because of what the failure itself has written', async () => {
+    let runs = 0
+    const queue: WorkQueue = start(async (key) => {
+      runs += 1
+      queue.add(key)
+      clock.after(1, () => queue.add(key))
+      throw new Error(`refused, for the ${runs}th time`)
+    })
+    queue.add('a')
+    await clock.advance(10 * 60_000)
+    // 5 ms doubled up to a minute, a tenth of it after news: about one in six seconds in the end.
+    expect(runs).toBeLessThan(130)
+  })
+
+  it('tries a failing key soon when there is news of it, and at once when somebody waits for it', async () => {
+    const times: number[] = []
+    const queue = start(async () => {
+      times.push(clock.now())
+      throw new Error('never')
+    })
+    queue.add('a')
+    await clock.advance(5 * 60_000)
+    const before = times.length
+    queue.add('a')
+    await clock.advance(6_000)
+    expect(times.length).toBe(before + 1)
+    queue.addAtOnce('a')
+    await clock.advance(0)
+    expect(times.length).toBe(before + 2)
+  })
+
+  it('retries at most ten a second after a hundred at once, however many keys fail', async () => {
+    let runs = 0
+    const queue = start(async () => {
+      runs += 1
+      throw new Error('the cluster is away')
+    })
+    for (let index = 0; index < 1_000; index += 1) queue.add(`key ${index}`)
+    await clock.advance(60_000)
+    expect(runs).toBeLessThan(1_000 + 100 + 60 * 10 + 50)
+  })
+
+  it('leaves nothing on the signal that all reconciles share', async () => {
+    const queue = start(async (_key, signal) => {
+      signal.addEventListener('abort', () => {})
+    })
+    for (let index = 0; index < 1_000; index += 1) queue.add(`key ${index}`)
+    await clock.advance(1_000)
+    expect(getEventListeners(stop.signal, 'abort').length).toBeLessThanOrEqual(2)
   })
 })

@@ -1,8 +1,12 @@
 import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 import { markLoop } from '../foundation/loop-marks.ts'
+import { LoopTurns } from '../foundation/loop-turns.ts'
 import { isStatusError } from '../resources/status-error.ts'
-import { backoffMs } from './backoff.ts'
+import { controllerFigures } from './controller-figures.ts'
+import { HotLoopBrake } from './hot-loop-brake.ts'
+import { RetryPace } from './retry-pace.ts'
 
 /** Brings the world behind a key to its desired state. Throwing means: try again later. */
 // oxlint-disable-next-line typescript/no-invalid-void-type -- a reconciler with nothing to say returns nothing
@@ -20,27 +24,38 @@ export interface WorkQueueOptions {
   readonly random?: () => number
 }
 
-const retryLimits = { firstMs: 50, longestMs: 60_000 }
-
 /**
  * Keys waiting to be reconciled. A key is in it once, however often it is added, so its size is bounded by the number of
- * objects; a key added while it is worked on runs once more afterwards.
+ * objects; a key added while it is worked on runs once more afterwards. What fails is tried again at `RetryPace`, what is added for
+ * ever at that of `HotLoopBrake`, and the event loop turns whatever there is to do.
  */
 export class WorkQueue {
   readonly #options: Required<WorkQueueOptions>
   readonly #ready = new Set<string>()
   readonly #active = new Set<string>()
   readonly #again = new Set<string>()
-  readonly #failures = new Map<string, number>()
+  readonly #pace = new RetryPace()
+  readonly #brake = new HotLoopBrake()
+  readonly #turns: LoopTurns
   readonly #delayed = new Map<string, { readonly dueAt: number; readonly cancel: CancelTimer }>()
   #wake: (() => void) | undefined
   #stopped = false
 
   constructor(options: WorkQueueOptions) {
     this.#options = { concurrency: 1, deadlineMs: 120_000, random: Math.random, ...options }
+    this.#turns = new LoopTurns(options.clock)
   }
 
+  /** There is news of the key. One that fails is tried again sooner for it, but not at once. */
   add(key: string): void {
+    if (this.#ready.has(key)) return
+    const waitMs = this.#active.has(key) ? 0 : this.#pace.waitAfterNewsMs(key, this.#options.clock.now())
+    if (waitMs > 0) this.addAfter(key, waitMs)
+    else this.addAtOnce(key)
+  }
+
+  /** Somebody waits for the key: whether it failed before does not matter. */
+  addAtOnce(key: string): void {
     if (this.#stopped) return
     this.#delayed.get(key)?.cancel()
     this.#delayed.delete(key)
@@ -59,7 +74,7 @@ export class WorkQueue {
     pending?.cancel()
     const cancel = this.#options.clock.after(delayMs, () => {
       this.#delayed.delete(key)
-      this.add(key)
+      this.addAtOnce(key)
     })
     this.#delayed.set(key, { dueAt, cancel })
   }
@@ -71,17 +86,19 @@ export class WorkQueue {
     signal.addEventListener('abort', onAbort)
     try {
       while (!signal.aborted) {
-        for (const key of this.#ready) {
-          if (running.size >= this.#options.concurrency) break
-          this.#ready.delete(key)
-          this.#active.add(key)
-          const work: Promise<void> = this.#work(key, signal).then(() => {
-            running.delete(work)
-            this.#finish(key)
-          })
-          running.add(work)
+        const key = running.size < this.#options.concurrency ? this.#take() : undefined
+        if (key === undefined) {
+          await this.#nextChange(signal)
+          continue
         }
-        await this.#nextChange(signal)
+        const turn = this.#turns.next()
+        if (turn) await turn
+        if (signal.aborted) break
+        const work: Promise<void> = this.#work(key, signal).then(() => {
+          running.delete(work)
+          this.#finish(key)
+        })
+        running.add(work)
       }
     } finally {
       signal.removeEventListener('abort', onAbort)
@@ -90,6 +107,26 @@ export class WorkQueue {
       this.#delayed.clear()
       await Promise.all(running)
     }
+  }
+
+  /** The next key that may run now; those that ran too often wait a little longer. */
+  #take(): string | undefined {
+    const { clock, name, log } = this.#options
+    for (const key of this.#ready) {
+      this.#ready.delete(key)
+      const { waitMs, begins } = this.#brake.admit(key, clock.now())
+      if (begins) {
+        controllerFigures.braked.count(name)
+        log.warn({ queue: name, key }, 'reconciled again and again although nothing fails; it is held back from now on')
+      }
+      if (waitMs > 0) {
+        this.addAfter(key, waitMs)
+        continue
+      }
+      this.#active.add(key)
+      return key
+    }
+    return undefined
   }
 
   #nextChange(signal: AbortSignal): Promise<void> {
@@ -104,32 +141,31 @@ export class WorkQueue {
 
   #finish(key: string): void {
     this.#active.delete(key)
-    if (this.#again.delete(key)) this.#ready.add(key)
+    if (this.#again.delete(key)) this.add(key)
     this.#wake?.()
   }
 
   async #work(key: string, signal: AbortSignal): Promise<void> {
     const { clock, deadlineMs, name, log, random } = this.#options
     markLoop(name, key)
-    const deadline = new AbortController()
-    const cancel = clock.after(deadlineMs, () =>
-      deadline.abort(new Error(`${name} ${key}: not done in ${deadlineMs} ms`)),
-    )
+    const linked = linkSignals(signal)
+    const overdue = () => linked.abort(new Error(`${name} ${key}: not done in ${deadlineMs} ms`))
+    const cancel = clock.after(deadlineMs, overdue)
     try {
-      const outcome = await this.#options.reconcile(key, AbortSignal.any([signal, deadline.signal]))
-      this.#failures.delete(key)
+      const outcome = await this.#options.reconcile(key, linked.signal)
+      this.#pace.succeeded(key)
       if (outcome?.requeueAfterMs !== undefined) this.addAfter(key, outcome.requeueAfterMs)
     } catch (error) {
       if (signal.aborted) return
-      const failures = (this.#failures.get(key) ?? 0) + 1
-      this.#failures.set(key, failures)
-      const retryMs = backoffMs(failures, random(), retryLimits)
+      const { failures, waitMs } = this.#pace.failed(key, clock.now(), random())
+      controllerFigures.retries.count(name)
       // Somebody else wrote first: that is how optimistic concurrency looks, not a problem.
       const level = isStatusError(error, 'Conflict') ? 'debug' : 'warn'
-      log[level]({ queue: name, key, failures, retryMs, err: error }, 'reconcile failed; trying again')
-      this.addAfter(key, retryMs)
+      log[level]({ queue: name, key, failures, retryMs: waitMs, err: error }, 'reconcile failed; trying again')
+      this.addAfter(key, waitMs)
     } finally {
       cancel()
+      linked.release()
     }
   }
 }

@@ -1,14 +1,15 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
-import { Informer } from '../cluster/informer.ts'
+import { Informer, type ObjectChange } from '../cluster/informer.ts'
 import { systemClock } from '../foundation/clock.ts'
+import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { endpointSliceKind } from '../resources/endpoint-slice.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
-import { serviceKind } from '../resources/service.ts'
+import { type Service, serviceKind } from '../resources/service.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ExposureController } from './exposure-controller.ts'
 import { RouteTable } from './route-table.ts'
@@ -110,5 +111,57 @@ describe('ExposureController', () => {
     await when('second', (one) => reasonOf(one) === 'HostTaken')
     const now = await client.get(serviceExporterKind, metadata)
     expect(now?.metadata.resourceVersion).toBe(told.resourceVersion)
+  })
+
+  it('asks a cluster that never takes the status a few times, although every change of a route brings it up again', async () => {
+    const clock = new FakeClock()
+    const exporter: ServiceExporter = {
+      apiVersion: 'sluice.dev/v1',
+      kind: 'ServiceExporter',
+      metadata: { name: 'shop', namespace: 'web', uid: 'u', resourceVersion: '1', generation: 1 },
+      spec: { serviceName: 'shop', servicePort: 80 },
+    }
+    let tries = 0
+    const refusing = new Proxy(new EmbeddedClient(new ClusterApi({ store: new MemoryStore(), kinds: [], clock })), {
+      get: (target, property) => {
+        if (property !== 'updateStatus') return Reflect.get(target, property)
+        return () => Promise.reject(new Error(`refused, try ${(tries += 1)}`))
+      },
+    })
+    const exporters = {
+      synced: true,
+      get: () => exporter,
+      list: () => [exporter],
+      onChange: () => () => {},
+    }
+    const nothing = { synced: true, get: () => undefined, list: () => [], onChange: () => () => {} }
+    const hearing = new Set<() => void>()
+    const services = {
+      ...nothing,
+      onChange: (listener: (change: ObjectChange<Service>) => void) => {
+        const service: Service = {
+          apiVersion: 'v1',
+          kind: 'Service',
+          metadata: { name: 'other' },
+          spec: { type: 'ClusterIP' },
+        }
+        hearing.add(() => listener({ type: 'updated', object: service }))
+        return () => {}
+      },
+    }
+    const facts = { clusterId: 'c1', proxyDomain: 'site-1.localhost', port: 22443 }
+    const routes = new RouteTable({ exporters, services, slices: nothing, facts })
+    const controller = new ExposureController({ client: refusing, exporters, routes, clock, log: silentLogger })
+    const stop = new AbortController()
+    const running = controller.run(stop.signal)
+    for (let second = 0; second < 600; second += 1) {
+      for (const tell of hearing) tell()
+      await clock.advance(1_000)
+    }
+    stop.abort()
+    await running
+    routes.close()
+    expect(tries).toBeGreaterThan(10)
+    expect(tries).toBeLessThan(200)
   })
 })

@@ -9,8 +9,24 @@ export class Metrics {
   readonly #registry = new Registry()
   readonly #others = new Set<() => Promise<readonly MetricsSnapshot[]>>()
 
-  counter<L extends string>(name: `sluice_${string}`, help: string, labelNames: readonly L[] = []): Counter<L> {
-    return new Counter({ name, help, labelNames: [...labelNames], registers: [this.#registry] })
+  /** `collect` sets what is counted elsewhere. */
+  counter<L extends string>(
+    name: `sluice_${string}`,
+    help: string,
+    labelNames: readonly L[] = [],
+    collect?: (counter: Counter<L>) => void,
+  ): Counter<L> {
+    return new Counter({
+      name,
+      help,
+      labelNames: [...labelNames],
+      registers: [this.#registry],
+      ...(collect && {
+        collect() {
+          collect(this)
+        },
+      }),
+    })
   }
 
   /** `collect` sets what is only known when it is asked for. */

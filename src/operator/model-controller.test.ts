@@ -252,4 +252,49 @@ describe('ModelController', () => {
     await clock.advance(5_000)
     expect(await pods()).toEqual([])
   })
+
+  it('a Model whose Pods are refused for ever is tried twice a minute, and says why', async () => {
+    let tries = 0
+    const refusing = new Proxy(client, {
+      get: (target, property) => {
+        const value: unknown = Reflect.get(target, property)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => {
+          if (property === 'updateStatus') statusWrites += 1
+          if (property === 'create' && args[0] === podKind) {
+            return Promise.reject(new StatusError('Forbidden', `exceeded quota, try ${(tries += 1)}`))
+          }
+          return Reflect.apply(value, target, args) as unknown
+        }
+      },
+    })
+    await createModel({ replicas: 1, minReplicas: 1 })
+    await start({ client: refusing })
+    await clock.advance(10 * 60_000)
+    expect(tries).toBeGreaterThan(10)
+    // Each try says something else, so each is written, and what was written brings the Model up once more.
+    expect(tries).toBeLessThan(60)
+    expect(statusWrites).toBeLessThan(60)
+    expect((await status())?.message).toContain('exceeded quota')
+    expect((await events()).length).toBeLessThan(15)
+  })
+
+  it('a Model of which nothing can be written is tried ever less often', async () => {
+    let tries = 0
+    const refusing = new Proxy(client, {
+      get: (target, property) => {
+        const value: unknown = Reflect.get(target, property)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]) => {
+          if (property !== 'create' || args[0] !== podKind) return Reflect.apply(value, target, args) as unknown
+          return Promise.reject(new StatusError('InternalError', `try ${(tries += 1)}`))
+        }
+      },
+    })
+    await createModel({ replicas: 1, minReplicas: 1 })
+    await start({ client: refusing })
+    await clock.advance(10 * 60_000)
+    expect(tries).toBeGreaterThan(15)
+    expect(tries).toBeLessThan(40)
+  })
 })

@@ -41,8 +41,15 @@ export interface ModelControllerOptions {
   readonly podNewsMs?: number
 }
 
+interface Refusal {
+  readonly message: string
+  readonly generation: number | undefined
+  readonly until: number
+}
+
 const defaultDrainDeadlineMs = 10 * 60_000
 const unsyncedCheckMs = 100
+/** How often a cluster that refuses a Model's Pods is asked again: a quota may be raised. */
 const refusedCheckMs = 30_000
 const concurrency = 4
 
@@ -56,6 +63,8 @@ export class ModelController {
   /** Replicas that are all but written; and those for which Pods were made before they were. */
   readonly #foreseen = new Map<string, number>()
   readonly #anticipated = new Map<string, number>()
+  /** Models whose Pods the cluster refuses: what it said, and until when it is not asked again. */
+  readonly #refused = new Map<string, Refusal>()
 
   constructor(options: ModelControllerOptions) {
     this.#options = options
@@ -97,7 +106,7 @@ export class ModelController {
   foresee(model: ObjectRef, replicas: number): void {
     const key = keyOf(model)
     this.#foreseen.set(key, replicas)
-    this.#queue.add(key)
+    this.#queue.addAtOnce(key)
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
@@ -108,12 +117,15 @@ export class ModelController {
     this.#foreseen.delete(key)
     if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) {
       this.#statusDueAt.delete(key)
+      this.#refused.delete(key)
       return {}
     }
+    const refusal = foreseen === undefined ? this.#refusalOf(key, cached) : undefined
     let model = withReplicas(cached, foreseen)
     const own = pods.list().filter((pod) => sameRef(owningModel(pod), refOf(cached)))
     let facts = this.#facts(model)
     let plan = planPods(model, own, facts)
+    if (refusal) plan = this.#afterRefusal(model, own, facts, { ...plan, create: [] }, refusal)
     if (hasEffects(plan)) {
       // The cache may not show yet what the last round did; acting on it would do it twice.
       const live = await this.#readLive(cached, signal)
@@ -123,12 +135,15 @@ export class ModelController {
       if (isNews) {
         facts = this.#facts(model)
         plan = planPods(model, live.pods, facts)
+        if (refusal) plan = this.#afterRefusal(model, live.pods, facts, { ...plan, create: [] }, refusal)
       }
       const { refused } = await executePlan(plan, model, this.#options, signal)
       if (refused !== undefined) {
-        const { status } = planPods(model, live.pods, { ...facts, podRefused: refused })
-        plan = { ...plan, status, checkAgainMs: Math.min(refusedCheckMs, plan.checkAgainMs ?? refusedCheckMs) }
-      }
+        const { generation } = model.metadata
+        const latest = { message: refused, generation, until: this.#options.clock.now() + refusedCheckMs }
+        this.#refused.set(key, latest)
+        plan = this.#afterRefusal(model, live.pods, facts, plan, latest)
+      } else if (plan.create.length > 0) this.#refused.delete(key)
     }
     // The Model itself is on its way; what is to be said of it is said then.
     if (foreseen !== undefined) {
@@ -139,6 +154,19 @@ export class ModelController {
     if (statusDueMs > 0) return { requeueAfterMs: Math.min(statusDueMs, plan.checkAgainMs ?? statusDueMs) }
     await this.#writeStatus(model, plan, signal)
     return plan.checkAgainMs === undefined ? {} : { requeueAfterMs: plan.checkAgainMs }
+  }
+
+  /** Only a change of the Model is a reason to ask sooner: what is said of the refusal changes the Model's status each time. */
+  #refusalOf(key: string, { metadata: { generation } }: Model): Refusal | undefined {
+    const refusal = this.#refused.get(key)
+    const leftMs = refusal ? refusal.until - this.#options.clock.now() : 0
+    return refusal?.generation === generation && leftMs > 0 && leftMs <= refusedCheckMs ? refusal : undefined
+  }
+
+  #afterRefusal(model: Model, pods: readonly Pod[], facts: OperatorFacts, plan: PodPlan, refusal: Refusal): PodPlan {
+    const { status } = planPods(model, pods, { ...facts, podRefused: refusal.message })
+    const leftMs = Math.max(1, refusal.until - facts.now)
+    return { ...plan, status, checkAgainMs: Math.min(leftMs, plan.checkAgainMs ?? leftMs) }
   }
 
   #statusDueMs(key: string, model: Model, { status }: PodPlan): number {

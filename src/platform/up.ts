@@ -1,4 +1,5 @@
 import { availableParallelism, hostname } from 'node:os'
+import { exportControllerFigures } from '../cluster/controller-figures.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { Lifecycle } from '../foundation/lifecycle.ts'
@@ -116,6 +117,7 @@ async function compose(
   metrics.includeProcess()
   const board = new LoopBoard()
   lifecycle.add(new LoopWatch({ loop: 'main', clock, log, metrics, board, watchGarbage: true }))
+  exportControllerFigures(metrics)
   directory.folder('volumes', userDataClaim)
 
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]

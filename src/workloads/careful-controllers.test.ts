@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
-import { EventBudget } from './event-budget.ts'
 import { Expectations } from './expectations.ts'
 import { slowStart } from './slow-start.ts'
 import { templateHash } from './template-hash.ts'
@@ -43,19 +42,6 @@ it('many of the same are begun slowly, and stop at the first failure', async () 
   })
   expect(outcome).toEqual({ succeeded: 2, skipped: 97, failure })
   expect(await slowStart(0, act)).toEqual({ succeeded: 0, skipped: 0, failure: undefined })
-})
-
-it('an object says 25 things at once, and more as time goes by', async () => {
-  const clock = new FakeClock()
-  const said: string[] = []
-  const budget = new EventBudget({ record: (about) => void said.push(about.metadata.name) }, clock)
-  for (let index = 0; index < 100; index += 1) budget.record(pod('a'), 'Normal', 'R', 'm')
-  budget.record(pod('b'), 'Normal', 'R', 'm')
-  expect(said.filter((name) => name === 'a')).toHaveLength(25)
-  expect(said.filter((name) => name === 'b')).toHaveLength(1)
-  await clock.advance(5 * 60_000)
-  for (let index = 0; index < 100; index += 1) budget.record(pod('a'), 'Normal', 'R', 'm')
-  expect(said.filter((name) => name === 'a')).toHaveLength(26)
 })
 
 it('the hash of a template does not depend on the order of its fields, and is another one after a collision', () => {

@@ -6,7 +6,7 @@ import { type PersistentVolume, persistentVolumeKind } from '../resources/persis
 import { type Pod, podKind } from '../resources/pod.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { claimOfSource, isProvisioned, volumeProtection } from './claim-binder-volume.ts'
-import type { Events } from './event-budget.ts'
+import type { Events } from '../cluster/event-recorder.ts'
 
 /** Where the node has what is in claims: a folder for each name. */
 export interface ClaimFolders {

@@ -13,7 +13,6 @@ import { storageClassKind } from '../resources/storage-class.ts'
 import { type ClaimFolders, VolumeReclaim } from './claim-binder-reclaim.ts'
 import { VolumePhases } from './claim-binder-volumes.ts'
 import { ClaimBinder } from './claim-binder.ts'
-import { EventBudget } from './event-budget.ts'
 import type { WatchedKinds } from './kind-caches.ts'
 import type { Runs } from './workload-runners.ts'
 
@@ -31,8 +30,7 @@ export interface ClaimBinderRunnersOptions {
 /** What binds claims to volumes. */
 export function claimBinderRunners(options: ClaimBinderRunnersOptions): readonly Runs[] {
   const { client, watch, watched, claims, pods, claimFolders: folders, clock, log } = options
-  const recorder = new EventRecorder({ client, component: 'persistentvolume-controller', clock, log })
-  const events = new EventBudget(recorder, clock)
+  const events = new EventRecorder({ client, component: 'persistentvolume-controller', clock, log })
   const models = () => watched.find(resourceNameOf(modelKind))?.cache.list() ?? []
   const reclaim = new VolumeReclaim({ client, folders, models, events })
   const volumes = watch(persistentVolumeKind)

@@ -12,7 +12,7 @@ import type { StorageClass } from '../resources/storage-class.ts'
 import { planClaim, volumeOfClaim } from './claim-binder-plan.ts'
 import { type ClaimFolders, type VolumeReclaim, claimsOfPod } from './claim-binder-reclaim.ts'
 import { claimProtection, grownCapacity, isReservedFor, newVolume, nodeVolumeDriver } from './claim-binder-volume.ts'
-import type { Events } from './event-budget.ts'
+import type { Events } from '../cluster/event-recorder.ts'
 import { retryConflicts } from './retry-conflicts.ts'
 import { sameStatus } from './status-fields.ts'
 
@@ -39,6 +39,8 @@ const boundAnnotations = {
 export class ClaimBinder {
   readonly #options: ClaimBinderOptions
   readonly #queue: WorkQueue
+  /** How many Pods name a claim; what a Pod names never changes. */
+  readonly #consumers = new Map<string, number>()
 
   constructor(options: ClaimBinderOptions) {
     this.#options = options
@@ -57,7 +59,13 @@ export class ClaimBinder {
     pods.onChange(({ type, object }) => {
       // What a Pod goes through between its beginning and its end is nothing to its claims.
       if (type === 'updated') return
-      for (const name of claimsOfPod(object)) this.#queue.add(`${object.metadata.namespace ?? ''}/${name}`)
+      for (const name of claimsOfPod(object)) {
+        const key = `${object.metadata.namespace ?? ''}/${name}`
+        const consumers = (this.#consumers.get(key) ?? 0) + (type === 'added' ? 1 : -1)
+        if (consumers > 0) this.#consumers.set(key, consumers)
+        else this.#consumers.delete(key)
+        this.#queue.add(key)
+      }
     })
   }
 
@@ -164,11 +172,8 @@ export class ClaimBinder {
     await this.#patch(claim, { metadata: { finalizers: others } }, signal)
   }
 
-  #hasConsumer({ metadata }: PersistentVolumeClaim): boolean {
-    const { pods } = this.#options
-    return pods
-      .list()
-      .some((pod) => pod.metadata.namespace === metadata.namespace && claimsOfPod(pod).includes(metadata.name))
+  #hasConsumer(claim: PersistentVolumeClaim): boolean {
+    return (this.#consumers.get(keyOf(refOf(claim))) ?? 0) > 0
   }
 
   async #patch(

@@ -8,8 +8,9 @@ import { type EndpointSlice, endpointSliceKind, serviceNameLabel } from '../reso
 import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { Service } from '../resources/service.ts'
-import { hasSelector, isSelected, managedByLabel, managedByUs, planEndpointSlices } from './endpoint-plan.ts'
+import { hasSelector, managedByLabel, managedByUs, planEndpointSlices } from './endpoint-plan.ts'
 import { ignoreGoneOrChanged } from './ignore-gone.ts'
+import { ServicePods } from './service-pods.ts'
 
 export interface EndpointSlicesOptions {
   readonly client: ClusterClient
@@ -20,10 +21,18 @@ export interface EndpointSlicesOptions {
   readonly log: Logger
 }
 
+/** A hundred Pods are as many as Kubernetes has in one slice. Five for each millisecond: a fifth of a second for a thousand. */
+const largeService = 100
+const podsPerMs = 5
+const longestGatherMs = 1_000
+
 /** Service → EndpointSlices. Services without a selector are left alone: whoever made them says where they lead. */
 export class EndpointSlices {
   readonly #options: EndpointSlicesOptions
   readonly #queue: WorkQueue
+  readonly #servicePods: ServicePods
+  /** Ours, by Service and name. */
+  readonly #slices = new Map<string, Map<string, EndpointSlice>>()
 
   constructor(options: EndpointSlicesOptions) {
     this.#options = options
@@ -31,15 +40,21 @@ export class EndpointSlices {
     const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
     this.#queue = new WorkQueue({ name: 'endpointslices', clock, log, concurrency: 4, reconcile })
     services.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    this.#servicePods = new ServicePods(pods, services)
     pods.onChange(({ object, previous }) => {
-      for (const service of services.list()) {
-        const touched = isSelected(service, object) || (previous && isSelected(service, previous))
-        if (touched) this.#queue.add(keyOf(refOf(service)))
-      }
+      for (const service of this.#servicePods.servicesOf(object)) this.#podChanged(service)
+      if (previous) for (const service of this.#servicePods.servicesOf(previous)) this.#podChanged(service)
     })
-    slices.onChange(({ object }) => {
-      const name = object.metadata.labels?.[serviceNameLabel]
-      if (name !== undefined && isOurs(object)) this.#queue.add(keyOf({ namespace: object.metadata.namespace, name }))
+    slices.onChange(({ type, object, previous }) => {
+      for (const slice of [object, previous]) {
+        const service = slice && serviceOf(slice)
+        if (service !== undefined) this.#slices.get(service)?.delete(object.metadata.name)
+      }
+      const service = serviceOf(object)
+      if (service === undefined) return
+      if (type !== 'deleted') this.#sliceMap(service).set(object.metadata.name, object)
+      else if (this.#slices.get(service)?.size === 0) this.#slices.delete(service)
+      this.#queue.add(service)
     })
   }
 
@@ -47,16 +62,26 @@ export class EndpointSlices {
     return this.#queue.run(signal)
   }
 
+  /** All that happens to the Pods of a large Service within a moment is one change: each is as much work as the Service is large. */
+  #podChanged(service: Service): void {
+    const key = keyOf(refOf(service))
+    const pods = this.#servicePods.mostPodsOf(service)
+    this.#queue.addAfter(key, pods < largeService ? 0 : Math.min(longestGatherMs, pods / podsPerMs))
+  }
+
+  #sliceMap(service: string): Map<string, EndpointSlice> {
+    const slices = this.#slices.get(service) ?? new Map<string, EndpointSlice>()
+    this.#slices.set(service, slices)
+    return slices
+  }
+
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
-    const { client, services, pods, slices } = this.#options
+    const { client, services } = this.#options
     const [namespace, name = ''] = key.split('/')
     const service = services.get({ namespace, name })
-    const current = slices
-      .list()
-      .filter((slice) => slice.metadata.namespace === namespace && slice.metadata.labels?.[serviceNameLabel] === name)
-      .filter(isOurs)
+    const current = [...(this.#slices.get(key)?.values() ?? [])]
     const alive = service && service.metadata.deletionTimestamp === undefined && hasSelector(service)
-    const planned = alive ? planEndpointSlices(service, pods.list()) : []
+    const planned = alive ? planEndpointSlices(service, this.#servicePods.podsOf(service)) : []
     for (const slice of planned) {
       const existing = current.find(({ metadata }) => metadata.name === slice.metadata.name)
       await this.#write(slice, existing, signal)
@@ -85,6 +110,9 @@ export class EndpointSlices {
   }
 }
 
-function isOurs(slice: EndpointSlice): boolean {
-  return slice.metadata.labels?.[managedByLabel] === managedByUs
+/** The key of the Service whose slice it is, if it is one of ours. */
+function serviceOf({ metadata }: EndpointSlice): string | undefined {
+  const name = metadata.labels?.[serviceNameLabel]
+  const isOurs = metadata.labels?.[managedByLabel] === managedByUs
+  return isOurs && name !== undefined ? keyOf({ namespace: metadata.namespace, name }) : undefined
 }

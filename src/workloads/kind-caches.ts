@@ -1,6 +1,7 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { Informer, type ObjectCache } from '../cluster/informer.ts'
 import type { Clock } from '../foundation/clock.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
@@ -87,7 +88,12 @@ export class KindCaches implements WatchedKinds {
     this.#signal = stopping
     const entries = [...this.#entries.values()]
     for (const entry of entries) this.#run(entry, stopping)
-    await Promise.all(entries.map(({ informer }) => informer.whenSynced(AbortSignal.any([starting, stopping]))))
+    const either = linkSignals(starting, stopping)
+    try {
+      await Promise.all(entries.map(({ informer }) => informer.whenSynced(either.signal)))
+    } finally {
+      either.release()
+    }
   }
 
   /** Resolves when nothing is watched any more, after the stopping signal. */
@@ -96,9 +102,11 @@ export class KindCaches implements WatchedKinds {
   }
 
   #run(entry: Entry, stopping: AbortSignal): void {
-    const running: Promise<void> = entry.informer
-      .run(AbortSignal.any([stopping, entry.stopping.signal]))
-      .then(() => void this.#running.delete(running))
+    const either = linkSignals(stopping, entry.stopping.signal)
+    const running: Promise<void> = entry.informer.run(either.signal).then(() => {
+      either.release()
+      this.#running.delete(running)
+    })
     this.#running.add(running)
   }
 }

@@ -3,6 +3,7 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
+import { LoopTurns } from '../foundation/loop-turns.ts'
 import type { Kind } from '../resources/kind.ts'
 import { refOf } from '../resources/kubernetes-object.ts'
 import type { Namespace } from '../resources/namespace.ts'
@@ -19,21 +20,29 @@ export interface NamespaceTerminationOptions {
   readonly log: Logger
 }
 
-/** How often to look whether what was deleted is gone: Pods take their grace. */
-const recheckMs = 500
+/**
+ * How often to look whether what was deleted is gone: soon, since Pods take their grace, and less and less often while nothing goes,
+ * because a finalizer that nobody takes away holds a namespace for ever. Kubernetes goes up to a minute.
+ */
+const recheck = { firstMs: 500, longestMs: 15_000 }
 
 /** Empties namespaces that are being deleted, and then lets them go. */
 export class NamespaceTermination {
   readonly #options: NamespaceTerminationOptions
   readonly #queue: WorkQueue
+  readonly #turns: LoopTurns
+  /** How much was left of a namespace, and how often in a row that was all the same. */
+  readonly #stuck = new Map<string, { readonly left: number; readonly looks: number }>()
 
   constructor(options: NamespaceTerminationOptions) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock)
     const { clock, log, namespaces } = options
     const reconcile = (name: string, signal: AbortSignal) => this.#reconcile(name, signal)
     this.#queue = new WorkQueue({ name: 'namespaces', clock, log, concurrency: 2, reconcile })
     namespaces.onChange(({ type, object }) => {
-      if (type !== 'deleted' && object.metadata.deletionTimestamp !== undefined) this.#queue.add(object.metadata.name)
+      if (type === 'deleted') this.#stuck.delete(object.metadata.name)
+      else if (object.metadata.deletionTimestamp !== undefined) this.#queue.add(object.metadata.name)
     })
   }
 
@@ -48,7 +57,8 @@ export class NamespaceTermination {
     for (const kind of this.#options.kinds()) {
       if (kind.namespaced) left += await this.#empty(kind, name, signal)
     }
-    if (left > 0) return { requeueAfterMs: recheckMs }
+    if (left > 0) return { requeueAfterMs: this.#lookAgainMs(name, left) }
+    this.#stuck.delete(name)
     try {
       await this.#options.finalizeNamespace(name)
     } catch (error) {
@@ -57,11 +67,19 @@ export class NamespaceTermination {
     return {}
   }
 
+  #lookAgainMs(name: string, left: number): number {
+    const known = this.#stuck.get(name)
+    const looks = known?.left === left ? known.looks + 1 : 0
+    this.#stuck.set(name, { left, looks })
+    return Math.min(recheck.longestMs, recheck.firstMs * 2 ** Math.min(looks, 10))
+  }
+
   /** Deletes what is there; returns how much was. */
   async #empty(kind: Kind, namespace: string, signal: AbortSignal): Promise<number> {
     const { items } = await this.#options.client.list(kind, { namespace }, signal)
     for (const object of items) {
       if (object.metadata.deletionTimestamp !== undefined) continue
+      await this.#turns.next()
       try {
         await this.#options.client.delete(
           kind,

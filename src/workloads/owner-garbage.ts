@@ -3,10 +3,12 @@ import type { ObjectChange } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
+import { LoopTurns } from '../foundation/loop-turns.ts'
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, refOf } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import type { WatchedKind, WatchedKinds } from './kind-caches.ts'
+import { OwnerGraph } from './owner-graph.ts'
 import { OwnerStates, fateOf, foregroundFinalizer, isOrphaning, isWaiting, orphanFinalizer } from './owner-states.ts'
 import { ignoreGoneOrChanged } from './ignore-gone.ts'
 
@@ -27,15 +29,17 @@ export class OwnerGarbage {
   readonly #options: OwnerGarbageOptions
   readonly #queue: WorkQueue
   readonly #states: OwnerStates
-  /** Owner uid → dependents, as `resource|namespace|name`. */
-  readonly #dependents = new Map<string, Set<string>>()
-  /** Uid → key of owners that are being deleted and wait for their dependents. */
-  readonly #waiting = new Map<string, string>()
+  readonly #turns: LoopTurns
+  /** Of keys `resource|namespace|name`. */
+  readonly #graph = new OwnerGraph()
+  /** Keys of owners that wait and that were not looked at yet for waiting for themselves. */
+  readonly #maybeCircles = new Set<string>()
   /** Dependents of owners whose kind is not known; looked at again when there are more kinds. */
   readonly #puzzling = new Set<string>()
 
   constructor(options: OwnerGarbageOptions) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock)
     const { client, clock, log, watched } = options
     const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
     this.#queue = new WorkQueue({ name: 'owner-garbage', clock, log, concurrency: 4, reconcile })
@@ -59,31 +63,30 @@ export class OwnerGarbage {
 
   #observe(kind: Kind, { type, object, previous }: ObjectChange<KubernetesObject>): void {
     const key = keyFor(kind, object)
-    for (const { uid } of previous?.metadata.ownerReferences ?? []) this.#unlink(uid, key)
-    const { uid: ownUid = '', ownerReferences: owners = [] } = object.metadata
-    const waits = isWaiting(object) || isOrphaning(object)
-    if (type !== 'deleted' && waits) this.#waiting.set(ownUid, key)
-    else this.#waiting.delete(ownUid)
+    const { uid = '', ownerReferences: owners = [] } = object.metadata
     if (type === 'deleted') {
-      this.#states.sawGone(ownUid)
+      this.#graph.remove(key, object, previous)
+      this.#states.sawGone(uid)
       this.#puzzling.delete(key)
-      for (const { uid } of owners) this.#unlink(uid, key)
-      for (const dependent of this.#dependents.get(ownUid) ?? []) this.#queue.add(dependent)
+      this.#maybeCircles.delete(key)
+      this.#addDependents(uid)
     } else {
-      for (const { uid } of owners) this.#dependents.set(uid, (this.#dependents.get(uid) ?? new Set()).add(key))
+      this.#graph.put(key, object, previous)
+      const waits = this.#graph.waitingKey(uid) !== undefined
+      if (waits) this.#maybeCircles.add(key)
       if (owners.length > 0 || waits) this.#queue.add(key)
+      if (waits && !(previous && (isWaiting(previous) || isOrphaning(previous)))) this.#addDependents(uid)
     }
-    // An owner that waits in the foreground may have waited for this one.
-    for (const { uid } of [...owners, ...(previous?.metadata.ownerReferences ?? [])]) {
-      const owner = this.#waiting.get(uid)
-      if (owner !== undefined && this.#dependents.get(uid)?.has(key) !== true) this.#queue.add(owner)
+    // An owner that waits may have waited for this one, and for nobody else any more.
+    for (const owner of [...owners, ...(previous?.metadata.ownerReferences ?? [])]) {
+      const waiting = this.#graph.waitingKey(owner.uid)
+      if (waiting !== undefined && !this.#graph.isBlocked(owner.uid)) this.#queue.add(waiting)
     }
   }
 
-  #unlink(ownerUid: string, key: string): void {
-    const dependents = this.#dependents.get(ownerUid)
-    dependents?.delete(key)
-    if (dependents?.size === 0) this.#dependents.delete(ownerUid)
+  /** What becomes of them is decided for each by itself: so it is tried again for each by itself, too. */
+  #addDependents(uid: string): void {
+    for (const dependent of this.#graph.dependentsOf(uid)) this.#queue.add(dependent)
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<void> {
@@ -91,7 +94,7 @@ export class OwnerGarbage {
     if (!found) return
     const { kind, object } = found
     if (isOrphaning(object)) return this.#orphan(kind, object, signal)
-    if (isWaiting(object)) await this.#deleteDependents(kind, object, signal)
+    if (isWaiting(object)) await this.#finish(key, kind, object, signal)
     else if (object.metadata.deletionTimestamp === undefined) await this.#judge(key, kind, object, signal)
   }
 
@@ -111,7 +114,7 @@ export class OwnerGarbage {
       }
       default: {
         // Whoever is waited for takes its own dependents along first.
-        const inForeground = states.includes('waiting') && this.#dependents.has(uid)
+        const inForeground = states.includes('waiting') && this.#graph.dependentsOf(uid).size > 0
         const propagation =
           inForeground || finalizers.includes(foregroundFinalizer)
             ? 'Foreground'
@@ -124,11 +127,12 @@ export class OwnerGarbage {
   }
 
   /** The object holds on until those of its dependents that block it are gone. */
-  async #deleteDependents(kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<void> {
+  async #finish(key: string, kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { uid = '', resourceVersion, finalizers = [] } = object.metadata
-    const known = [...(this.#dependents.get(uid) ?? [])]
-    for (const dependent of known) this.#queue.add(dependent)
-    if (known.some((dependent) => blocks(this.#lookup(dependent)?.object, uid))) return
+    // What it writes comes back here through the cache.
+    if (this.#maybeCircles.has(key) && (await this.#openCircle(kind, object, signal))) return
+    this.#maybeCircles.delete(key)
+    if (this.#graph.isBlocked(uid)) return
     // The cache may be behind: it counts only what the cluster says itself.
     const there = await this.#dependentsOf(uid, object.metadata.namespace, signal)
     if (there.some((dependent) => blocks(dependent.object, uid))) return
@@ -136,10 +140,23 @@ export class OwnerGarbage {
     await this.#patch(kind, object, { uid, resourceVersion, finalizers: rest }, signal)
   }
 
+  /** Owners that wait for each other would do so for ever: the one that closes the circle lets its own go first. */
+  async #openCircle(kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<boolean> {
+    const inCircle = this.#graph.ownersInCircle(object)
+    if (inCircle.size === 0) return false
+    const { uid, resourceVersion, ownerReferences = [] } = object.metadata
+    const opened = ownerReferences.map((owner) =>
+      inCircle.has(owner.uid) ? { ...owner, blockOwnerDeletion: false } : owner,
+    )
+    await this.#patch(kind, object, { uid, resourceVersion, ownerReferences: opened }, signal)
+    return true
+  }
+
   /** The object goes as soon as nobody names it as an owner any more. */
   async #orphan(kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { uid: owner = '', resourceVersion: version, finalizers = [] } = object.metadata
     for (const dependent of await this.#dependentsOf(owner, object.metadata.namespace, signal)) {
+      await this.#turns.next()
       const { uid, resourceVersion, ownerReferences = [] } = dependent.object.metadata
       const kept = ownerReferences.filter((reference) => reference.uid !== owner)
       await this.#options.client.patch(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { EventRecorder } from '../cluster/event-recorder.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
@@ -5,7 +6,7 @@ import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { keyOf, refOf, withCondition } from '../resources/kubernetes-object.ts'
-import type { Node } from '../resources/node.ts'
+import { type Node, isNodeReady } from '../resources/node.ts'
 import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { NodeLedger } from './node-ledger.ts'
@@ -33,6 +34,13 @@ interface Assignment {
   readonly takeBack: () => void
 }
 
+/**
+ * When there may be room, those that wait longest are looked at at once, since somebody may wait for them; the others within a second,
+ * which is where Kubernetes begins (1 s up to 10 s for each Pod): thousands that do not fit must not be looked at for each that ends.
+ */
+const atOnce = 64
+const othersMs = 1_000
+
 /** Gives Pods a node. Each placement counts for the next one: it is decided and put down before anything is waited for. */
 export class Scheduler {
   readonly #options: SchedulerOptions
@@ -55,7 +63,9 @@ export class Scheduler {
       if (waitsForNode(object) && type !== 'deleted') this.#queue.add(keyOf(refOf(object)))
       else if (type === 'deleted' || isPodFinished(object)) this.#retry()
     })
-    nodes.onChange(() => this.#retry())
+    nodes.onChange(({ object, previous }) => {
+      if (!previous || couldMakeRoom(previous, object)) this.#retry()
+    })
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -90,7 +100,8 @@ export class Scheduler {
   }
 
   #retry(): void {
-    for (const key of this.#unplaced) this.#queue.add(key)
+    let index = 0
+    for (const key of this.#unplaced) this.#queue.addAfter(key, index++ < atOnce ? 0 : othersMs)
   }
 
   async #place(key: string, signal: AbortSignal): Promise<void> {
@@ -135,6 +146,12 @@ export class Scheduler {
     }
     events.record(pod, 'Warning', 'FailedScheduling', message)
   }
+}
+
+/** A node says every few seconds that it is alive, which makes no room. */
+function couldMakeRoom(before: Node, now: Node): boolean {
+  const facts = (node: Node) => [node.spec, node.metadata.labels, node.status?.allocatable, isNodeReady(node)]
+  return !isDeepStrictEqual(facts(before), facts(now))
 }
 
 function waitsForNode(pod: Pod): boolean {

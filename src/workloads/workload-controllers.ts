@@ -18,6 +18,7 @@ import { serviceKind } from '../resources/service.ts'
 import type { ClaimFolders } from './claim-binder-reclaim.ts'
 import { claimBinderRunners } from './claim-binder-runners.ts'
 import { EndpointSlices } from './endpoint-slices.ts'
+import { EventExpiry } from './event-expiry.ts'
 import { NamespaceTermination } from './namespace-termination.ts'
 import { KindCaches } from './kind-caches.ts'
 import { OwnerGarbage } from './owner-garbage.ts'
@@ -91,6 +92,7 @@ export class WorkloadControllers implements Component {
       ...binder,
       ...basics,
       new OwnerGarbage({ client, watched: caches, clock, log }),
+      new EventExpiry({ client, clock, log }),
       new NamespaceTermination({ client, finalizeNamespace, kinds: servedKinds, namespaces, clock, log }),
     ]
     const stopping = this.#stopping.signal

@@ -13,7 +13,6 @@ import type { Pod } from '../resources/pod.ts'
 import { replicaSetKind } from '../resources/replica-set.ts'
 import { statefulSetKind } from '../resources/stateful-set.ts'
 import { Deployments } from './deployment/deployments.ts'
-import { EventBudget } from './event-budget.ts'
 import { AbandonedJobPods } from './job/abandoned-job-pods.ts'
 import { FinishedJobs } from './job/finished-jobs.ts'
 import { Jobs } from './job/jobs.ts'
@@ -40,7 +39,7 @@ export interface WorkloadRunnersOptions {
 /** What makes Pods of the kinds that describe several of them. */
 export function workloadRunners(options: WorkloadRunnersOptions): readonly Runs[] {
   const { client, watch, pods, claims, finishedPodLimit, clock, log } = options
-  const eventsOf = (component: string) => new EventBudget(new EventRecorder({ client, component, clock, log }), clock)
+  const eventsOf = (component: string) => new EventRecorder({ client, component, clock, log })
   const ownedPods = new OwnedObjects(pods)
   const deployments = watch(deploymentKind)
   const replicaSets = watch(replicaSetKind)

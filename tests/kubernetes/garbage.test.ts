@@ -71,4 +71,22 @@ withControllers((server) => {
     await server.ok('DELETE', server.path('configmaps/b'))
     await expect.poll(() => owned('c'), soon).toBeUndefined()
   })
+
+  it('three that own each other in a circle go together when one of them is deleted in the foreground', async () => {
+    const names = ['a', 'b', 'c'] as const
+    const path = (name: string) => server.path(`pods/${name}`)
+    const spec = { containers: [{ name: 'main', image: server.image }] }
+    const made = await Promise.all(
+      names.map((name) =>
+        server.ok('POST', server.path('pods'), { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec }),
+      ),
+    )
+    for (const [index, name] of names.entries()) {
+      const owner = made.at(index - 1)
+      const ownerReferences = owner ? [{ ...reference(owner), blockOwnerDeletion: true }] : []
+      await server.patch(path(name), 'merge', { metadata: { ownerReferences } })
+    }
+    await server.ok('DELETE', path('a'), { propagationPolicy: 'Foreground', gracePeriodSeconds: 0 })
+    await expect.poll(pods, soon).toBe(0)
+  })
 })

@@ -18,8 +18,8 @@ onEachServer((server) => {
           identity,
           clock: systemClock,
           log: silentLogger,
-          durationMs: 3_000,
-          renewDeadlineMs: 2_000,
+          durationMs: 30_000,
+          renewDeadlineMs: 20_000,
           retryMs: 100,
         }).run(async (lost) => {
           leading.push(identity)
@@ -31,7 +31,7 @@ onEachServer((server) => {
       await led.a.promise
       const second = candidate('b', stopB.signal)
       const held = await server.client.get(leaseKind, { name: 'controllers', namespace: server.namespace })
-      expect(held?.spec).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 3, leaseTransitions: 0 })
+      expect(held?.spec).toMatchObject({ holderIdentity: 'a', leaseDurationSeconds: 30, leaseTransitions: 0 })
       expect(held?.spec?.renewTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
       stopA.abort()
       await first

@@ -3,6 +3,7 @@ import type { ObjectCache } from '../../cluster/informer.ts'
 import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
+import { LoopTurns } from '../../foundation/loop-turns.ts'
 import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, isPodFinished, isPodTerminating, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
@@ -35,10 +36,12 @@ export function surplusFinishedPods(finished: readonly Pod[], limit: number): re
 export class FinishedPods {
   readonly #options: FinishedPodsOptions
   readonly #queue: WorkQueue
+  readonly #turns: LoopTurns
   readonly #finished = new Map<string, Pod>()
 
   constructor(options: FinishedPodsOptions) {
     this.#options = options
+    this.#turns = new LoopTurns(options.clock)
     const { clock, log, pods, limit } = options
     this.#queue = new WorkQueue({
       name: 'finished-pods',
@@ -62,6 +65,7 @@ export class FinishedPods {
     const { client, limit, log } = this.#options
     const surplus = surplusFinishedPods([...this.#finished.values()], limit)
     for (const pod of surplus) {
+      await this.#turns.next()
       try {
         await client.delete(podKind, refOf(pod), { uid: pod.metadata.uid, graceSeconds: 0 }, signal)
       } catch (error) {

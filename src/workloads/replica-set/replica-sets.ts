@@ -8,11 +8,12 @@ import { type Pod, podKind } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
 import { claimObjects, planClaims } from '../claim-objects.ts'
-import type { Events } from '../event-budget.ts'
+import type { Events } from '../../cluster/event-recorder.ts'
 import { Expectations } from '../expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
 import { isPodActive, nextAvailabilityMs } from '../pods/pod-availability.ts'
 import { PodControl, isNamespaceEnding, told } from '../pods/pod-control.ts'
+import { ReplacementPace } from '../pods/replacement-pace.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
 import { slowStart } from '../slow-start.ts'
 import { sameStatus } from '../status-fields.ts'
@@ -36,6 +37,7 @@ export class ReplicaSets {
   readonly #queue: WorkQueue
   readonly #expectations: Expectations
   readonly #control: PodControl
+  readonly #pace = new ReplacementPace()
 
   constructor(options: ReplicaSetsOptions) {
     this.#options = options
@@ -65,6 +67,7 @@ export class ReplicaSets {
     if (owner) {
       if (owner.kind !== 'ReplicaSet') return
       if (type === 'added') this.#expectations.creationObserved(owner.uid)
+      if (type !== 'deleted') this.#pace.observe(owner.uid, object, previous, this.#options.clock.now())
       if (type === 'deleted' || deletionTimestamp !== undefined) this.#expectations.deletionObserved(owner.uid, uid)
       this.#queue.add(keyOf({ namespace, name: owner.name }))
       return
@@ -98,17 +101,21 @@ export class ReplicaSets {
       await client.updateStatus(replicaSetKind, { ...replicaSet, status }, signal).catch(ignoreGone)
     }
     if (outcome.error !== undefined) throw outcome.error
-    const requeueAfterMs = nextAvailabilityMs(active, replicaSet.spec.minReadySeconds ?? 0, now)
-    return requeueAfterMs === undefined ? {} : { requeueAfterMs }
+    const available = nextAvailabilityMs(active, replicaSet.spec.minReadySeconds ?? 0, now) ?? Infinity
+    const requeueAfterMs = Math.min(available, outcome.waitMs ?? Infinity)
+    return requeueAfterMs === Infinity ? {} : { requeueAfterMs }
   }
 
   async #manage(
     replicaSet: ReplicaSet,
     active: readonly Pod[],
     signal: AbortSignal,
-  ): Promise<{ failure?: ReplicaFailure; error?: unknown }> {
+  ): Promise<{ failure?: ReplicaFailure; error?: unknown; waitMs?: number }> {
     const neighbours = () => this.#neighbours(replicaSet, active)
-    const plan = planReplicaSet(replicaSet, active, neighbours, this.#options.clock.now())
+    const now = this.#options.clock.now()
+    const plan = planReplicaSet(replicaSet, active, neighbours, now)
+    const waitMs = this.#pace.waitMs(replicaSet.metadata.uid ?? '', replicaSet.spec.replicas ?? 1, now)
+    if (plan.create > 0 && waitMs > 0) return { waitMs }
     const error = await (plan.create > 0
       ? this.#create(replicaSet, plan.create, signal)
       : this.#delete(replicaSet, plan.delete, signal))

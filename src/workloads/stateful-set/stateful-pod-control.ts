@@ -6,7 +6,7 @@ import { type PersistentVolumeClaim, persistentVolumeClaimKind } from '../../res
 import { type Pod, podKind } from '../../resources/pod.ts'
 import type { StatefulSet } from '../../resources/stateful-set.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import type { Events } from '../event-budget.ts'
+import type { Events } from '../../cluster/event-recorder.ts'
 import { isNamespaceEnding, podFromTemplate, told } from '../pods/pod-control.ts'
 import { ownersOfClaim } from './claim-retention.ts'
 import type { PodRemoval } from './plan-stateful-set.ts'

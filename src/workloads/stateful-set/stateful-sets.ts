@@ -9,12 +9,13 @@ import type { PersistentVolumeClaim } from '../../resources/persistent-volume-cl
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { type StatefulSet, statefulSetKind } from '../../resources/stateful-set.ts'
 import { claimObjects, planClaims } from '../claim-objects.ts'
-import type { Events } from '../event-budget.ts'
+import type { Events } from '../../cluster/event-recorder.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
 import { nextAvailabilityMs } from '../pods/pod-availability.ts'
+import { ReplacementPace } from '../pods/replacement-pace.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
 import { sameStatus } from '../status-fields.ts'
-import { planStatefulSet, statefulSetStatus } from './plan-stateful-set.ts'
+import { type PodRemoval, planStatefulSet, statefulSetStatus } from './plan-stateful-set.ts'
 import { ordinalOf } from './pod-identity.ts'
 import { type Revisions, surplusRevisions, syncRevisions } from './revision-history.ts'
 import { StatefulPodControl } from './stateful-pod-control.ts'
@@ -38,6 +39,7 @@ export class StatefulSets {
   readonly #options: StatefulSetsOptions
   readonly #queue: WorkQueue
   readonly #control: StatefulPodControl
+  readonly #pace = new ReplacementPace()
 
   constructor(options: StatefulSetsOptions) {
     this.#options = options
@@ -46,7 +48,14 @@ export class StatefulSets {
     const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
     this.#queue = new WorkQueue({ name: 'statefulsets', clock, log, concurrency: 4, reconcile })
     statefulSets.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
-    pods.onChange((change) => this.#ownedChanged(change))
+    pods.onChange((change) => {
+      const { type, object, previous } = change
+      const owner = controllerOf(object)
+      if (owner?.kind === 'StatefulSet' && type !== 'deleted') {
+        this.#pace.observe(owner.uid, object, previous, clock.now())
+      }
+      this.#ownedChanged(change)
+    })
     revisions.onChange((change) => this.#ownedChanged(change))
   }
 
@@ -80,15 +89,19 @@ export class StatefulSets {
     await this.#writeStatus(set, statefulSetStatus(set, pods, names, revisions.collisionCount, now), signal)
     if (deletionTimestamp !== undefined) return {}
     const plan = planStatefulSet(set, pods, names, now)
-    for (const removal of plan.remove) await this.#control.remove(set, removal, signal)
+    const waitMs = this.#pace.waitMs(uid ?? '', set.spec.replicas ?? 1, now)
+    const isDue = ({ reason }: PodRemoval) => waitMs === 0 || (reason !== 'Failed' && reason !== 'Succeeded')
+    const due = plan.remove.filter(isDue)
+    for (const removal of due) await this.#control.remove(set, removal, signal)
     for (const { ordinal, revision } of plan.create) {
       const chosen = revision === names.update ? revisions.update : revisions.current
       await this.#control.create(set, ordinal, chosen, signal)
     }
     await this.#control.keep(set, pods, signal)
     await this.#forgetRevisions(set, revisions, known, pods, signal)
-    const requeueAfterMs = nextAvailabilityMs(pods, set.spec.minReadySeconds ?? 0, now)
-    return requeueAfterMs === undefined ? {} : { requeueAfterMs }
+    const available = nextAvailabilityMs(pods, set.spec.minReadySeconds ?? 0, now) ?? Infinity
+    const requeueAfterMs = Math.min(available, due.length < plan.remove.length ? waitMs : Infinity)
+    return requeueAfterMs === Infinity ? {} : { requeueAfterMs }
   }
 
   async #forgetRevisions(
