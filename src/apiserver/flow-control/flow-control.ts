@@ -24,8 +24,8 @@ export const defaultFlowLimits: FlowLimits = {
   bodyBytesInFlight: 128 * 1024 * 1024,
   listItemsInFlight: 2_000_000,
   queueMs: 15_000,
-  turnMs: 10,
-  sliceMs: 5,
+  turnMs: 6,
+  sliceMs: 3,
 }
 
 export interface FlowControlOptions {
