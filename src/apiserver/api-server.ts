@@ -15,6 +15,7 @@ import type { Authenticator } from './authentication.ts'
 import type { ClusterApi } from './cluster-api.ts'
 import { ClusterFace, type Describe, type RequestLabel } from './cluster-face.ts'
 import { EncodedObjects } from './encoded-objects.ts'
+import { FlowControl, type FlowLimits, defaultFlowLimits } from './flow-control/flow-control.ts'
 import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
 import { HttpExchange } from './http-exchange.ts'
 import { InsideListener } from './inside-listener.ts'
@@ -31,7 +32,7 @@ export interface TlsFiles {
   readonly ca: string
 }
 
-export interface ApiServerLimits {
+export interface ApiServerLimits extends FlowLimits {
   readonly bodyBytes: number
   readonly jsonDepth: number
   readonly headerBytes: number
@@ -44,8 +45,6 @@ export interface ApiServerLimits {
   /** Of exec, attach and port-forward. */
   readonly streamsPerUser: number
   readonly connections: number
-  /** Requests that are being answered, without watches and logs: what comes beyond is asked to come again. */
-  readonly requestsInFlight: number
 }
 
 const defaultLimits: ApiServerLimits = {
@@ -60,7 +59,7 @@ const defaultLimits: ApiServerLimits = {
   watchesPerUser: 1_000,
   streamsPerUser: 250,
   connections: 10_000,
-  requestsInFlight: 1_000,
+  ...defaultFlowLimits,
 }
 
 export interface ApiServerOptions {
@@ -105,7 +104,7 @@ export class ApiServer {
   /** Cluster id by the address at which it is reached without its prefix. */
   readonly #inside = new Map<string, string>()
   readonly #insideListeners: InsideListener[] = []
-  #inFlight = 0
+  readonly #flow: FlowControl
   #server: Server | undefined
 
   constructor(options: ApiServerOptions) {
@@ -113,7 +112,9 @@ export class ApiServer {
     this.#limits = { ...defaultLimits, ...options.limits }
     this.#watches = new WatchSlots(this.#limits.watchesPerUser)
     this.#streams = new WatchSlots(this.#limits.streamsPerUser, 'streams')
-    this.#metrics = new ApiServerMetrics(options.metrics, this.#watches)
+    const { clock, metrics } = options
+    this.#flow = new FlowControl({ limits: this.#limits, clock, metrics })
+    this.#metrics = new ApiServerMetrics(metrics, this.#watches)
     // Every open stream listens to it.
     setMaxListeners(0, this.#stopping.signal)
   }
@@ -129,6 +130,7 @@ export class ApiServer {
       checks: own,
       watches: this.#watches,
       streams: this.#streams,
+      flow: this.#flow,
       metrics,
     })
     this.#mounts.set(id, { face, checks })
@@ -212,17 +214,14 @@ export class ApiServer {
   async #serve(request: IncomingMessage, response: ServerResponse, upgrade?: ConnectionUpgrade): Promise<void> {
     markLoop(`api ${request.method}`, request.url ?? '')
     const startedAt = this.#options.clock.now()
-    const release = this.#takePlace()
     const exchange = new HttpExchange(request, response, {
       limits: this.#limits,
       encoded: this.#encoded,
       stopping: this.#stopping.signal,
-      onStream: release,
       upgrade,
     })
     let label: RequestLabel = { verb: (request.method ?? '').toLowerCase(), resource: '' }
     try {
-      if (this.#inFlight > this.#limits.requestsInFlight) throw tooManyRequests()
       const url = this.#urlOf(request)
       await this.#route(exchange, url, (found) => {
         label = found
@@ -230,7 +229,6 @@ export class ApiServer {
     } catch (error) {
       this.#answerError(exchange, error, label)
     } finally {
-      release()
       this.#metrics.finished(label, response.statusCode, this.#options.clock.now() - startedAt)
       const { verb, resource } = label
       this.#options.log.debug({ verb, resource, code: response.statusCode }, 'api request')
@@ -243,16 +241,6 @@ export class ApiServer {
     // What the cluster's own documents refer to has the prefix.
     if (id === undefined || parsed.segments[0] === 'vks') return parsed
     return { ...parsed, segments: ['vks', id, ...parsed.segments] }
-  }
-
-  /** Counts a request until it is answered or turns into a stream. */
-  #takePlace(): () => void {
-    let held = true
-    this.#inFlight++
-    return () => {
-      if (held) this.#inFlight--
-      held = false
-    }
   }
 
   #route(exchange: HttpExchange, url: RequestUrl, describe: Describe): Promise<void> {
@@ -303,9 +291,4 @@ export class ApiServer {
 
 function nothingHere(): StatusError {
   return new StatusError('NotFound', 'there is nothing here; a cluster is at /vks/<clusterId>')
-}
-
-function tooManyRequests(): StatusError {
-  const message = 'the server has received too many requests and has asked us to try again later'
-  return new StatusError('TooManyRequests', message, { retryAfterSeconds: 1 })
 }

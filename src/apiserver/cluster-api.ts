@@ -11,17 +11,19 @@ import { AdmissionChain } from './admission-chain.ts'
 import type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
 import { refuseInTerminating } from './closed-namespace.ts'
 import { isDefinition } from './custom-resources/check-definition.ts'
+import { type CollectionOptions, deleteInTurns } from './collection-deletion.ts'
 import { CustomResources } from './custom-resources/custom-resources.ts'
 import { DefinitionCleanup } from './custom-resources/definition-cleanup.ts'
 import { withTermination } from './custom-resources/definition-status.ts'
 import { type DeletionOptions, checkPreconditions, decideDeletion, isReadyToRemove } from './deletion.ts'
-import { matchesFields, selectedName } from './field-selector.ts'
+import type { Turns } from './flow-control/flow-control.ts'
 import { isJsonObject, sameJson, valueAtPath } from './json-value.ts'
 import { KindRegistry } from './kind-registry.ts'
 import { KindStore } from './kind-store.ts'
-import { matchesLabels } from './label-selector.ts'
-import { type ListPage, ListSnapshots } from './list-snapshots.ts'
+import type { ListPage } from './list-snapshots.ts'
 import type { Reading } from './object-decode.ts'
+import { ObjectLists } from './object-lists.ts'
+import { matcherOf } from './object-matcher.ts'
 import type { ObjectEvent } from './object-watch.ts'
 import { randomSuffix } from './name-suffix.ts'
 import { prepareCreate, prepareStatus, prepareUpdate } from './prepare-object.ts'
@@ -37,6 +39,8 @@ export interface ClusterApiOptions {
   readonly clock: Clock
   readonly admission?: readonly AdmissionRule[] | undefined
   readonly plugins?: readonly AdmissionPlugin[] | undefined
+  /** How much has been written so far, where somebody counts it: what pages of lists hold of old versions is bounded by it. */
+  readonly writtenBytes?: (() => number) | undefined
 }
 
 type Change =
@@ -59,13 +63,14 @@ export class ClusterApi {
   readonly #cleanup: DefinitionCleanup
   readonly #admission: AdmissionChain
   readonly #namespaces: Kind | undefined
-  readonly #snapshots = new ListSnapshots()
+  readonly #lists: ObjectLists
 
   constructor(options: ClusterApiOptions) {
     const { kinds, clock } = options
     this.kinds = new KindRegistry(kinds.filter(({ unknownFields }) => unknownFields === 'keep'))
     this.clock = clock
     this.#store = new KindStore(options.store)
+    this.#lists = new ObjectLists(this.#store, clock, options.writtenBytes ?? (() => 0))
     this.#admission = new AdmissionChain(options.admission ?? [], options.plugins ?? [])
     this.#namespaces = kinds.find(({ group, kind }) => group === '' && kind === 'Namespace')
     const builtIn = kinds.filter(({ unknownFields }) => unknownFields === 'prune')
@@ -105,16 +110,13 @@ export class ClusterApi {
     return this.#store.get(this.kinds.resolve(kind), ref)?.object
   }
 
-  list(anyKind: Kind, request: PageRequest = {}): ListPage {
-    const kind = this.#served(anyKind)
-    const scope = `${kind.version}/${resourceNameOf(kind)}?${request.namespace ?? ''}?${request.scope ?? ''}`
-    const limit = request.limit ?? 0
-    const now = this.clock.now()
-    if (request.continueToken) return this.#snapshots.nextPage(request.continueToken, limit, scope, now)
-    const list = this.#store.list(kind, request.namespace)
-    const selects = (request.labels?.length ?? 0) + (request.fields?.length ?? 0) > 0
-    const items = selects ? list.items.filter(matcherOf(request)) : list.items
-    return this.#snapshots.firstPage(items, String(list.revision), limit, scope, now)
+  list(kind: Kind, request: PageRequest = {}): ListPage {
+    return this.#lists.list(this.#served(kind), request)
+  }
+
+  /** The same, for those who can wait: however many objects must be looked at, others have their turn in between. */
+  async listInTurns(kind: Kind, request: PageRequest, turns: Turns | undefined): Promise<ListPage> {
+    return this.#lists.listInTurns(this.#served(kind), request, turns)
   }
 
   /**
@@ -258,22 +260,16 @@ export class ClusterApi {
     })
   }
 
-  /** Deletes what is selected, one after the other; what went meanwhile is fine. */
+  /** Deletes what is selected, some at a time, as long as somebody wants it; what went meanwhile is fine. */
   async deleteCollection(
     kind: Kind,
     selection: Selection,
     request: DeletionOptions = {},
-    options: WriteOptions = {},
+    options: WriteOptions & CollectionOptions = {},
   ): Promise<KubernetesObject[]> {
-    const deleted: KubernetesObject[] = []
-    for (const object of this.list(kind, selection).items) {
-      try {
-        deleted.push((await this.delete(kind, refOf(object), request, options)).object)
-      } catch (error) {
-        if (!(error instanceof StatusError && error.reason === 'NotFound')) throw error
-      }
-    }
-    return deleted
+    const { turns, signal } = options
+    const { items } = await this.listInTurns(kind, selection, turns)
+    return deleteInTurns(items, (object) => this.delete(kind, refOf(object), request, options), { turns, signal })
   }
 
   #updated(
@@ -370,6 +366,7 @@ export class ClusterApi {
 
   #written(kind: Kind, object: KubernetesObject): KubernetesObject {
     this.#admission.changed(kind, object, false)
+    this.#lists.tidy()
     if (!isDefinition(kind)) return object
     this.#definitions.written(object)
     if (object.metadata.deletionTimestamp !== undefined) this.#cleanup.advanceInBackground(object.metadata.name)
@@ -378,6 +375,7 @@ export class ClusterApi {
 
   #removed(kind: Kind, object: KubernetesObject): void {
     this.#admission.changed(kind, object, true)
+    this.#lists.tidy()
     if (isDefinition(kind)) this.#definitions.removed(object)
     else if (this.#definitions.isTerminating(kind)) this.#cleanup.advanceInBackground(resourceNameOf(kind))
   }
@@ -389,14 +387,6 @@ export class ClusterApi {
     if (!namespace) throw notFound(this.#namespaces, name)
     refuseInTerminating(kind, object, namespace)
   }
-}
-
-function matcherOf({ labels = [], fields = [] }: Selection): (object: KubernetesObject) => boolean {
-  const name = selectedName(fields)
-  return (object) =>
-    (name === undefined || object.metadata.name === name) &&
-    matchesLabels(labels, object.metadata.labels) &&
-    matchesFields(fields, object)
 }
 
 function readingOf({ fieldValidation = 'Ignore', warn = () => {}, duplicates }: WriteOptions): Reading {

@@ -12,6 +12,8 @@ import { type Authenticator, TokenCredential, credentialsOf } from './authentica
 import type { ClusterApi } from './cluster-api.ts'
 import { ClusterDocuments } from './cluster-documents.ts'
 import { subresourcesOf } from './discovery.ts'
+import type { FlowControl } from './flow-control/flow-control.ts'
+import { callerOf } from './flow-control/priority-levels.ts'
 import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
 import type { HttpExchange } from './http-exchange.ts'
 import { decodeObject } from './object-decode.ts'
@@ -47,6 +49,7 @@ export interface ClusterFaceOptions {
   readonly checks: readonly HealthCheck[]
   readonly watches: WatchSlots
   readonly streams: WatchSlots
+  readonly flow: FlowControl
   readonly metrics: Metrics
 }
 
@@ -82,10 +85,39 @@ export class ClusterFace {
     this.#refuseUnless(user, attempt)
     if (target) {
       const refuseUnless = (verb: string) => this.#refuseUnless(user, { ...attempt, verb })
-      return this.#handleResource({ exchange, target, query: url.query, user, refuseUnless })
+      const resource = { exchange, target, query: url.query, user, refuseUnless }
+      return this.#inTurn(exchange, user, target.namespace, () => this.#handleResource(resource))
     }
     if (method !== 'GET' && method !== 'HEAD') throw nothingThere()
-    return this.#handlePath(exchange, url)
+    // Whether the server is well must be known however busy it is.
+    if (isHealthEndpoint(url.segments[0])) return this.#handlePath(exchange, url)
+    return this.#inTurn(exchange, user, undefined, () => this.#handlePath(exchange, url))
+  }
+
+  /** The body first: who is slow to send it waits alone. Then, when it is this caller's turn, the work. */
+  async #inTurn(
+    exchange: HttpExchange,
+    user: User,
+    namespace: string | undefined,
+    handle: () => Promise<void>,
+  ): Promise<void> {
+    const { method, headers } = exchange.request
+    const ticket = this.#options.flow.arrive(callerOf(user, this.#options.base, namespace))
+    exchange.ticket = ticket
+    try {
+      const reads = method === 'GET' || method === 'HEAD'
+      const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+      if (!reads && hasBody) await exchange.gather()
+      const turn = ticket.enter(!reads)
+      if (turn) {
+        await turn
+        if (exchange.isGone) return
+      }
+      await handle()
+      if (exchange.taken) await exchange.taken
+    } finally {
+      ticket.leave()
+    }
   }
 
   maySeeMetrics(request: IncomingMessage): boolean {

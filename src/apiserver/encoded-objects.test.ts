@@ -7,13 +7,12 @@ function counted(name: string, size = 10) {
   return object
 }
 
-it('writes an object once, alone, in lists and for all who watch', () => {
+it('writes an object once, alone and for all who watch', () => {
   const encoded = new EncodedObjects()
   const object = counted('a')
-  const alone = Buffer.concat(encoded.body(object)).toString()
+  const alone = encoded.body(object).toString()
   expect(JSON.parse(alone)).toMatchObject({ name: 'a' })
-  const list = Buffer.concat(encoded.body({ kind: 'List', metadata: {}, items: [object, object] })).toString()
-  expect(list).toBe(`{"kind":"List","metadata":{},"items":[${alone.trim()},${alone.trim()}]}\n`)
+  expect(encoded.bytes(object).toString()).toBe(alone.trim())
   expect(object.writes).toBe(1)
   const line = encoded.line('ADDED', object)
   for (let watcher = 0; watcher < 100; watcher++) expect(encoded.line('ADDED', object)).toBe(line)
@@ -21,10 +20,19 @@ it('writes an object once, alone, in lists and for all who watch', () => {
   expect(object.writes).toBe(2)
 })
 
-it('shows a list without items', () => {
-  expect(Buffer.concat(new EncodedObjects().body({ kind: 'List', items: [] })).toString()).toBe(
-    '{"kind":"List","items":[]}\n',
-  )
+it('keeps a list that was encoded to its end, and of several at once the latest', () => {
+  const encoded = new EncodedObjects()
+  const [one, other] = [[{}], [{}]]
+  const overtaken = encoded.gatherList(one)
+  const latest = encoded.gatherList(other)
+  for (const list of [overtaken, latest]) list.add(Buffer.from('{}'))
+  overtaken.keep()
+  latest.keep()
+  expect([encoded.list(one), encoded.list(other)?.toString()]).toEqual([undefined, '{}'])
+  const large = encoded.gatherList(one)
+  for (let piece = 0; piece < 20; piece++) large.add(Buffer.alloc(1024 * 1024))
+  large.keep()
+  expect(encoded.list(one)).toBeUndefined()
 })
 
 it('forgets what nobody asks for when it has no room', () => {

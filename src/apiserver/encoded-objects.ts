@@ -5,8 +5,6 @@ export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 const bytesForObjects = 8 * 1024 * 1024
 const bytesForLists = 16 * 1024 * 1024
 const bytesForLines = 4 * 1024 * 1024
-const comma = Buffer.from(',')
-const listEnd = Buffer.from(']}\n')
 const newline = Buffer.from('\n')
 
 /**
@@ -23,6 +21,8 @@ export class EncodedObjects {
     DELETED: new ForgetfulMap(bytesForLines, bytesForLines / 16),
   }
 
+  #gathered: GatheredList | undefined
+
   /** Without a line break. */
   bytes(object: object): Buffer {
     return this.#objects.get(object) ?? this.#objects.set(object, Buffer.from(JSON.stringify(object)))
@@ -36,24 +36,54 @@ export class EncodedObjects {
     return lines.set(shown, Buffer.from(`{"type":"${type}","object":${json ?? JSON.stringify(shown)}}\n`))
   }
 
-  /** An answer's body, in parts: an object as it is, a list out of its items. */
-  body(shown: unknown): readonly Buffer[] {
-    if (!isJsonObject(shown)) return [Buffer.from(`${JSON.stringify(shown)}\n`)]
-    const { items } = shown
-    if (!Array.isArray(items)) return [Buffer.concat([this.bytes(shown), newline])]
-    const { items: _items, ...rest } = shown
-    const head = Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"items":[`)
-    return [head, this.#lists.get(items) ?? this.#lists.set(items, this.#items(items))]
+  /** An answer's body: an object as it is. */
+  body(shown: unknown): Buffer {
+    if (!isJsonObject(shown)) return Buffer.from(`${JSON.stringify(shown)}\n`)
+    return Buffer.concat([this.bytes(shown), newline])
   }
 
-  #items(items: readonly unknown[]): Buffer {
-    const parts: Buffer[] = []
-    for (const item of items) {
-      if (parts.length > 0) parts.push(comma)
-      parts.push(typeof item === 'object' && item !== null ? this.bytes(item) : Buffer.from(JSON.stringify(item)))
-    }
-    parts.push(listEnd)
-    return Buffer.concat(parts)
+  /** All items of a list, with commas between them. */
+  list(items: readonly unknown[]): Buffer | undefined {
+    return this.#lists.get(items)
+  }
+
+  /** Gathers the bytes of a list while it is encoded, for the next who asks. Of the latest list only: each is held twice meanwhile. */
+  gatherList(items: readonly unknown[]): GatheredList {
+    const gathered: GatheredList = new GatheredList(bytesForLists / 2, (bytes) => {
+      if (this.#gathered === gathered) this.#lists.set(items, bytes)
+    })
+    this.#gathered?.drop()
+    this.#gathered = gathered
+    return gathered
+  }
+}
+
+export class GatheredList {
+  readonly #limit: number
+  readonly #keep: (bytes: Buffer) => void
+  #parts: Buffer[] | undefined = []
+  #size = 0
+
+  constructor(limit: number, keep: (bytes: Buffer) => void) {
+    this.#limit = limit
+    this.#keep = keep
+  }
+
+  add(piece: Buffer): void {
+    this.#size += piece.length
+    if (this.#size > this.#limit) this.drop()
+    this.#parts?.push(piece)
+  }
+
+  /** It is complete. */
+  keep(): void {
+    if (this.#parts)
+      this.#keep(this.#parts.length === 1 && this.#parts[0] ? this.#parts[0] : Buffer.concat(this.#parts))
+    this.drop()
+  }
+
+  drop(): void {
+    this.#parts = undefined
   }
 }
 

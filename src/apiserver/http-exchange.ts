@@ -1,12 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { asError } from '../foundation/errors.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { duplicateFields } from './duplicate-fields.ts'
 import type { EncodedObjects, EventType } from './encoded-objects.ts'
 import { isDeeperThan } from './json-value.ts'
 import { protobufType, readProtobuf } from './protobuf-body.ts'
 import { readManifest } from './server-side-apply/apply-body.ts'
+import { type ShownList, pieceBytes, sendList } from './list-answer.ts'
+import type { FlowTicket } from './flow-control/flow-control.ts'
 import type { ConnectionUpgrade } from './streams/connection-upgrade.ts'
 
 export interface ExchangeLimits {
@@ -15,6 +18,11 @@ export interface ExchangeLimits {
   /** How long a client may leave us with bytes it does not take. */
   readonly drainMs: number
 }
+
+/** Up to this an answer leaves in one piece. */
+const onePieceBytes = 1024 * 1024
+/** Up to this the system's own buffers take an answer, whether its client does or not. */
+const smallBytes = 64 * 1024
 
 /** One request and its answer, with the limits of this server. An answer is given once. */
 export class HttpExchange {
@@ -26,8 +34,11 @@ export class HttpExchange {
   readonly stopping: AbortSignal
   readonly #limits: ExchangeLimits
   readonly #encoded: EncodedObjects
-  readonly #onStream: () => void
   readonly #warnings: string[] = []
+  /** What it holds of what is bounded, once it is known who asks. */
+  ticket: FlowTicket | undefined
+  #body: Promise<Buffer> | undefined
+  #taken: Promise<unknown> | undefined
   #gone: AbortController | undefined
   #mediaType: string | undefined
   #jsonText: string | undefined
@@ -40,8 +51,6 @@ export class HttpExchange {
       readonly encoded: EncodedObjects
       /** Aborted when the server stops. */
       readonly stopping: AbortSignal
-      /** Called when the answer turns out to be one without an end. */
-      readonly onStream: () => void
       readonly upgrade?: ConnectionUpgrade | undefined
     },
   ) {
@@ -51,7 +60,6 @@ export class HttpExchange {
     this.#encoded = options.encoded
     this.stopping = options.stopping
     this.upgrade = options.upgrade
-    this.#onStream = options.onStream
   }
 
   /** Aborted when the client has left, the answer is complete or the server stops. Made when it is asked for: most answers are given at once. */
@@ -144,23 +152,41 @@ export class HttpExchange {
     return bytes.toString('utf8')
   }
 
+  /** Reads the body before anybody asks for it: who sends slowly keeps no place that others wait for. */
+  async gather(): Promise<void> {
+    this.#body = this.#readBody()
+    await this.#body
+  }
+
   #readBody(): Promise<Buffer> {
+    if (this.#body) return this.#body
     const { bodyBytes } = this.#limits
     const tooLarge = () => new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${bodyBytes}`)
     if (Number(this.request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge()
     if (this.request.headers['content-encoding'] !== undefined) {
       throw new StatusError('UnsupportedMediaType', 'encoded request bodies are not supported')
     }
-    return collect(this.request, bodyBytes, tooLarge)
+    const book = (bytes: number) => this.ticket?.bookBytes(bytes)
+    return collect(this.request, bodyBytes, tooLarge, book)
   }
 
   sendJson(code: number, value: unknown, contentType = 'application/json'): void {
     this.#send(code, contentType, `${JSON.stringify(value)}\n`)
   }
 
-  /** Objects of the store, alone or in a list: their bytes are shared among all who ask for them. */
+  /** An object of the store: its bytes are shared among all who ask for it. */
   sendObject(code: number, shown: unknown): void {
-    this.#sendBytes(code, 'application/json', ...this.#encoded.body(shown))
+    this.#sendBytes(code, 'application/json', this.#encoded.body(shown))
+  }
+
+  /** A list, as long as it need be. Resolves when it is on its way. */
+  sendList(code: number, list: ShownList): Promise<void> {
+    return sendList({ exchange: this, encoded: this.#encoded, code, list, turns: this.ticket })
+  }
+
+  /** What is encoded already, in parts. */
+  sendParts(code: number, parts: readonly Buffer[]): void {
+    this.#sendBytes(code, 'application/json', ...parts)
   }
 
   /** What is JSON already. As a text, so that it leaves in one piece with the head. */
@@ -215,10 +241,50 @@ export class HttpExchange {
 
   #sendBytes(code: number, contentType: string, ...parts: readonly Buffer[]): void {
     const length = parts.reduce((sum, part) => sum + part.length, 0)
+    if (length > smallBytes) this.ticket?.bookBytes(Math.min(length, onePieceBytes))
     this.#head(code, { 'Content-Type': contentType, 'Content-Length': length })
     if (this.request.method === 'HEAD') return void this.response.end()
+    if (length > onePieceBytes) {
+      this.#taken = this.#sendPieces(parts)
+      return
+    }
     for (let index = 0; index < parts.length - 1; index += 1) this.response.write(parts[index])
     this.response.end(parts.at(-1))
+    if (length > smallBytes) this.#taken = this.#untilTaken()
+  }
+
+  /** Resolves when the client has what was sent, or will not have it: until then it costs memory. `undefined`: it is too little to count. */
+  get taken(): Promise<unknown> | undefined {
+    return this.#taken
+  }
+
+  async #sendPieces(parts: readonly Buffer[]): Promise<void> {
+    for (const part of parts) {
+      for (let at = 0; at < part.length; at += pieceBytes) {
+        if (!(await this.write(part.subarray(at, at + pieceBytes)))) return
+      }
+    }
+    this.response.end()
+  }
+
+  #untilTaken(): Promise<void> {
+    const { response } = this
+    return new Promise((resolve) => {
+      const overdue = setTimeout(() => response.destroy(), this.#limits.drainMs)
+      const over = () => {
+        clearTimeout(overdue)
+        resolve()
+      }
+      if (response.writableFinished || response.destroyed) return over()
+      response.once('finish', over)
+      response.once('close', over)
+    })
+  }
+
+  /** An answer in pieces of which nobody knows yet how many there are: `write` each, then `endStream`. */
+  beginPieces(code: number): void {
+    this.ticket?.bookBytes(pieceBytes)
+    this.#head(code, { 'Content-Type': 'application/json' })
   }
 
   sendNothing(): void {
@@ -227,7 +293,7 @@ export class HttpExchange {
   }
 
   beginStream(contentType: string): void {
-    this.#onStream()
+    this.ticket?.leave()
     this.#head(200, { 'Content-Type': contentType })
     this.response.flushHeaders()
   }
@@ -235,7 +301,7 @@ export class HttpExchange {
   /** Leaves HTTP behind. From here on the connection belongs to the caller. */
   switchTo(headers: Readonly<Record<string, string>>): Duplex {
     if (!this.upgrade) throw new StatusError('BadRequest', 'Upgrade request required')
-    this.#onStream()
+    this.ticket?.leave()
     return this.upgrade.accept(headers)
   }
 
@@ -281,21 +347,33 @@ export class HttpExchange {
 }
 
 /** Listeners, not an async iterator: for bodies of one chunk, which most are, that is several times as fast. */
-function collect(request: IncomingMessage, limit: number, tooLarge: () => StatusError): Promise<Buffer> {
+function collect(
+  request: IncomingMessage,
+  limit: number,
+  tooLarge: () => StatusError,
+  book: (bytes: number) => void,
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0
   let ended = false
   return new Promise((resolve, reject) => {
+    const refuse = (why: unknown) => {
+      // What is still to come is not kept, and not even read.
+      ended = true
+      chunks.length = 0
+      request.pause()
+      reject(asError(why))
+    }
     request.on('data', (chunk: Buffer) => {
+      if (ended) return
       size += chunk.length
-      if (size <= limit) chunks.push(chunk)
-      else if (!ended) {
-        // What is still to come is not kept, and not even read.
-        ended = true
-        chunks.length = 0
-        request.pause()
-        reject(tooLarge())
+      if (size > limit) return refuse(tooLarge())
+      try {
+        book(chunk.length)
+      } catch (error) {
+        return refuse(error)
       }
+      chunks.push(chunk)
     })
     request.once('end', () => {
       ended = true

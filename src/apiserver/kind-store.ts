@@ -36,6 +36,12 @@ export class KindStore {
     return { items: objects, revision }
   }
 
+  /** What is stored, and how the kind sees each of it. */
+  listStored(kind: Kind, namespace: string | undefined) {
+    const show = (object: KubernetesObject) => shown(kind, object)
+    return { ...this.#store.list(selectorFor(kind, namespace)), show }
+  }
+
   /** Throws `StoreConflict('exists')`. */
   async create(kind: Kind, object: KubernetesObject): Promise<KubernetesObject> {
     const stored = await this.#store.create(keyFor(kind, refOf(object)), kept(kind, object))

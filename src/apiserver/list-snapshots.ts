@@ -14,21 +14,31 @@ interface Snapshot {
   readonly resourceVersion: string
   readonly scope: string
   readonly takenAt: number
+  readonly writtenBefore: number
 }
 
 const mostSnapshots = 64
+const mostItems = 1_000_000
+/** What may be written after a list was taken: at most so much of what is not stored any more is held by lists. */
+const mostWrittenBytes = 256 * 1024 * 1024
 const mostPagesKept = 64
 const snapshotLifeMs = 5 * 60_000
 
 /**
  * Lists that are read in pages. The whole answer is held from the first page on (the objects are shared, so it costs a
- * pointer each), which makes every page of it one consistent state. Bounded in number and time; who comes back too late
- * is told so with Expired and starts again, as with Kubernetes.
+ * pointer each), which makes every page of it one consistent state. Bounded in number, in items, in what was written since and in time; who comes back
+ * too late is told so with Expired and starts again, as with Kubernetes.
  */
 export class ListSnapshots {
   readonly #held = new Map<string, Snapshot>()
+  readonly #writtenBytes: () => number
+  #items = 0
   /** Pages of a list that others have read too, by where they begin and end: the same array has the same bytes. */
   readonly #pages = new WeakMap<readonly KubernetesObject[], Map<string, readonly KubernetesObject[]>>()
+
+  constructor(writtenBytes: () => number = () => 0) {
+    this.#writtenBytes = writtenBytes
+  }
 
   /** `scope` says what was listed: a token is good only for the same question. */
   firstPage(
@@ -40,16 +50,17 @@ export class ListSnapshots {
   ): ListPage {
     if (limit <= 0 || items.length <= limit) return { items, resourceVersion }
     const id = randomUUID()
-    this.#makeRoom(now)
-    const snapshot = { items, resourceVersion, scope, takenAt: now }
+    this.#makeRoom(items.length, now)
+    const snapshot = { items, resourceVersion, scope, takenAt: now, writtenBefore: this.#writtenBytes() }
     this.#held.set(id, snapshot)
+    this.#items += items.length
     return this.#page(id, snapshot, 0, limit)
   }
 
   nextPage(token: string, limit: number, scope: string, now: number): ListPage {
     const { id, at } = readToken(token)
     const snapshot = this.#held.get(id)
-    if (!snapshot || now - snapshot.takenAt > snapshotLifeMs) {
+    if (!snapshot || this.#isOver(snapshot, now)) {
       throw new StatusError(
         'Expired',
         'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.',
@@ -57,6 +68,11 @@ export class ListSnapshots {
     }
     if (snapshot.scope !== scope) throw invalidToken()
     return this.#page(id, snapshot, at, limit)
+  }
+
+  /** Lets go of what is over: nobody may ask for another list for long. */
+  tidy(now: number): void {
+    if (this.#held.size > 0) this.#makeRoom(0, now)
   }
 
   #page(id: string, { items, resourceVersion }: Snapshot, at: number, limit: number): ListPage {
@@ -79,12 +95,17 @@ export class ListSnapshots {
     return page
   }
 
-  #makeRoom(now: number): void {
-    for (const [id, { takenAt }] of this.#held) {
-      const tooMany = this.#held.size >= mostSnapshots
-      if (!tooMany && now - takenAt <= snapshotLifeMs) break
+  #makeRoom(count: number, now: number): void {
+    for (const [id, snapshot] of this.#held) {
+      const tooMany = (count > 0 && this.#held.size >= mostSnapshots) || this.#items + count > mostItems
+      if (!tooMany && !this.#isOver(snapshot, now)) break
       this.#held.delete(id)
+      this.#items -= snapshot.items.length
     }
+  }
+
+  #isOver({ takenAt, writtenBefore }: Snapshot, now: number): boolean {
+    return now - takenAt > snapshotLifeMs || this.#writtenBytes() - writtenBefore > mostWrittenBytes
   }
 }
 

@@ -1,9 +1,10 @@
 import { type Kind, apiVersionOf } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'
+import type { ShownList } from './list-answer.ts'
 import type { ListPage } from './list-snapshots.ts'
 import type { Representation } from './representation.ts'
-import { type IncludeObject, columnsOf, partialMetadata, tableOf } from './table.ts'
+import { type IncludeObject, columnsOf, partialMetadata, rowOf, tableOf } from './table.ts'
 
 const rows = new WeakMap<KubernetesObject, { readonly key: string; readonly table: unknown }>()
 
@@ -42,20 +43,24 @@ export class ObjectView {
     return table
   }
 
-  list({ items, resourceVersion, continueToken, remaining }: ListPage): unknown {
+  list({ items, resourceVersion, continueToken, remaining }: ListPage): ShownList {
     const metadata = {
       resourceVersion,
       ...(continueToken !== undefined && { continue: continueToken, remainingItemCount: remaining }),
     }
     switch (this.#representation) {
-      case 'object':
-        return { kind: `${this.#kind.kind}List`, apiVersion: apiVersionOf(this.#kind), metadata, items }
-      case 'partial': {
-        const partial = items.map((object) => partialMetadata(object))
-        return { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: partial }
+      case 'object': {
+        const frame = { kind: `${this.#kind.kind}List`, apiVersion: apiVersionOf(this.#kind), metadata, items: [] }
+        return { frame, objects: items, show: (object) => object, shared: 'list' }
       }
-      default:
-        return this.#table(items, metadata, true)
+      case 'partial': {
+        const frame = { kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items: [] }
+        return { frame, objects: items, show: (object) => partialMetadata(object), shared: 'items' }
+      }
+      default: {
+        const row = rowOf(this.#kind, this.#now(), this.#include)
+        return { frame: this.#table([], metadata, true), objects: items, show: row, shared: 'nothing' }
+      }
     }
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'
 import {
@@ -27,6 +28,9 @@ export interface WatchRequest {
 
 /** Well within the history that a store keeps. */
 const passedEvery = 200
+
+/** However few of them are selected, no more are looked at in one turn of the event loop. */
+const listedPerTurn = 1_024
 
 /** As long as the watch lives: what ends it, and what is to be done when it has ended. */
 export interface WatchLife {
@@ -67,7 +71,7 @@ export class ObjectWatch implements AsyncIterableIterator<ObjectEvent> {
     if (this.#isOver) return this.return()
     try {
       const life = (this.#life ??= this.#start())
-      if (!this.#isListed) return { value: this.#nextListed(), done: false }
+      if (!this.#isListed) return { value: await this.#nextListed(), done: false }
       this.#changes ??= this.#store.watch(this.#request.selector, this.#from, life.signal)[Symbol.asyncIterator]()
       for (;;) {
         const { value: event, done } = await this.#changes.next()
@@ -107,10 +111,11 @@ export class ObjectWatch implements AsyncIterableIterator<ObjectEvent> {
     return this.#begin()
   }
 
-  #nextListed(): ObjectEvent {
+  async #nextListed(): Promise<ObjectEvent> {
     const { show, matches } = this.#request
     for (let item = this.#list[this.#listed]; item; item = this.#list[this.#listed]) {
       this.#listed += 1
+      if (this.#listed % listedPerTurn === 0) await nextTurn()
       const object = show(item.object)
       if (matches(object)) return { type: 'ADDED', object, revision: item.revision }
     }

@@ -115,11 +115,9 @@ export class ResourceRequests {
       case 'deletecollection': {
         const { dryRun, ...deletion } = readDeletion(query, await exchange.readObject())
         const selection = selectionOf(target, query)
-        const items = await this.#api.deleteCollection(target.kind, selection, deletion, { dryRun, user: request.user })
-        return exchange.sendObject(
-          200,
-          this.#view(request).list({ items, resourceVersion: String(this.#api.revision) }),
-        )
+        const options = { dryRun, user: request.user, turns: exchange.ticket, signal: exchange.signal }
+        const items = await this.#api.deleteCollection(target.kind, selection, deletion, options)
+        return exchange.sendList(200, this.#view(request).list({ items, resourceVersion: String(this.#api.revision) }))
       }
     }
   }
@@ -178,20 +176,23 @@ export class ResourceRequests {
     return this.#sendWritten(request, 200, patched)
   }
 
-  #list(request: ResourceRequest): void {
+  async #list(request: ResourceRequest): Promise<void> {
     const { exchange, target, query } = request
     checkVersionMatch(query, false)
     const version = query.get('resourceVersion') ?? ''
     if (version !== '') this.#api.readVersion(version)
-    const page = this.#api.list(target.kind, {
+    const asked = {
       ...selectionOf(target, query),
       limit: readSeconds('limit', query.get('limit')),
       continueToken: query.get('continue') ?? undefined,
       scope: `${query.get('labelSelector') ?? ''}?${query.get('fieldSelector') ?? ''}`,
-    })
+    }
+    const page = await this.#api.listInTurns(target.kind, asked, exchange.ticket)
     // What a selector leaves of the rest is not known without looking at it.
     const counted = !query.get('labelSelector') && !query.get('fieldSelector')
-    exchange.sendObject(200, this.#view(request).list(counted ? page : { ...page, remaining: undefined }))
+    exchange.ticket?.bookItems(page.items.length)
+    const list = this.#view(request).list(counted ? page : { ...page, remaining: undefined })
+    return exchange.sendList(200, list)
   }
 
   async #watch(request: ResourceRequest): Promise<void> {
@@ -217,6 +218,7 @@ export class ResourceRequests {
           const shown = view.one(object, first)
           return exchange.eventLine(type, shown, shown === object ? this.#api.jsonOf(object) : undefined)
         },
+        turns: exchange.ticket,
         bookmark: (revision, initialEventsEnd) => view.bookmark(revision, initialEventsEnd),
         bookmarks: readFlag(query, 'allowWatchBookmarks'),
         bookmarkEveryMs,

@@ -17,11 +17,17 @@ export function tableOf(
     apiVersion: 'meta.k8s.io/v1',
     metadata,
     columnDefinitions: options.withColumns ? columnDefinitions(kind) : null,
-    rows: objects.map((object) => ({
-      cells: columnsOf(kind).map((column) => cellOf(column, object, options.now)),
-      ...included(object, options.include),
-    })),
+    rows: objects.map(rowOf(kind, options.now, options.include)),
   }
+}
+
+/** How each object becomes a row of such a table. */
+export function rowOf(kind: Kind, now: number, include: IncludeObject): (object: KubernetesObject) => object {
+  const columns = columnsOf(kind)
+  return (object) => ({
+    cells: columns.map((column) => cellOf(column, object, now)),
+    ...included(object, include),
+  })
 }
 
 /** What stands in a row beside the cells, so that kubectl knows the namespace and the version. */

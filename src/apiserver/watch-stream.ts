@@ -2,6 +2,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import type { EventType } from './encoded-objects.ts'
+import type { FlowTicket } from './flow-control/flow-control.ts'
 import type { ObjectEvent } from './object-watch.ts'
 
 /** Where lines go. `false`: nobody takes them any more. */
@@ -12,6 +13,8 @@ export interface WatchStreamOptions {
   readonly write: WriteLine
   /** How an event is written: the object itself, a table, its metadata. Who sees the same shares the bytes. `first` is true once. */
   readonly line: (type: EventType, object: KubernetesObject, first: boolean) => string | Buffer
+  /** Its share of the loop's time: one write is told to everybody who watches, and they may be many. */
+  readonly turns?: Pick<FlowTicket, 'isCrowded' | 'next' | 'measure'> | undefined
   /** What a bookmark looks like, which carries only a version (and says so when the beginning is complete). */
   readonly bookmark: (revision: number, initialEventsEnd: boolean) => unknown
   readonly bookmarks: boolean
@@ -25,15 +28,17 @@ export interface WatchStreamOptions {
 
 /** Sends events as JSON lines until they end or nobody reads them. A refusal on the way is an ERROR event. */
 export async function streamWatch(options: WatchStreamOptions): Promise<void> {
+  const { turns } = options
   const bookmarks = new BookmarkTimer(options)
   let first = true
   try {
     for await (const event of options.events) {
       bookmarks.busy()
-      const line = lineOf(options, event, first)
-      if (line !== undefined) {
+      if (turns?.isCrowded) await turns.next()
+      const told = turns ? turns.measure(() => tell(options, event, first)) : tell(options, event, first)
+      if (told) {
         first = false
-        if (!(await options.write(line))) return
+        if (!(await told)) return
       }
       bookmarks.idle(event.revision)
     }
@@ -43,6 +48,11 @@ export async function streamWatch(options: WatchStreamOptions): Promise<void> {
   } finally {
     bookmarks.stop()
   }
+}
+
+function tell(options: WatchStreamOptions, event: ObjectEvent, first: boolean): Promise<boolean> | undefined {
+  const line = lineOf(options, event, first)
+  return line === undefined ? undefined : options.write(line)
 }
 
 function lineOf(options: WatchStreamOptions, event: ObjectEvent, first: boolean): string | Buffer | undefined {
@@ -65,6 +75,7 @@ class BookmarkTimer {
   #cancelLast = () => {}
   #sentRevision = 0
   #turn = 0
+  #isBusy = false
 
   constructor(options: WatchStreamOptions) {
     this.#options = options
@@ -74,11 +85,13 @@ class BookmarkTimer {
   }
 
   busy(): void {
+    this.#isBusy = true
     this.#turn++
     this.#cancel()
   }
 
   idle(revision: number): void {
+    this.#isBusy = false
     this.#sentRevision = revision
     this.#schedule()
   }
@@ -95,7 +108,9 @@ class BookmarkTimer {
     this.#cancel = this.#options.clock.after(this.#options.bookmarkEveryMs, () => this.#offer())
   }
 
+  /** While an event is on its way there is nothing to say: who reads slowly has not been told what came after it. */
   #offer(): void {
+    if (this.#isBusy) return
     const revision = this.#options.currentRevision()
     const turn = this.#turn
     setImmediate(() => {

@@ -50,6 +50,8 @@ const flags: readonly Flag[] = [
   },
   { name: 'finished-pods', value: 'COUNT', fallback: '1000', help: 'how many Pods that have finished are kept' },
   { name: 'no-card-preemption', help: 'do not give cards of idle models to those that somebody waits for' },
+  { name: 'safe-mode', help: 'serve the Kubernetes API only, start no Pod, and say what is unusual' },
+  { name: 'no-safe-mode', help: 'start as usual, though the starts before this one crashed' },
   { name: 'no-demo-model', help: 'do not create the model smollm2 nor fetch its file' },
   { name: 'no-gateway', help: 'leave the gateway out' },
 ]
@@ -105,7 +107,13 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
     gatewayWorkers: parsed.integer('gateway-workers', { min: 1, max: 64 }),
     finishedPodLimit: parsed.integer('finished-pods', { min: 0, max: 100_000 }),
     cardPreemption: !parsed.isSet('no-card-preemption'),
+    safeMode: safeMode(parsed),
     demoModel: !parsed.isSet('no-demo-model'),
     gateway: !parsed.isSet('no-gateway'),
   }
+}
+
+function safeMode(parsed: ParsedFlags): boolean | undefined {
+  if (parsed.isSet('no-safe-mode')) return false
+  return parsed.isSet('safe-mode') ? true : undefined
 }

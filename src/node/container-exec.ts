@@ -5,7 +5,7 @@ import type { Writable } from 'node:stream'
 import { firstSize, followTerminalSize, terminalCommand } from './exec-terminal.ts'
 import type { Isolation } from './isolation/detect-isolation.ts'
 import { enteringCommand, plainCommand } from './isolation/isolated-command.ts'
-import { linkedSignal } from './linked-signal.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 import type { ContainerRecord } from './pod-records.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
 import { environmentOf, sendSignal, signalProcess } from './process-identity.ts'
@@ -46,7 +46,7 @@ export async function execInContainer(
     stdio: [stdin ? 'pipe' : 'ignore', stdout ? 'pipe' : 'ignore', stderr || terminal ? 'pipe' : 'ignore'],
     detached: true,
   })
-  const over = linkedSignal(signal)
+  const over = linkSignals(signal)
   if (sizes) void followTerminalSize(sizes.later, () => search.find([mark]), over.signal)
   try {
     return await resultOf(child, terminal ? { stdin, stdout, stderr: stdout } : streams, { mark, search }, signal)

@@ -1,7 +1,7 @@
 import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Container } from '../resources/pod.ts'
-import { linkedSignal } from './linked-signal.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 import { type LifecycleHandler, containerParts } from './pod-parts.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
 import { checkHttp, portOf } from './probe-check.ts'
@@ -48,7 +48,7 @@ export async function runPostStart(
 ): Promise<string | undefined> {
   const { postStart } = containerParts(container).lifecycle
   if (!postStart) return undefined
-  const over = linkedSignal(signal)
+  const over = linkSignals(signal)
   const cancel = clock.after(postStartDeadlineMs, () => over.abort(new Error('the hook took too long')))
   void running.exited.then(() => over.abort(new Error('the container ended')))
   const problem = await runHandler(postStart, container, running, runtime, clock, over.signal)

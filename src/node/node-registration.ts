@@ -5,7 +5,7 @@ import { nodeKind } from '../resources/node.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import type { Card } from './gpu-inventory.ts'
 import type { MachineReadings } from './machine/machine-readings.ts'
-import { withDeadline } from './linked-signal.ts'
+import { withDeadline } from './with-deadline.ts'
 import { type MachineFacts, nodeLabels, nodeStatus } from './node-object.ts'
 
 export interface NodeRegistrationOptions {

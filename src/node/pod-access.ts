@@ -5,7 +5,7 @@ import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Pod } from '../resources/pod.ts'
 import { StatusError } from '../resources/status-error.ts'
-import { linkedSignal } from './linked-signal.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 import { allContainers } from './pod-parts.ts'
 import type { PodLogOptions, PodLogs } from './pod-logs.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
@@ -54,7 +54,7 @@ export class NodePodAccess {
     const { name, namespace = '' } = pod.metadata
     const exited = this.#requireRunning(pod, container, `container ${container} not found in pod ${name}_${namespace}`)
     if (streams.terminal) throw new StatusError('BadRequest', `container ${container} has no terminal to attach to`)
-    const left = linkedSignal(signal)
+    const left = linkSignals(signal)
     const input = streams.stdin && runtime.input(uidOf(pod), container)
     if (streams.stdin && !input) {
       throw new StatusError('BadRequest', `container ${container} does not read its standard input (stdin: true)`)
@@ -92,7 +92,7 @@ export class NodePodAccess {
         `unable to forward port because pod is not running. Current status=${pod.status?.phase}`,
       )
     }
-    const deadline = linkedSignal(signal)
+    const deadline = linkSignals(signal)
     let isLate = false
     const cancel = clock.after(connectDeadlineMs, () => {
       isLate = true

@@ -1,6 +1,6 @@
 import type { Clock } from '../foundation/clock.ts'
 import type { Probe } from '../resources/pod.ts'
-import { withDeadline } from './linked-signal.ts'
+import { withDeadline } from './with-deadline.ts'
 import type { ProbeResult } from './probe-check.ts'
 import {
   type ProbeRole,

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { Clock } from '../foundation/clock.ts'
-import { linkedSignal } from './linked-signal.ts'
+import { linkSignals } from '../foundation/linked-signal.ts'
 
 export type ProgramResult =
   | { readonly ran: true; readonly exitCode: number; readonly output: string }
@@ -15,7 +15,7 @@ const mostOutput = 2 ** 20
 export function programRunner(clock: Clock, deadlineMs: number): RunProgram {
   return (program, args, signal) =>
     new Promise((resolve) => {
-      const linked = linkedSignal(signal)
+      const linked = linkSignals(signal)
       const cancelTimer = clock.after(deadlineMs, () => linked.abort(new Error(`${program} took too long`)))
       const cancel = () => {
         cancelTimer()

@@ -5,6 +5,7 @@ import { certificateUsers, firstKnown, knownTokens, serviceAccountUsers } from '
 import { ClusterApi } from '../apiserver/cluster-api.ts'
 import { type Foresee, Foresight } from '../apiserver/foresight.ts'
 import { imagesFrom } from '../apiserver/image-registry-rule.ts'
+import { ObjectBounds } from '../apiserver/object-bounds/object-bounds.ts'
 import type { PodAccess } from '../apiserver/pod-access.ts'
 import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
 import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
@@ -83,14 +84,17 @@ export class ControlPlane implements Component {
     const admission = [imagesFrom(registry), ...this.#access.admission]
     this.#services = options.services ?? embeddedServiceNetwork(identity.clusterId)
     this.#quotas = new QuotaLedger({ store: this.#store, kinds: () => this.#api.kinds.list() })
+    const bounds = new ObjectBounds({ store: this.#store, kinds: () => this.#api.kinds.list(), clock })
     const plugins = [
       new ServiceAccountAdmission(this.#store),
       new ServiceAddresses({ store: this.#store, range: this.#services.range }),
       // Almost the last: what another refuses uses nothing.
       new QuotaAdmission(this.#quotas),
+      bounds,
       new Foresight(podKind, (pod) => options.foreseePod?.(pod)),
     ]
-    this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins })
+    const writtenBytes = () => bounds.writtenBytes
+    this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins, writtenBytes })
     this.client = new EmbeddedClient(this.#api)
     this.#server = new ApiServer({ tls, log, clock, metrics })
     const admin = { name: 'admin', groups: ['system:masters'] }

@@ -154,6 +154,11 @@ export class EmbeddedCluster {
     ]
   }
 
+  /** Serves what there is, and does nothing with it: no Pod is started, nothing is made or deleted. */
+  quietComponents(): readonly Component[] {
+    return [this.#controlPlane, { name: 'home', start: () => this.#createHome() }, this.#informers]
+  }
+
   #workloadControllers(node: NodeAgent): WorkloadControllers {
     const { directory, tls, finishedPodLimit, clock, log } = this.#options
     return new WorkloadControllers({

@@ -33,9 +33,12 @@ import { openLogFile } from './log-file.ts'
 import { ManagementRole } from './management-role.ts'
 import { defaultServingThreads } from './serving-count.ts'
 import { ServingRole } from './serving-role.ts'
+import { safeModeNotes } from './safe-mode.ts'
 import { apiServerNames, embeddedServiceNetwork } from './service-network.ts'
 import { collectStartGarbage } from './start-garbage.ts'
+import { StartRecord, crashesBeforeSafeMode } from './start-record.ts'
 import type { Endpoints, UpOptions } from './up-options.ts'
+import { version } from './version.ts'
 
 /** What a person wants to know once everything runs. */
 export interface UpFacts {
@@ -60,28 +63,35 @@ export interface RunningPlatform {
 
 /** `sluice up`: a whole cluster in this process. Stops everything when the signal is aborted. */
 export async function startUp(
-  options: UpOptions,
+  asked: UpOptions,
   signal: AbortSignal,
   clock: Clock = systemClock,
 ): Promise<RunningPlatform> {
-  const config = await readConfigFile(options.config)
+  const config = await readConfigFile(asked.config)
   const notes: string[] = []
   const problem = (message: string) => void notes.push(message)
-  const cards = await detectCards(options.gpus, { run: programRunner(clock, cardDeadlineMs), signal, problem })
-  if (options.gateway && cards.length === 0) throw new SluiceError('gateway_needs_card')
-  const directory = DataDirectory.open(options.data)
+  const cards = await detectCards(asked.gpus, { run: programRunner(clock, cardDeadlineMs), signal, problem })
+  if (asked.gateway && cards.length === 0) throw new SluiceError('gateway_needs_card')
+  const directory = DataDirectory.open(asked.data)
   // What a reader finds here is true: there only while everything runs.
   directory.remove('endpoints.json')
   const log = openLogFile(directory.path('logs', 'sluice.log'))
+  const starts = new StartRecord(directory, clock, version)
+  const isSafe = asked.safeMode ?? starts.crashes >= crashesBeforeSafeMode
+  if (isSafe) notes.push(...safeModeNotes({ directory, crashes: starts.crashes, now: clock.now(), log }))
+  const options = isSafe ? { ...asked, gateway: false, demoModel: false } : asked
   const lifecycle = new Lifecycle({ log, clock })
   lifecycle.add({ name: 'data directory', stop: () => directory.close() })
+  lifecycle.add({ name: starts.name, stop: () => starts.stop() })
   const stopped = onAbort(signal).then(() => lifecycle.stop())
   // The program ends then, as Node ends it; its Pods go on, and the next start adopts them.
   process.on('uncaughtExceptionMonitor', (error, origin) => {
     log.fatal({ err: error, origin }, 'sluice ends: nobody caught an error')
   })
   try {
-    const facts = await compose(options, { directory, cards, config, notes, lifecycle, clock, log: log.child({}) })
+    const parts = { directory, cards, config, notes, lifecycle, clock, log: log.child({}) }
+    const facts = await compose({ ...options, startsPods: !isSafe }, parts)
+    starts.start()
     log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
     collectStartGarbage()
     return { facts, ended: stopped }
@@ -105,7 +115,7 @@ interface Parts {
 }
 
 async function compose(
-  options: UpOptions,
+  options: UpOptions & { readonly startsPods: boolean },
   { directory, cards, config, notes, lifecycle, clock, log }: Parts,
 ): Promise<UpFacts> {
   const { host, ports } = options
@@ -181,7 +191,9 @@ async function compose(
   const management = new ManagementRole({ ...common, port: ports.management })
 
   lifecycle.add(serving.early)
-  for (const component of cluster.components((model, pod) => gateway?.busy(model, pod) ?? 0)) lifecycle.add(component)
+  const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
+  const components = options.startsPods ? cluster.components(busy) : cluster.quietComponents()
+  for (const component of components) lifecycle.add(component)
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)

@@ -1,0 +1,30 @@
+/** How much of a resource a cluster holds. Its own controllers may use a tenth more: they must be able to go on. */
+export interface ObjectBound {
+  readonly inAll: number
+  readonly perNamespace: number
+  /** Of their JSON, together. */
+  readonly bytes?: number | undefined
+}
+
+export interface BoundTable {
+  readonly resources: Readonly<Record<string, ObjectBound>>
+  readonly everythingElse: ObjectBound
+  /** Of everything but Events, which are many and small. */
+  readonly bytes: number
+}
+
+const mebibyte = 1024 * 1024
+
+/** docs/operations.md has the same table. */
+export const defaultBounds: BoundTable = {
+  resources: {
+    events: { inAll: 20_000, perNamespace: 5_000 },
+    pods: { inAll: 10_000, perNamespace: 5_000 },
+    configmaps: { inAll: 20_000, perNamespace: 10_000, bytes: 256 * mebibyte },
+    secrets: { inAll: 20_000, perNamespace: 10_000, bytes: 256 * mebibyte },
+    namespaces: { inAll: 2_000, perNamespace: 2_000 },
+    'customresourcedefinitions.apiextensions.k8s.io': { inAll: 500, perNamespace: 500 },
+  },
+  everythingElse: { inAll: 10_000, perNamespace: 5_000 },
+  bytes: 512 * mebibyte,
+}

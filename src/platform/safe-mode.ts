@@ -1,0 +1,24 @@
+import type { Logger } from '../foundation/log.ts'
+import type { DataDirectory } from './data-directory.ts'
+import { examineDirectory } from './doctor/examine-directory.ts'
+
+/** What a person reads when a start is careful: why, what was found, and how to go on. The log gets the same. */
+export function safeModeNotes(of: {
+  readonly directory: DataDirectory
+  readonly crashes: number
+  readonly now: number
+  readonly log: Logger
+}): readonly string[] {
+  const { directory, crashes, now, log } = of
+  const why = crashes === 0 ? 'as it was asked to' : `because the last ${crashes} starts crashed`
+  const { findings } = examineDirectory(directory.root, now)
+  log.warn({ crashes, findings }, 'sluice starts in safe mode: the API is served, no Pod is started')
+  const found = findings.flatMap(({ what, advice }) => [`- ${what}`, `  ${advice}`])
+  return [
+    `SAFE MODE, ${why}: the Kubernetes API is served, but no Pod is started, no model is woken, and no`,
+    'controller acts. What was found:',
+    ...(found.length > 0 ? found : ['- Nothing unusual; logs/sluice.log may say more.']),
+    'Change or delete with kubectl what is at fault, then stop and start again; `--no-safe-mode` starts as usual at once.',
+    '',
+  ]
+}
