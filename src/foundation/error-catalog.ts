@@ -58,6 +58,11 @@ export const errorCatalog = {
     status: 503,
     message: 'The gateway holds as many request bodies as it can; try again in {retryAfterSeconds} s.',
   },
+  address_overloaded: {
+    status: 429,
+    message:
+      'Requests from your address hold {limitBytes} bytes of bodies already, as many as one address may. Send fewer at a time; try again in {retryAfterSeconds} s.',
+  },
   upstream_failed: { status: 502, message: 'The server of the model {model} failed before it answered: {reason}.' },
   upstream_broke_off: {
     status: 502,
@@ -76,6 +81,16 @@ export const errorCatalog = {
   // HTTP itself: the relay
   invalid_http: { status: 400, message: 'The request is not valid HTTP/1.1: {reason}.' },
   request_timeout: { status: 408, message: 'The request did not arrive within {seconds} s.' },
+  body_too_slow: { status: 408, message: 'The request body came too slowly: {reason}. Send it again.' },
+  too_many_connections: {
+    status: 429,
+    message:
+      'There are {limit} connections from your address already, as many as one may have. Close some, or try again in {retryAfterSeconds} s.',
+  },
+  server_full: {
+    status: 503,
+    message: 'This server has as many connections as it can; try again in {retryAfterSeconds} s.',
+  },
   target_too_long: { status: 414, message: 'The request line is longer than {limitBytes} bytes.' },
   expectation_failed: { status: 417, message: 'The only expectation this server can meet is 100-continue.' },
   head_too_large: { status: 431, message: 'The header fields are larger than this server takes: {reason}.' },

@@ -1,64 +1,123 @@
 import { describe, expect, it } from 'vitest'
+import { FakeClock } from '../foundation/fake-clock.ts'
 import type { Exchange } from '../relay/exchange.ts'
-import { HeaderList } from '../relay/header-list.ts'
-import { BodyBudget } from './body-budget.ts'
+import { BodyBudget, type BodyLimits } from './body-budget.ts'
 
-/** Just enough of an exchange: a head and a body that arrives when the test says so. */
-function upload(headers: ReadonlyArray<readonly [string, string]>) {
-  const arrival = Promise.withResolvers<Buffer>()
-  const head = { headers: HeaderList.of(headers) }
-  const exchange = { head, arrivedBody: () => undefined, readBody: () => arrival.promise }
-  return { exchange: exchange as unknown as Exchange, arrive: (bytes: number) => arrival.resolve(Buffer.alloc(bytes)) }
+/** Just enough of an exchange: a body whose pieces arrive when the test says so. */
+function upload() {
+  const end = Promise.withResolvers<void>()
+  let show: (piece: Buffer) => boolean = () => true
+  const exchange = {
+    arrivedBody: () => undefined,
+    readBodyUntil: (_limit: number, enough: (piece: Buffer) => boolean) => {
+      show = enough
+      return end.promise
+    },
+    refuseBody: (error: Error) => end.reject(error),
+  } as unknown as Exchange
+  const arrive = (bytes: number) => {
+    try {
+      if (show(Buffer.alloc(bytes))) end.resolve()
+    } catch (error) {
+      end.reject(error)
+    }
+  }
+  return { exchange, arrive, finish: () => end.resolve() }
+}
+
+function setUp(limits: Partial<BodyLimits> = {}) {
+  const clock = new FakeClock()
+  const all = { limitBytes: 1_000, totalBytes: 1_500, addressBytes: 1_000, pressedBytesPerSecond: 100, ...limits }
+  const budget = new BodyBudget(all, clock)
+  const start = (address: string) => {
+    const body = upload()
+    const share = budget.share(address)
+    const outcome: { reading?: unknown } = {}
+    const reading = share
+      .readUntil(body.exchange, () => false)
+      .then(
+        () => (outcome.reading = 'read'),
+        (error: unknown) => (outcome.reading = error),
+      )
+    return { ...body, share, outcome, reading }
+  }
+  return { clock, budget, start }
 }
 
 describe('BodyBudget', () => {
-  it('counts an announced body before it arrives and gives it back once', async () => {
-    const budget = new BodyBudget({ limitBytes: 100, totalBytes: 150 })
-    const first = upload([['content-length', '90']])
-    const share = budget.share()
-    const reading = share.read(first.exchange)
-    expect(budget.heldBytes).toBe(90)
-    await expect(budget.share().read(upload([['content-length', '61']]).exchange)).rejects.toMatchObject({
-      code: 'gateway_overloaded',
-    })
+  it('counts what is here, not what was announced, and gives it back once', async () => {
+    const { budget, start } = setUp()
+    const first = start('a')
+    expect(budget.heldBytes).toBe(0)
     first.arrive(90)
-    expect((await reading).length).toBe(90)
-    share.release()
+    expect(budget.heldBytes).toBe(90)
+    first.finish()
+    await first.reading
+    expect(first.outcome.reading).toBe('read')
+    expect(budget.heldBytes).toBe(90)
+    first.share.release()
+    first.share.release()
+    expect([budget.heldBytes, budget.clients]).toEqual([0, 0])
+  })
+
+  it('counts a body that came whole', () => {
+    const { budget } = setUp()
+    const share = budget.share('a')
+    share.arrived({ arrivedBody: () => Buffer.alloc(70) } as unknown as Exchange)
+    expect([budget.heldBytes, budget.clients]).toEqual([70, 0])
     share.release()
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('counts a body of unknown length by the limit until its length is known', async () => {
-    const budget = new BodyBudget({ limitBytes: 100, totalBytes: 150 })
-    const chunked = upload([['transfer-encoding', 'chunked']])
-    const share = budget.share()
-    const reading = share.read(chunked.exchange)
-    expect(budget.heldBytes).toBe(100)
-    chunked.arrive(10)
-    await reading
-    expect(budget.heldBytes).toBe(10)
+  it('refuses the address that is over its share, and nobody else', async () => {
+    const { budget, start } = setUp({ addressBytes: 100 })
+    const first = start('2001:db8::1')
+    const second = start('2001:db8::2')
+    const other = start('2001:db8:0:1::1')
+    first.arrive(80)
+    second.arrive(30)
+    other.arrive(30)
+    await second.reading
+    expect(second.outcome.reading).toMatchObject({ code: 'address_overloaded', status: 429 })
+    expect([first.outcome, other.outcome]).toEqual([{}, {}])
+    first.share.release()
+    second.share.release()
+    other.share.release()
+    expect([budget.heldBytes, budget.clients]).toEqual([0, 0])
   })
 
-  it('counts of a body that streams only what is held of it', async () => {
-    const budget = new BodyBudget({ limitBytes: 100, totalBytes: 150 })
-    const pieces = (...sizes: number[]) =>
-      ({
-        readBodyUntil: async (_limit: number, enough: (piece: Buffer) => boolean) => {
-          for (const size of sizes) if (enough(Buffer.alloc(size))) return
-        },
-      }) as unknown as Exchange
-    let seen = 0
-    await budget.share().readUntil(pieces(40, 50, 60), () => ++seen === 2)
-    expect([seen, budget.heldBytes]).toEqual([2, 90])
-    const overloaded = budget.share().readUntil(pieces(30, 40), () => false)
-    await expect(overloaded).rejects.toMatchObject({ code: 'gateway_overloaded' })
+  it('ends the slow that hold most before it refuses a newcomer', async () => {
+    const { clock, budget, start } = setUp({ totalBytes: 1_000 })
+    const [slow, slowAndSmall, steady] = [start('a'), start('b'), start('c')]
+    slow.arrive(500)
+    slowAndSmall.arrive(1)
+    for (let second = 0; second < 10; second++) {
+      steady.arrive(40)
+      if (second < 4) steady.arrive(0)
+      await clock.advance(400)
+    }
+    // Drips do not make it faster.
+    slow.arrive(1)
+    await clock.advance(2_000)
+    const newcomer = start('d')
+    newcomer.arrive(300)
+    await slow.reading
+    expect(slow.outcome.reading).toMatchObject({ code: 'body_too_slow', status: 408 })
+    expect([slowAndSmall.outcome, steady.outcome, newcomer.outcome]).toEqual([{}, {}, {}])
+    expect(budget.heldBytes).toBe(701)
+    // What was ended is given back only once.
+    slow.share.release()
+    expect(budget.heldBytes).toBe(701)
   })
 
-  it('counts nothing for a request without a body', async () => {
-    const budget = new BodyBudget({ limitBytes: 100, totalBytes: 150 })
-    const none = upload([])
-    none.arrive(0)
-    await budget.share().read(none.exchange)
-    expect(budget.heldBytes).toBe(0)
+  it('refuses a newcomer where all others keep up', async () => {
+    const { budget, start } = setUp()
+    start('a').arrive(900)
+    start('b').arrive(500)
+    const newcomer = start('c')
+    newcomer.arrive(101)
+    await newcomer.reading
+    expect(newcomer.outcome.reading).toMatchObject({ code: 'gateway_overloaded', status: 503 })
+    expect(budget.heldBytes).toBe(1_400)
   })
 })

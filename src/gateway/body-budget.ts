@@ -1,84 +1,200 @@
+import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
+import { BodyPace, type PaceLimits } from '../relay/body-pace.ts'
+import { ClientCounts } from '../relay/client-counts.ts'
+import { clientNetwork } from '../relay/client-network.ts'
 import type { Exchange } from '../relay/exchange.ts'
 
 const retryAfterSeconds = 2
 
+/** Where there is no room for others, who lags this far behind is ended. */
+const latestLagMs = 5_000
+
+export interface BodyLimits {
+  /** Of one body. */
+  readonly limitBytes: number
+  /** Of all that are held at one time. */
+  readonly totalBytes: number
+  /** Of those, what comes from one address. */
+  readonly addressBytes: number
+  /** Where all is used up, who sends slower than this makes room. */
+  readonly pressedBytesPerSecond: number
+}
+
 /**
- * What the bodies of all requests together may take: they are held while their requests wait for a model. A body is
- * counted before it is read, by its announced length or else by the limit, and then by its true length.
+ * What the bodies of all requests together may take: they are held while their requests wait for a model. What counts is what is
+ * here, not what was announced. A body that came whole with its head counts for all of them only; one that comes in pieces also
+ * for its client's address, which has a share.
  */
 export class BodyBudget {
-  readonly #limitBytes: number
-  readonly #totalBytes: number
+  readonly #limits: BodyLimits
+  readonly #clock: Clock
+  readonly #pace: PaceLimits
+  readonly #incoming = new Set<IncomingBody>()
+  readonly #perClient = new ClientCounts()
   #heldBytes = 0
 
-  constructor(options: { readonly limitBytes: number; readonly totalBytes: number }) {
-    this.#limitBytes = options.limitBytes
-    this.#totalBytes = options.totalBytes
+  constructor(limits: BodyLimits, clock: Clock) {
+    this.#limits = limits
+    this.#clock = clock
+    const { pressedBytesPerSecond: minBodyBytesPerSecond } = limits
+    this.#pace = { bodyGraceMs: 0, minBodyBytesPerSecond, bodyTotalMs: Number.POSITIVE_INFINITY }
   }
 
   get heldBytes(): number {
     return this.#heldBytes
   }
 
-  share(): BodyShare {
-    return new BodyShare(this.#limitBytes, this)
+  /** Addresses of which something is held that came in pieces. */
+  get clients(): number {
+    return this.#perClient.clients
   }
 
-  /** By a request's share. */
-  change(bytes: number): void {
-    if (bytes > 0 && this.#heldBytes + bytes > this.#totalBytes) {
-      throw new SluiceError('gateway_overloaded', { retryAfterSeconds })
-    }
+  get limitBytes(): number {
+    return this.#limits.limitBytes
+  }
+
+  /** Of the request of a client with this address. */
+  share(address: string): BodyShare {
+    return new BodyShare(this, address)
+  }
+
+  /** For the share of a request. */
+  take(bytes: number): void {
+    if (this.#heldBytes + bytes > this.#limits.totalBytes) this.#makeRoom(bytes)
     this.#heldBytes += bytes
   }
+
+  give(bytes: number): void {
+    this.#heldBytes -= bytes
+  }
+
+  begin(exchange: Exchange, address: string): IncomingBody {
+    const pace = new BodyPace(this.#pace, this.#clock.now())
+    const incoming = { exchange, client: clientNetwork(address), pace, bytes: 0 }
+    this.#incoming.add(incoming)
+    return incoming
+  }
+
+  receive(incoming: IncomingBody, bytes: number): void {
+    const { addressBytes } = this.#limits
+    if (this.#perClient.get(incoming.client) + bytes > addressBytes) {
+      throw new SluiceError('address_overloaded', { limitBytes: addressBytes, retryAfterSeconds })
+    }
+    incoming.pace.progress(bytes, this.#clock.now())
+    this.take(bytes)
+    this.#perClient.add(incoming.client, bytes)
+    incoming.bytes += bytes
+  }
+
+  /** Nothing more comes of it here; what came is held on. */
+  stopReceiving(incoming: IncomingBody): void {
+    this.#incoming.delete(incoming)
+  }
+
+  giveBack(incoming: IncomingBody): void {
+    this.stopReceiving(incoming)
+    this.give(incoming.bytes)
+    this.#perClient.add(incoming.client, -incoming.bytes)
+    incoming.bytes = 0
+  }
+
+  /** Ends those that came slowly and hold much before somebody else is refused. */
+  #makeRoom(bytes: number): void {
+    while (this.#heldBytes + bytes > this.#limits.totalBytes) {
+      const slowest = this.#slowest()
+      if (!slowest) throw new SluiceError('gateway_overloaded', { retryAfterSeconds })
+      this.giveBack(slowest)
+      const { pressedBytesPerSecond } = this.#limits
+      const reason = `the gateway holds as many as it can, and this one came slower than ${pressedBytesPerSecond} bytes/s`
+      slowest.exchange.refuseBody(new SluiceError('body_too_slow', { reason }))
+    }
+  }
+
+  #slowest(): IncomingBody | undefined {
+    const now = this.#clock.now()
+    let slowest: IncomingBody | undefined
+    let mostKept = 0
+    for (const incoming of this.#incoming) {
+      const lagMs = incoming.pace.lagMs(now)
+      const kept = lagMs < latestLagMs ? 0 : lagMs * incoming.bytes
+      if (kept <= mostKept) continue
+      mostKept = kept
+      slowest = incoming
+    }
+    return slowest
+  }
+}
+
+/** A body that comes in pieces. */
+interface IncomingBody {
+  readonly exchange: Exchange
+  readonly client: string
+  readonly pace: BodyPace
+  /** Held of it. */
+  bytes: number
 }
 
 /** One request's part of the budget. It is given back when the request is finished, whatever became of it. */
 export class BodyShare {
-  readonly #limitBytes: number
   readonly #budget: BodyBudget
-  #bytes = 0
+  readonly #address: string
+  #arrivedBytes = 0
+  #incoming: IncomingBody | undefined
 
-  constructor(limitBytes: number, budget: BodyBudget) {
-    this.#limitBytes = limitBytes
+  constructor(budget: BodyBudget, address: string) {
     this.#budget = budget
+    this.#address = address
   }
 
   /** The body when all of it is here. */
   arrived(exchange: Exchange): Buffer | undefined {
-    const body = exchange.arrivedBody(this.#limitBytes)
-    if (body) this.#take(body.length)
+    const body = exchange.arrivedBody(this.#budget.limitBytes)
+    if (body && !this.#incoming) {
+      this.#budget.take(body.length)
+      this.#arrivedBytes = body.length
+    }
     return body
   }
 
-  async read(exchange: Exchange): Promise<Buffer> {
-    const arrived = this.arrived(exchange)
-    if (arrived) return arrived
-    const { headers } = exchange.head
-    const announced =
-      headers.get('transfer-encoding') === undefined ? Number(headers.get('content-length') ?? 0) : undefined
-    // What is announced as too long is refused by the reading itself, without being held.
-    this.#take(Math.min(announced ?? this.#limitBytes, this.#limitBytes))
-    const body = await exchange.readBody(this.#limitBytes)
-    this.#take(body.length)
-    return body
+  /** Holds all of it until the request is finished; `look` sees it piece by piece. */
+  readWhole(exchange: Exchange, look: (piece: Buffer) => void): Promise<void> {
+    return this.#book(exchange, (limitBytes, receive) =>
+      exchange.readWholeBody(limitBytes, (piece) => {
+        receive(piece)
+        look(piece)
+      }),
+    )
   }
 
-  /** Counts what is shown as held: it stays until the request is finished, or is on its way to the model's server. */
-  async readUntil(exchange: Exchange, enough: (piece: Buffer) => boolean): Promise<void> {
-    await exchange.readBodyUntil(this.#limitBytes, (piece) => {
-      this.#take(this.#bytes + piece.length)
-      return enough(piece)
-    })
+  /** Shows what comes until it is enough. It is held until the request is finished, or on its way to the model's server. */
+  readUntil(exchange: Exchange, enough: (piece: Buffer) => boolean): Promise<void> {
+    return this.#book(exchange, (limitBytes, receive) =>
+      exchange.readBodyUntil(limitBytes, (piece) => {
+        receive(piece)
+        return enough(piece)
+      }),
+    )
+  }
+
+  async #book(
+    exchange: Exchange,
+    read: (limitBytes: number, receive: (piece: Buffer) => void) => Promise<void>,
+  ): Promise<void> {
+    const budget = this.#budget
+    const incoming = budget.begin(exchange, this.#address)
+    this.#incoming = incoming
+    try {
+      await read(budget.limitBytes, (piece) => budget.receive(incoming, piece.length))
+    } finally {
+      budget.stopReceiving(incoming)
+    }
   }
 
   release(): void {
-    this.#take(0)
-  }
-
-  #take(bytes: number): void {
-    this.#budget.change(bytes - this.#bytes)
-    this.#bytes = bytes
+    this.#budget.give(this.#arrivedBytes)
+    this.#arrivedBytes = 0
+    if (this.#incoming) this.#budget.giveBack(this.#incoming)
+    this.#incoming = undefined
   }
 }

@@ -66,7 +66,12 @@ describe('requests that are too large', () => {
     ['headers without end', `POST ${chat} HTTP/1.1\r\nhost: x\r\n`, 'x-more: and more\r\n', 431],
     ['one header without end', `POST ${chat} HTTP/1.1\r\nhost: x\r\nx-long: `, 'x'.repeat(1_000), 431],
     ['a target without end', 'GET /', 'x'.repeat(1_000), 414],
-    ['a body without end', headOf('transfer-encoding: chunked'), `3e8\r\n${'x'.repeat(1_000)}\r\n`, 413],
+    [
+      'a body without end',
+      `${headOf('transfer-encoding: chunked')}6\r\n{"a":"\r\n`,
+      `3e8\r\n${'x'.repeat(1_000)}\r\n`,
+      413,
+    ],
   ])('are refused at the limit: %s', async (_case, start, piece, status) => {
     const { port, url, upstream } = await setUp()
     const client = connectRaw(port)

@@ -25,6 +25,7 @@ import { RequestLines } from './request-lines.ts'
 import { RequestRecord } from './request-record.ts'
 import { matchRoute, type Route } from './routes.ts'
 import { noProxies, type TrustedProxies } from './trusted-proxies.ts'
+import { TurnWork } from './turn-work.ts'
 
 export interface GatewayOptions {
   readonly catalog: ModelCatalog
@@ -59,6 +60,7 @@ export class Gateway {
   readonly #requestLines: RequestLines
   readonly #inference: Inference
   readonly #bodies: BodyBudget
+  readonly #work = new TurnWork()
   readonly #keys: KeyCheck | undefined
   readonly #trusted: TrustedProxies
   /** What there is without keys. */
@@ -76,8 +78,10 @@ export class Gateway {
     this.#registry = options.metrics ?? new Metrics()
     this.#metrics = new GatewayMetrics(this.#registry)
     this.#requestLines = new RequestLines(options.log)
-    const { maxBodyBytes, maxHeldBytes } = this.#settings
-    this.#bodies = new BodyBudget({ limitBytes: maxBodyBytes, totalBytes: maxHeldBytes })
+    const { maxBodyBytes, maxHeldBytes, addressShare, pressedBytesPerSecond } = this.#settings
+    const addressBytes = Math.min(maxHeldBytes, Math.max(maxBodyBytes, Math.floor(maxHeldBytes * addressShare)))
+    const bodies = { limitBytes: maxBodyBytes, totalBytes: maxHeldBytes, addressBytes, pressedBytesPerSecond }
+    this.#bodies = new BodyBudget(bodies, this.#clock)
     this.#keys = options.keys && new KeyCheck(options.keys)
     this.#trusted = options.trustedProxies ?? noProxies
     const { catalog, pool } = options
@@ -92,6 +96,7 @@ export class Gateway {
     this.#server = new RelayServer({
       handler: this.handler,
       log: options.log,
+      isShared: (address) => this.#trusted.includes(address),
       ...(options.relayLimits && { limits: options.relayLimits }),
     })
   }
@@ -123,7 +128,7 @@ export class Gateway {
   #handle(exchange: Exchange, ended: Ended): void {
     markLoop('gateway', exchange.head.path)
     const record = new RequestRecord(exchange, forwardedClient(exchange, this.#trusted), this.#clock.now())
-    const share = this.#bodies.share()
+    const share = this.#bodies.share(record.client.address)
     this.#metrics.inFlight++
     const finish: Ended = (failure) => {
       share.release()
@@ -193,9 +198,9 @@ export class Gateway {
       case 'model':
         return this.#respond(exchange, record, jsonAnswer(openAiModel(models.find(route.id))))
       case 'inference':
-        return this.#serveModel(exchange, route, readAsked(exchange, route, models, share), record, end)
+        return this.#serveModel(exchange, route, readAsked(exchange, route, models, share, this.#work), record, end)
       case 'pass-through':
-        return this.#serveModel(exchange, route, readPassThrough(exchange, models, share), record, end)
+        return this.#serveModel(exchange, route, readPassThrough(exchange, models, share, this.#work), record, end)
       case 'metrics':
         models.requireAll('the metrics of all models')
         return this.#serveMetrics(exchange, record)
@@ -241,6 +246,7 @@ export class Gateway {
       model: asked.model,
       streamed: asked.streamed,
       body: asked.body,
+      check: asked.check,
       target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
       headers: {
         set: record.client.fields.length === 0 ? [record.idField] : [record.idField, ...record.client.fields],

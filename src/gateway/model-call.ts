@@ -5,7 +5,7 @@ import { promptBlocks } from '../traffic/prompt-blocks.ts'
 import { EventStreamBody } from './event-stream-body.ts'
 import type { InferenceOptions, InferenceRequest } from './inference.ts'
 import { ModelAnswer } from './model-answer.ts'
-import { parseJson } from './model-name.ts'
+import { parseJson } from './json-body.ts'
 import type { RequestRecord } from './request-record.ts'
 import type { WakeFeedback } from './wake-feedback.ts'
 
@@ -104,7 +104,8 @@ export class ModelCall implements ForwardEnd, ReserveHint {
     const { clock, pool } = this.#tools
     const { exchange, request, record, feedback } = this.#options
     // A model is not woken for what it could not read; one that is awake says so itself.
-    if (request.body) parseJson(request.body)
+    if (request.check) await request.check()
+    else if (request.body) parseJson(request.body)
     const askedAt = clock.now()
     try {
       const reserving = pool.reserve(request.model, this, exchange.signal)

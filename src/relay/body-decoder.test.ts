@@ -17,6 +17,14 @@ function decodeIn(decoder: BodyDecoder, bytes: Buffer, cuts: readonly number[]):
 const chunked = (text: string) => decodeIn(new ChunkedDecoder(defaultRelayLimits), Buffer.from(text, 'latin1'), [])
 
 describe('ChunkedDecoder', () => {
+  it('takes extensions, but not a body that is made of them', () => {
+    const chunk = (extension: number, data: number) =>
+      `${data.toString(16)};x=${'y'.repeat(extension)}\r\n${'d'.repeat(data)}\r\n`
+    expect(chunked(`${chunk(900, 1_000).repeat(200)}0\r\n\r\n`).payload.length).toBe(200_000)
+    expect(chunked(`${chunk(900, 1).repeat(10)}0\r\n\r\n`).payload.length).toBe(10)
+    expect(() => chunked(`${chunk(900, 1).repeat(30)}0\r\n\r\n`)).toThrow('more extensions than data')
+  })
+
   it('finds the same payload, trailers and end however the bytes are cut', () => {
     const chunks = fc.array(fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 }), { maxLength: 6 })
     fc.assert(

@@ -79,6 +79,8 @@ export class UntilCloseDecoder implements BodyDecoder {
 const sizeLine =
   /^([0-9A-Fa-f]{1,13})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)*$/
 const maxSizeLineBytes = 1_024
+/** What size lines may have beyond 16 bytes and twice their chunk's length, together: nobody is to send mostly framing. */
+const mostExcessBytes = 16_384
 
 export class ChunkedDecoder implements BodyDecoder {
   readonly #limits: HeadLimits
@@ -86,6 +88,7 @@ export class ChunkedDecoder implements BodyDecoder {
   #state: 'size' | 'data' | 'data-end' | 'trailers' | 'done' = 'size'
   #line = ''
   #left = 0
+  #excessBytes = 0
   #trailers = noTrailers
   #isPlain = false
 
@@ -158,6 +161,8 @@ export class ChunkedDecoder implements BodyDecoder {
     const match = sizeLine.exec(line.slice(0, -1))
     if (!match?.[1]) throw invalidHttp('a chunk size is malformed')
     this.#left = Number.parseInt(match[1], 16)
+    this.#excessBytes = Math.max(0, this.#excessBytes + line.length - 16 - 2 * this.#left)
+    if (this.#excessBytes > mostExcessBytes) throw invalidHttp('its chunks have more extensions than data')
     this.#state = this.#left === 0 ? 'trailers' : 'data'
     return lineFeed + 1
   }

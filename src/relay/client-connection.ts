@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { ClientExchange, type ClientLink, type ExchangeTools } from './client-exchange.ts'
+import { BodyPace } from './body-pace.ts'
 import { Deadline } from './deadline.ts'
 import { errorAnswer, isExpected } from './error-answer.ts'
 import type { ClientFacts, DirectHandler } from './exchange.ts'
@@ -49,13 +50,16 @@ export class ClientConnection implements ClientLink {
   #stopping = false
   #closed = false
   #bodyPaused = false
+  #pausedAt = 0
+  /** Of a body that somebody reads and that did not come whole. */
+  #pace: BodyPace | undefined
   #drainWaiters: Array<{ resolve: () => void; reject: (error: Error) => void }> = []
 
   constructor(socket: Socket, input: SocketInput, secure: boolean, tools: ConnectionTools) {
     this.#socket = socket
     this.#input = input
     this.#tools = tools
-    this.client = { address: (socket.remoteAddress ?? '').replace(/^::ffff:/, ''), secure }
+    this.client = { address: addressOf(socket), secure }
     this.#output = new SocketOutput(socket, () => this.#onDrain())
     this.out = new OutputBatch(this.#output)
     this.#reader = new HeadReader(tools.limits, requestHeads)
@@ -72,16 +76,19 @@ export class ClientConnection implements ClientLink {
   readonly input = {
     pause: (): void => {
       this.#bodyPaused = true
+      if (this.#pace) this.#pausedAt = this.#tools.clock.now()
       this.#readDeadline.clear()
       this.#socket.pause()
     },
     resume: (): void => {
       if (!this.#bodyPaused) return
       this.#bodyPaused = false
-      this.#expectBody()
+      const now = this.#tools.clock.now()
+      this.#pace?.excuse(now - this.#pausedAt, now)
+      this.#expectBody(0)
       this.#socket.resume()
     },
-    bodyWanted: (): void => this.#expectBody(),
+    bodyWanted: (): void => this.#expectBody(0),
   }
 
   mayKeep(): boolean {
@@ -111,6 +118,16 @@ export class ClientConnection implements ClientLink {
     const backlog = this.#backlog
     this.#backlog = []
     return { socket: this.#socket, backlog }
+  }
+
+  /** Whether it is between two requests. */
+  get isIdle(): boolean {
+    return this.#phase === 'idle'
+  }
+
+  /** Says why it is not wanted, before it has said anything. */
+  refuse(error: SluiceError): void {
+    this.#refuse(error)
   }
 
   /** No request after the current one. */
@@ -160,6 +177,7 @@ export class ClientConnection implements ClientLink {
     this.#phase = 'exchange'
     this.#requests++
     this.#readDeadline.clear()
+    this.#pace = undefined
     const exchange = new ClientExchange(request, this, this.#tools)
     this.#exchange = exchange
     if (bodyStart < chunk.length) this.#readDuringExchange(chunk, bodyStart)
@@ -171,7 +189,7 @@ export class ClientConnection implements ClientLink {
     if (!body) return
     const end = body.push(chunk, start)
     if (body.arrived) this.#readDeadline.clear()
-    else if (!this.#bodyPaused) this.#expectBody()
+    else if (!this.#bodyPaused) this.#expectBody(end - start)
     if (end === chunk.length || body.failed) return
     this.#backlog.push(end === 0 ? chunk : chunk.subarray(end))
     this.#backlogBytes += chunk.length - end
@@ -179,14 +197,34 @@ export class ClientConnection implements ClientLink {
     if (this.#backlogBytes > this.#tools.limits.maxHeadBytes) this.#socket.pause()
   }
 
-  /** Only while somebody waits for the body: a client is not hurried to send what nobody asked for. */
-  #expectBody(): void {
-    const body = this.#exchange?.body
-    if (!body || body.arrived || this.#bodyPaused) return
-    const { bodyIdleMs } = this.#tools.limits
-    this.#readDeadline.set(bodyIdleMs, () => {
-      body.fail(new SluiceError('request_timeout', { seconds: bodyIdleMs / 1000 }))
-    })
+  /**
+   * Only while somebody waits for the body: a client is not hurried to send what nobody asked for. What is only passed on may come
+   * slowly, as long as it comes; what somebody reads here has to keep up the least rate.
+   */
+  #expectBody(bytes: number): void {
+    const exchange = this.#exchange
+    if (!exchange || exchange.body.arrived || this.#bodyPaused) return
+    const { clock, limits } = this.#tools
+    let msLeft = Number.POSITIVE_INFINITY
+    if (exchange.bodyWasRead) {
+      const now = clock.now()
+      this.#pace ??= new BodyPace(limits, now)
+      this.#pace.progress(bytes, now)
+      msLeft = this.#pace.msLeft(now, exchange.holdsBody)
+    }
+    if (msLeft < limits.bodyIdleMs) this.#readDeadline.set(msLeft, this.#bodyTooSlow)
+    else this.#readDeadline.set(limits.bodyIdleMs, this.#bodyStalled)
+  }
+
+  readonly #bodyStalled = (): void => {
+    const seconds = this.#tools.limits.bodyIdleMs / 1000
+    this.#exchange?.body.fail(new SluiceError('request_timeout', { seconds }))
+  }
+
+  readonly #bodyTooSlow = (): void => {
+    const { minBodyBytesPerSecond, bodyTotalMs } = this.#tools.limits
+    const reason = `at least ${minBodyBytesPerSecond} bytes/s are expected, and all of it within ${bodyTotalMs / 1000} s`
+    this.#exchange?.body.fail(new SluiceError('body_too_slow', { reason }))
   }
 
   #serve(exchange: ClientExchange): void {
@@ -333,4 +371,8 @@ export class ClientConnection implements ClientLink {
     if (this.#exchange) this.#exchange.abort(gone, true)
     else this.#tools.onFinished(this)
   }
+}
+
+export function addressOf(socket: Socket): string {
+  return (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
 }

@@ -29,6 +29,7 @@ import { tunnel } from './tunnel.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
 const noBytes = Buffer.alloc(0)
+const noPieces: readonly Buffer[] = []
 const noListeners: readonly AbortListener[] = []
 
 /** What an exchange asks of the connection it lives on. */
@@ -69,6 +70,8 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
   #bodyWanted = false
   #gone = false
   bodyWasRead = false
+  /** Somebody waits for the body and keeps it meanwhile. */
+  holdsBody = false
 
   constructor(request: ParsedRequest, link: ClientLink, tools: ExchangeTools) {
     this.head = request.head
@@ -113,22 +116,42 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
   }
 
   arrivedBody(limitBytes: number): Buffer | undefined {
-    const body = this.body.declared ? this.body.keepIfArrived() : noBytes
-    if (!body) return undefined
+    if (this.body.declared && !this.body.keepIfArrived()) return undefined
     this.bodyWasRead = true
-    return withinLimit(body, limitBytes)
+    return withinLimit(this.body.declared ? this.body.joined() : noBytes, limitBytes)
   }
 
   async readBody(limitBytes: number): Promise<Buffer> {
-    this.bodyWasRead = true
-    if (!this.body.declared) return noBytes
-    this.body.keepIfArrived()
-    return this.body.readAll(limitBytes)
+    await this.readWholeBody(limitBytes, () => {})
+    return this.body.joined()
   }
 
-  async readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void> {
+  readWholeBody(limitBytes: number, look: (piece: Buffer) => void): Promise<void> {
+    return this.#holdWhile((body) => body.readAll(limitBytes, look))
+  }
+
+  readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void> {
+    return this.#holdWhile((body) => body.readUntil(limitBytes, enough))
+  }
+
+  async #holdWhile(read: (body: RequestBody) => Promise<void>): Promise<void> {
     this.bodyWasRead = true
-    if (this.body.declared) await this.body.readUntil(limitBytes, enough)
+    if (!this.body.declared) return
+    this.body.keepIfArrived()
+    this.holdsBody = true
+    try {
+      await read(this.body)
+    } finally {
+      this.holdsBody = false
+    }
+  }
+
+  get keptBody(): readonly Buffer[] {
+    return this.body.kept ?? noPieces
+  }
+
+  refuseBody(error: Error): void {
+    this.body.fail(error)
   }
 
   async respond(answer: Answer): Promise<void> {
@@ -221,6 +244,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
       return await tunnel(socket, upstream, {
         clock: this.clock,
         halfOpenMs: this.limits.tunnelHalfOpenMs,
+        idleMs: this.limits.tunnelIdleMs,
         fromClient: backlog,
         fromUpstream: leftover,
       })

@@ -4,10 +4,11 @@ import { type Answer, ForwardError } from './exchange.ts'
 /** The answer to what went wrong before or inside a handler. Nothing internal is told. */
 export function errorAnswer(error: unknown): Answer {
   const known = coded(error)
+  const retryAfter = known.details['retryAfterSeconds']
   const body = {
     error: {
       message: known.message,
-      type: known.status < 500 ? 'invalid_request_error' : 'server_error',
+      type: errorType(known.status),
       code: known.code,
       param: null,
     },
@@ -17,9 +18,15 @@ export function errorAnswer(error: unknown): Answer {
     headers: [
       ['content-type', 'application/json'],
       ['connection', 'close'],
+      ...(retryAfter === undefined ? [] : [['retry-after', String(retryAfter)] as const]),
     ],
     body: JSON.stringify(body),
   }
+}
+
+function errorType(status: number): string {
+  if (status === 429) return 'rate_limit_error'
+  return status < 500 ? 'invalid_request_error' : 'server_error'
 }
 
 /** Whether the error says all there is to know, or the log should keep it. */

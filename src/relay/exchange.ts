@@ -13,11 +13,18 @@ export interface Exchange {
   arrivedBody(limitBytes: number): Buffer | undefined
   /** Reads the whole body once and keeps it for `forward`. Throws `body_too_large` beyond the limit. */
   readBody(limitBytes: number): Promise<Buffer>
+  /** The same, left in the pieces it comes in; `look` sees them, and ends it by throwing. They are `keptBody` then. */
+  readWholeBody(limitBytes: number, look: (piece: Buffer) => void): Promise<void>
   /**
    * Shows the body piece by piece until `enough` says so or it ends. What was shown is kept for `forward`, and the rest
-   * streams: nothing counts as consumed yet. Throws `body_too_large` beyond the limit, and whatever `enough` throws.
+   * streams: nothing counts as consumed yet. Throws `body_too_large` beyond the limit, and whatever `enough` throws; the
+   * connection ends with the answer then.
    */
   readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void>
+  /** All of the body, in pieces as they came, once it was read to its end. */
+  readonly keptBody: readonly Buffer[]
+  /** Whoever reads the body gets this error instead, unless all of it is here. The connection ends with the answer. */
+  refuseBody(error: Error): void
   /** A whole answer at once. */
   respond(answer: Answer): Promise<void>
   /** Sends the head now and leaves the body open (chunked, or until close for HTTP/1.0). */

@@ -18,7 +18,7 @@ import type { RequestBody } from './request-body.ts'
 import type { CallRequest } from './upstream-call.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 
-const noBytes = Buffer.alloc(0)
+const noPieces: readonly Buffer[] = []
 
 const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE', 'PROPFIND', 'REPORT', 'SEARCH'])
 
@@ -42,7 +42,7 @@ class Forwarding implements CallRequest, OutgoingRequest, AttemptEnd {
   readonly set: readonly HeaderField[]
   readonly upstream: Upstream
   readonly framing: RequestFraming
-  readonly whole: Buffer | undefined
+  readonly whole: readonly Buffer[] | undefined
   readonly stream: RequestBody
   readonly upgrade: string | undefined
   readonly firstByteMs: number
@@ -58,7 +58,7 @@ class Forwarding implements CallRequest, OutgoingRequest, AttemptEnd {
     this.#options = options
     this.#end = end
     const { body, head } = side
-    const whole = body.declared ? body.keepIfArrived() : noBytes
+    const whole = body.declared ? body.keepIfArrived() : noPieces
     // RFC 9110 9.2.2: what is not idempotent is only repeated by those who know what it does.
     this.#replayable = whole !== undefined && (side.bodyWasRead || idempotentMethods.has(head.method))
     const upgrade = options.into ? undefined : offeredUpgrade(head, side.facts)
@@ -122,8 +122,8 @@ class Forwarding implements CallRequest, OutgoingRequest, AttemptEnd {
   }
 }
 
-function framingOf(side: ForwardSide, whole: Buffer | undefined): RequestFraming {
+function framingOf(side: ForwardSide, whole: readonly Buffer[] | undefined): RequestFraming {
   if (!side.body.declared) return 'none'
-  if (whole && side.body.trailers.length === 0) return whole.length
+  if (whole && side.body.trailers.length === 0) return side.body.keptBytes
   return side.facts.contentLength ?? 'chunked'
 }

@@ -11,8 +11,15 @@ export interface RelayLimits {
   readonly keepAliveIdleMs: number
   readonly maxRequestsPerConnection: number
   readonly maxConnections: number
+  /** Of the connections, how many one address (of IPv6, one network of 64 bits) may have; beyond it 429. */
+  readonly maxConnectionsPerAddress: number
   /** How long a client may send nothing in the middle of a body somebody is reading; beyond it 408. */
   readonly bodyIdleMs: number
+  /** What a client may lag behind the least rate while its body is being read; beyond it 408. */
+  readonly bodyGraceMs: number
+  readonly minBodyBytesPerSecond: number
+  /** A body that is held until all of it is here has to be here by then; beyond it 408. */
+  readonly bodyTotalMs: number
   /** How long a client may take nothing of a response that is waiting for it; beyond it the connection is cut. */
   readonly writeStallMs: number
   /** What is read and thrown away of a body the handler did not want, to keep the connection; beyond it is closed. */
@@ -21,6 +28,8 @@ export interface RelayLimits {
   readonly lingerMs: number
   /** How long one direction of a tunnel (an upgraded connection) may stay silent after the other has ended. */
   readonly tunnelHalfOpenMs: number
+  /** A tunnel in which both sides were silent for so long is cut. */
+  readonly tunnelIdleMs: number
   /** Upstream connections kept open between requests, per upstream address. */
   readonly upstreamIdlePerAddress: number
   readonly upstreamIdleMs: number
@@ -38,11 +47,16 @@ export const defaultRelayLimits: RelayLimits = {
   keepAliveIdleMs: 75_000,
   maxRequestsPerConnection: 100_000,
   maxConnections: 20_000,
+  maxConnectionsPerAddress: 5_000,
   bodyIdleMs: 60_000,
+  bodyGraceMs: 20_000,
+  minBodyBytesPerSecond: 4_096,
+  bodyTotalMs: 600_000,
   writeStallMs: 120_000,
   drainBytes: 65_536,
   lingerMs: 2_000,
   tunnelHalfOpenMs: 30_000,
+  tunnelIdleMs: 3_600_000,
   upstreamIdlePerAddress: 512,
   upstreamIdleMs: 4_000,
   upstreamConnectMs: 5_000,

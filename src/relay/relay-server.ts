@@ -1,8 +1,11 @@
 import * as net from 'node:net'
 import * as tls from 'node:tls'
 import { type Clock, systemClock } from '../foundation/clock.ts'
+import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
-import { ClientConnection, type ConnectionTools } from './client-connection.ts'
+import { addressOf, ClientConnection, type ConnectionTools } from './client-connection.ts'
+import { ClientCounts } from './client-counts.ts'
+import { clientNetwork } from './client-network.ts'
 import type { DirectHandler, Exchange } from './exchange.ts'
 import { type RelayLimits, defaultRelayLimits } from './limits.ts'
 import { SocketInput } from './socket-input.ts'
@@ -18,7 +21,16 @@ export interface RelayServerOptions {
   /** With it the server speaks TLS. The function form is asked again on every `reloadTls`. */
   readonly tls?: tls.SecureContextOptions | (() => tls.SecureContextOptions)
   readonly limits?: Partial<RelayLimits>
+  /** Whether many clients come from an address: a proxy's. What one address may have is not asked of it. */
+  readonly isShared?: (address: string) => boolean
 }
+
+/** What is told to those who find no room. */
+const retryAfterSeconds = 5
+/** So many are told at a time that there is no room for them; others find their connection closed. */
+const mostRefused = 1_000
+/** So many of the oldest connections are looked at for one that can be closed to make room. */
+const lookedAtConnections = 1_000
 
 export interface ListenOptions {
   /** Whether other threads may listen on the same port, each getting a part of the connections. */
@@ -33,6 +45,9 @@ export class RelayServer {
   readonly #pool: UpstreamPool
   readonly #server: net.Server
   readonly #connections = new Set<ClientConnection>()
+  readonly #perClient = new ClientCounts()
+  /** Of the connections, those that are only told that there is no room for them. */
+  #refused = 0
   /** Every accepted socket, those in the middle of a TLS handshake too. */
   readonly #sockets = new Set<net.Socket>()
   readonly #handler: DirectHandler
@@ -46,7 +61,7 @@ export class RelayServer {
     this.#limits = { ...defaultRelayLimits, ...options.limits }
     this.#pool = new UpstreamPool(this.#limits, this.#clock)
     this.#server = this.#createServer()
-    this.#server.maxConnections = this.#limits.maxConnections
+    this.#server.maxConnections = this.#limits.maxConnections + 2 * mostRefused
     if (options.tls) this.#server.on('connection', (socket) => this.#keep(socket))
   }
 
@@ -132,6 +147,12 @@ export class RelayServer {
     const input = new SocketInput()
     const socket = input.accept(accepted)
     if (!secure) this.#keep(socket)
+    const client = clientNetwork(addressOf(socket))
+    const refusal = this.#refusalOf(client, addressOf(socket))
+    if (refusal && this.#refused === mostRefused) {
+      socket.destroy()
+      return
+    }
     const tools: ConnectionTools = {
       handler: this.#handler,
       log: this.#options.log,
@@ -140,10 +161,41 @@ export class RelayServer {
       pool: this.#pool,
       onFinished: (connection) => {
         this.#connections.delete(connection)
+        if (refusal) this.#refused--
+        else this.#perClient.add(client, -1)
         if (this.#connections.size === 0) this.#onEmpty()
       },
     }
-    this.#connections.add(new ClientConnection(socket, input, secure, tools))
+    const connection = new ClientConnection(socket, input, secure, tools)
+    this.#connections.add(connection)
+    if (refusal) {
+      this.#refused++
+      connection.refuse(refusal)
+    } else {
+      this.#perClient.add(client, 1)
+    }
+  }
+
+  /** Why there is no room for another connection. */
+  #refusalOf(client: string, address: string): SluiceError | undefined {
+    const { maxConnections, maxConnectionsPerAddress: limit } = this.#limits
+    if (this.#perClient.get(client) >= limit && !this.#options.isShared?.(address)) {
+      return new SluiceError('too_many_connections', { limit, retryAfterSeconds })
+    }
+    if (this.#connections.size - this.#refused < maxConnections || this.#closeIdle()) return undefined
+    return new SluiceError('server_full', { retryAfterSeconds })
+  }
+
+  /** Who rests between two requests makes room for those who have one; the oldest first. */
+  #closeIdle(): boolean {
+    let left = lookedAtConnections
+    for (const connection of this.#connections) {
+      if (left-- === 0) return false
+      if (!connection.isIdle) continue
+      connection.cut()
+      return true
+    }
+    return false
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { LengthDecoder } from './body-decoder.ts'
+import { ChunkedDecoder, LengthDecoder } from './body-decoder.ts'
+import { defaultRelayLimits } from './limits.ts'
 import { RequestBody } from './request-body.ts'
 
 const source = { pause() {}, resume() {}, wanted() {} }
@@ -46,7 +47,41 @@ describe('RequestBody', () => {
     const seen: string[] = []
     await body.readUntil(100, (piece) => seen.push(piece.toString()) > 0)
     expect(seen).toEqual(['BODY'])
-    expect((await body.readAll(100)).toString()).toBe('BODY')
-    await expect(body.readAll(3)).rejects.toThrow('3')
+    await body.readAll(100, (piece) => seen.push(piece.toString()))
+    expect(seen).toEqual(['BODY', 'BODY'])
+    expect(body.joined().toString()).toBe('BODY')
+    await expect(body.readAll(3, () => {})).rejects.toThrow('3')
+  })
+
+  it('is kept in the pieces it came in, and joined only when it is asked for', async () => {
+    const body = bodyOf(4_000)
+    const reading = body.readAll(5_000, () => {})
+    body.push(Buffer.alloc(2_000, 'a'), 0)
+    body.push(Buffer.alloc(2_000, 'b'), 0)
+    await reading
+    expect(body.kept?.map((piece) => piece.length)).toEqual([2_000, 2_000])
+    expect(body.joined().toString()).toBe('a'.repeat(2_000) + 'b'.repeat(2_000))
+    expect(body.kept).toHaveLength(1)
+  })
+
+  it('ends where somebody looks and will not hold it', async () => {
+    const body = bodyOf(4_000)
+    const refused = new Error('too much')
+    const reading = body.readAll(5_000, () => {
+      throw refused
+    })
+    body.push(Buffer.alloc(10), 0)
+    await expect(reading).rejects.toBe(refused)
+    expect(body.failed).toBe(true)
+  })
+
+  it('of chunks of one byte is handed on in one piece for each read', async () => {
+    const body = new RequestBody(new ChunkedDecoder(defaultRelayLimits), true, source)
+    const sizes: number[] = []
+    const reading = body.readAll(100_000, (piece) => sizes.push(piece.length))
+    body.push(Buffer.from('1\r\nx\r\n'.repeat(10_000)), 0)
+    body.push(Buffer.from('0\r\n\r\n'), 0)
+    await reading
+    expect(sizes).toEqual([10_000])
   })
 })

@@ -1,6 +1,7 @@
 import { asError, SluiceError } from '../foundation/errors.ts'
 import { type BodyDecoder, LengthDecoder } from './body-decoder.ts'
 import type { HeaderField } from './header-field.ts'
+import { HeldPieces } from './held-pieces.ts'
 
 /** What takes a body as it arrives. After `onEnd` or `onError` nothing more comes. */
 export interface BodyConsumer {
@@ -20,16 +21,21 @@ export interface BodySource {
 
 /** Unwanted bytes kept until somebody asks; beyond it the client's socket is paused. */
 const unclaimedLimitBytes = 65_536
+/** More pieces than these in one read are chunks of a few bytes, and are handled as one. */
+const mostPieces = 32
+
+const nothing: readonly Buffer[] = []
+const noBytes = Buffer.alloc(0)
 
 /** The body of one request: decoded as it arrives, held within a bound, taken by one consumer at a time. */
 export class RequestBody {
   readonly #decoder: BodyDecoder
   readonly #source: BodySource
   readonly declared: boolean
-  #unclaimed: Buffer[] = []
-  #unclaimedBytes = 0
+  #unclaimed: HeldPieces | undefined
   #consumer: BodyConsumer | undefined
-  #kept: Buffer | undefined
+  #kept: readonly Buffer[] | undefined
+  #keptBytes = 0
   #taken = false
   #failure: Error | undefined
   #ended = false
@@ -61,8 +67,13 @@ export class RequestBody {
     return this.#decoder.trailers
   }
 
-  get kept(): Buffer | undefined {
+  /** All of it, in pieces as they came, once somebody had it kept. */
+  get kept(): readonly Buffer[] | undefined {
     return this.#kept
+  }
+
+  get keptBytes(): number {
+    return this.#keptBytes
   }
 
   /** How much is certain to be still on its way; 0 when the head did not say. */
@@ -70,20 +81,29 @@ export class RequestBody {
     return this.#decoder instanceof LengthDecoder ? this.#decoder.remaining : 0
   }
 
-  /** When all of it is here and nobody took it, keeps it as one buffer: small bodies can then be sent again. */
-  keepIfArrived(): Buffer | undefined {
+  /** When all of it is here and nobody took it, keeps it: small bodies can then be sent again. */
+  keepIfArrived(): readonly Buffer[] | undefined {
     if (this.#kept || this.#taken || !this.arrived || this.#failure) return this.#kept
-    this.#kept = joinBuffers(this.#unclaimed, this.#unclaimedBytes)
-    this.#unclaimed = []
+    this.#keep(this.#unclaimed)
+    this.#unclaimed = undefined
     this.#ended = true
     return this.#kept
+  }
+
+  /** What is kept as one buffer. */
+  joined(): Buffer {
+    const kept = this.#kept ?? nothing
+    if (kept.length <= 1) return kept[0] ?? noBytes
+    const whole = Buffer.concat(kept, this.#keptBytes)
+    this.#kept = [whole]
+    return whole
   }
 
   /** Takes input from `start`; returns the offset of what belongs to the next request. */
   push(chunk: Buffer, start: number): number {
     if (this.#failure || this.#decoder.done) return start
-    if (this.#keepWhole(chunk, start)) return start + (this.#kept?.length ?? 0)
-    const pieces: Buffer[] = []
+    if (this.#keepWhole(chunk, start)) return start + this.#keptBytes
+    let pieces: Buffer[] = []
     let end = chunk.length
     try {
       end = this.#decoder.push(chunk, start, pieces)
@@ -91,6 +111,7 @@ export class RequestBody {
       this.fail(asError(error))
       return chunk.length
     }
+    if (pieces.length > mostPieces) pieces = [Buffer.concat(pieces)]
     if (this.#consumer && !this.#blocked) this.#deliver(this.#consumer, pieces)
     else this.#hold(pieces)
     this.#endIfDone()
@@ -99,18 +120,29 @@ export class RequestBody {
 
   /** Where all of it comes at once and nobody asked for it yet, as with most requests, there is nothing to be held and joined. */
   #keepWhole(chunk: Buffer, start: number): boolean {
-    if (this.#taken || this.#consumer || this.#unclaimedBytes > 0 || !(this.#decoder instanceof LengthDecoder))
-      return false
-    this.#kept = this.#decoder.takeRest(chunk, start)
-    this.#ended = this.#kept !== undefined
-    return this.#ended
+    if (this.#taken || this.#consumer || this.#unclaimed || !(this.#decoder instanceof LengthDecoder)) return false
+    const whole = this.#decoder.takeRest(chunk, start)
+    if (!whole) return false
+    this.#kept = [whole]
+    this.#keptBytes = whole.length
+    this.#ended = true
+    return true
+  }
+
+  #keep(held: HeldPieces | undefined): void {
+    this.#kept = held?.pieces ?? nothing
+    this.#keptBytes = held?.bytes ?? 0
   }
 
   /** The client broke the framing, stalled or left. */
   fail(error: Error): void {
-    if (this.#failure || this.#decoder.done) return
+    if (!this.#decoder.done) this.#end(error)
+  }
+
+  #end(error: Error): void {
+    if (this.#failure) return
     this.#failure = error
-    this.#unclaimed = []
+    this.#unclaimed = undefined
     const consumer = this.#consumer
     this.#consumer = undefined
     consumer?.onError(error)
@@ -140,69 +172,54 @@ export class RequestBody {
 
   /** Whatever still comes is thrown away. */
   discard(): void {
-    this.#unclaimed = []
-    this.#unclaimedBytes = 0
+    this.#unclaimed = undefined
     this.#blocked = false
     this.#consumer = { onPieces: () => true, onEnd: () => {}, onError: () => {} }
   }
 
-  async readAll(limitBytes: number): Promise<Buffer> {
-    if (this.#kept) return withinLimit(this.#kept, limitBytes)
-    if (this.knownRemaining + this.#unclaimedBytes > limitBytes) throw tooLarge(limitBytes)
-    const pieces: Buffer[] = []
-    let bytes = 0
-    await new Promise<void>((resolve, reject) => {
-      this.consume({
-        onPieces: (more) => {
-          for (const piece of more) bytes += piece.length
-          if (bytes > limitBytes) {
-            this.release()
-            reject(tooLarge(limitBytes))
-            return true
-          }
-          pieces.push(...more)
-          return true
-        },
-        onEnd: () => resolve(),
-        onError: reject,
-      })
+  /** Keeps all of it; `look` sees it piece by piece. Nothing is read of what is announced as too long. */
+  async readAll(limitBytes: number, look: (piece: Buffer) => void): Promise<void> {
+    if (!this.#kept && this.knownRemaining + (this.#unclaimed?.bytes ?? 0) > limitBytes) throw tooLarge(limitBytes)
+    await this.readUntil(limitBytes, (piece) => {
+      look(piece)
+      return false
     })
-    this.#kept = joinBuffers(pieces, bytes)
-    return this.#kept
   }
 
-  /** Stops taking the body where somebody has seen enough of it; what was seen is handed out again to who comes next. */
+  /**
+   * Stops taking the body where somebody has seen enough of it; what was seen is handed out again to who comes next. Who throws
+   * wants nothing of it any more, and ends it.
+   */
   async readUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void> {
-    const seen: Buffer[] = []
-    let bytes = 0
-    let satisfied = false
-    const look = (pieces: readonly Buffer[]): void => {
-      for (const piece of pieces) {
-        seen.push(piece)
-        bytes += piece.length
-        satisfied ||= enough(piece)
-        if (bytes > limitBytes && !satisfied) throw tooLarge(limitBytes)
-      }
+    if (this.#kept) {
+      if (this.#keptBytes > limitBytes) throw tooLarge(limitBytes)
+      for (const piece of this.#kept) if (enough(piece)) return
+      return
     }
-    if (this.#kept) return look([this.#kept])
+    const seen = new HeldPieces()
+    let satisfied = false
+    const look = (piece: Buffer): void => {
+      seen.add(piece)
+      satisfied ||= enough(piece)
+      if (seen.bytes > limitBytes && !satisfied) throw tooLarge(limitBytes)
+    }
     await new Promise<void>((resolve, reject) => {
       this.consume({
         onPieces: (pieces) => {
           try {
-            look(pieces)
+            for (const piece of pieces) look(piece)
           } catch (error) {
-            this.release()
-            reject(asError(error))
+            this.#end(asError(error))
             return true
           }
           if (satisfied) {
-            this.#putBack(seen, bytes)
+            this.#putBack(seen)
             resolve()
           }
           return true
         },
         onEnd: () => {
-          this.#kept = joinBuffers(seen, bytes)
+          this.#keep(seen)
           resolve()
         },
         onError: reject,
@@ -210,26 +227,23 @@ export class RequestBody {
     })
   }
 
-  #putBack(pieces: Buffer[], bytes: number): void {
+  #putBack(seen: HeldPieces): void {
     this.release()
-    this.#unclaimed = pieces
-    this.#unclaimedBytes = bytes
+    this.#unclaimed = seen
     this.#taken = false
   }
 
   #hold(pieces: readonly Buffer[]): void {
-    for (const piece of pieces) {
-      this.#unclaimed.push(piece)
-      this.#unclaimedBytes += piece.length
-    }
-    if (this.#unclaimedBytes >= unclaimedLimitBytes && !this.arrived) this.#source.pause()
+    if (pieces.length === 0) return
+    const held = (this.#unclaimed ??= new HeldPieces())
+    for (const piece of pieces) held.add(piece)
+    if (held.bytes >= unclaimedLimitBytes && !this.arrived) this.#source.pause()
   }
 
   #deliverHeld(consumer: BodyConsumer): void {
     const held = this.#unclaimed
-    this.#unclaimed = []
-    this.#unclaimedBytes = 0
-    this.#deliver(consumer, held)
+    this.#unclaimed = undefined
+    if (held) this.#deliver(consumer, held.pieces)
     this.#endIfDone()
     if (!this.#blocked) this.#source.resume()
   }
@@ -243,17 +257,12 @@ export class RequestBody {
   }
 
   #endIfDone(): void {
-    if (!this.arrived || this.#ended || !this.#consumer || this.#unclaimedBytes > 0) return
+    if (!this.arrived || this.#ended || !this.#consumer || this.#unclaimed) return
     this.#ended = true
     const consumer = this.#consumer
     this.#consumer = undefined
     consumer.onEnd(this.#decoder.trailers)
   }
-}
-
-function joinBuffers(pieces: readonly Buffer[], bytes: number): Buffer {
-  const [first] = pieces
-  return pieces.length === 1 && first ? first : Buffer.concat(pieces, bytes)
 }
 
 export function withinLimit(body: Buffer, limitBytes: number): Buffer {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterEach, expect, it } from 'vitest'
+import { FakeClock } from '../foundation/fake-clock.ts'
 import type { ForwardResult } from './exchange.ts'
 import { type RawPeer, RelayStage, signalled } from './relay-stage.fixture.ts'
 
@@ -124,4 +125,31 @@ it('is ended by the server when it stops', async () => {
   await server.close({ graceMs: 10 })
   await client.closed()
   expect(client.socket.readableEnded || client.socket.destroyed).toBe(true)
+})
+
+it('is cut when both sides have been silent for too long, and not before', async () => {
+  const clock = new FakeClock()
+  const connected = signalled<RawPeer>()
+  const upstream = await stage.rawUpstream((peer) => {
+    void peer.until('\r\n\r\n').then(() => {
+      peer.send(switching)
+      connected.resolve(peer)
+    })
+  })
+  const { port } = await stage.relay(async (exchange) => void (await exchange.forward(upstream)), {
+    clock,
+    limits: { tunnelIdleMs: 60_000 },
+  })
+  const client = await stage.client(port)
+  client.send(upgradeRequest())
+  await client.until('\r\n\r\n')
+  const peer = await connected.promise
+  for (let minute = 0; minute < 5; minute++) {
+    await clock.advance(50_000)
+    peer.send(`beat ${minute}`)
+    await client.until(`beat ${minute}`)
+  }
+  await clock.advance(120_001)
+  await client.closed()
+  expect(await peer.closed()).toContain('upgrade')
 })

@@ -6,6 +6,8 @@ export interface TunnelOptions {
   readonly clock: Clock
   /** How long one direction may stay silent after the other has ended. */
   readonly halfOpenMs: number
+  /** How long both may stay silent: at least this, at most twice as long; without it for ever. */
+  readonly idleMs?: number
   /** Bytes read from each side before the tunnel was there. */
   readonly fromClient: readonly Buffer[]
   readonly fromUpstream: Buffer
@@ -19,6 +21,7 @@ export interface TunnelResult {
 /** Raw bytes both ways until both ends have said goodbye or one of them is gone. */
 export function tunnel(client: Socket, upstream: Socket, options: TunnelOptions): Promise<TunnelResult> {
   const deadline = new Deadline(options.clock)
+  const idle = new Deadline(options.clock)
   const clientBefore = client.bytesWritten
   const upstreamBefore = upstream.bytesWritten
   return new Promise((resolve) => {
@@ -26,6 +29,11 @@ export function tunnel(client: Socket, upstream: Socket, options: TunnelOptions)
     const destroyBoth = () => {
       client.destroy()
       upstream.destroy()
+    }
+    const watchIdle = (idleMs: number, before: number) => {
+      const moved = client.bytesRead + upstream.bytesRead
+      if (moved === before) destroyBoth()
+      else idle.set(idleMs, () => watchIdle(idleMs, moved))
     }
     const connect = (from: Socket, to: Socket) => {
       from.setKeepAlive(true, 60_000)
@@ -41,6 +49,7 @@ export function tunnel(client: Socket, upstream: Socket, options: TunnelOptions)
         if (!from.readableEnded || from.errored) destroyBoth()
         if (closed < 2) return
         deadline.dispose()
+        idle.dispose()
         resolve({
           requestBytes: upstream.bytesWritten - upstreamBefore,
           responseBytes: client.bytesWritten - clientBefore,
@@ -52,10 +61,12 @@ export function tunnel(client: Socket, upstream: Socket, options: TunnelOptions)
     if (options.fromUpstream.length > 0) client.write(options.fromUpstream)
     connect(client, upstream)
     connect(upstream, client)
+    if (options.idleMs !== undefined) watchIdle(options.idleMs, -1)
     // Either may have gone while the tunnel was being laid; its `close` is then past.
     if (client.destroyed || upstream.destroyed) {
       destroyBoth()
       deadline.dispose()
+      idle.dispose()
       resolve({ requestBytes: 0, responseBytes: 0 })
     }
   })

@@ -21,8 +21,8 @@ import type { UpstreamConnection, UpstreamListener } from './upstream-connection
 export interface CallRequest {
   readonly method: string
   readonly framing: RequestFraming
-  /** The whole body; without it, it is taken from the stream as it arrives. */
-  readonly whole: Buffer | undefined
+  /** The whole body, in pieces; without it, it is taken from the stream as it arrives. */
+  readonly whole: readonly Buffer[] | undefined
   readonly stream: RequestBody
   readonly upgrade: string | undefined
   readonly firstByteMs: number
@@ -84,7 +84,7 @@ export class UpstreamCall implements UpstreamListener {
     this.#request.writeHead(out)
     this.#expectFirstByte()
     if (whole) {
-      this.#sendPieces(whole.length > 0 ? [whole] : [])
+      this.#sendPieces(whole)
       this.#sendEnd(stream.trailers)
     } else {
       this.#pump(stream)
