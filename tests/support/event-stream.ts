@@ -13,7 +13,11 @@ export class EventStream {
   readonly ended: Promise<'whole' | 'broken off'>
 
   /** `options`: where, and what else the connection needs. */
-  constructor(options: https.RequestOptions, model: string, pieces: number) {
+  constructor(
+    options: https.RequestOptions & { readonly headers?: Record<string, string> },
+    model: string,
+    pieces: number,
+  ) {
     const headers = { 'content-type': 'application/json', ...options.headers }
     const all = { path: '/openai/v1/chat/completions', method: 'POST', agent: false, ...options, headers }
     this.#request = options.protocol === 'https:' ? https.request(all) : http.request(all)
