@@ -1,6 +1,11 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 
+/** Where to ask, and what else the connection needs. */
+interface Place extends Omit<https.RequestOptions, 'headers'> {
+  readonly headers?: Record<string, string>
+}
+
 /** A chat stream as its client sees it. */
 export class EventStream {
   readonly #request: http.ClientRequest
@@ -12,8 +17,7 @@ export class EventStream {
   /** Resolves with how it ended. */
   readonly ended: Promise<'whole' | 'broken off'>
 
-  /** `options`: where, and what else the connection needs. */
-  constructor(options: https.RequestOptions, model: string, pieces: number) {
+  constructor(options: Place, model: string, pieces: number) {
     const headers = { 'content-type': 'application/json', ...options.headers }
     const all = { path: '/openai/v1/chat/completions', method: 'POST', agent: false, ...options, headers }
     this.#request = options.protocol === 'https:' ? https.request(all) : http.request(all)
