@@ -290,16 +290,16 @@ export class SqliteStore implements Store, StoreHistory {
   }
 
   /** What was sent to the thread may or may not have become durable: the file knows. Until it says so, no write is taken. */
-  #onLost(error: Error): void {
+  #onLost(reason: Error): void {
     const { path, onTrouble } = this.#options
     this.#unsent = []
     this.#back ??= Promise.withResolvers()
     // Somebody who cannot write because the disk did not take it is not helped by another thread; those who watch the past are.
-    this.#failure ??= new SluiceError('store_interrupted', { path, reason: error.message })
+    this.#failure ??= new SluiceError('store_interrupted', { path, reason: reason.message })
     const interrupted = this.#failure
     const cancel = this.#clock.after(outcomeDeadlineMs, () => this.#refuseAll(interrupted))
     this.#cancelTimers.push(cancel)
-    onTrouble?.({ type: 'lost', error, againInMs: this.#restartLater() })
+    onTrouble?.({ type: 'lost', error: reason, againInMs: this.#restartLater() })
   }
 
   #restartLater(): number {

@@ -18,7 +18,7 @@ describe('a store whose process is killed in the middle of a commit', () => {
       const told = new Map<number, string>()
       for (let round = 0; round < 3; round += 1) {
         const child = spawnSync(process.execPath, [fixture, path, step, String(round)], { encoding: 'utf8' })
-        expect(child.signal, child.stderr).toBe('SIGKILL')
+        expect(child.signal, `it said ${child.stderr}`).toBe('SIGKILL')
         for (const line of child.stdout.split('\n').slice(0, -1)) {
           const [revision = '', name = ''] = line.split(' ')
           expect(told.has(Number(revision)), `revision ${revision} was used twice`).toBe(false)
