@@ -122,7 +122,7 @@ export class ManifestFuzzer {
   }
 
   async #start(): Promise<void> {
-    const flags = ['--no-demo-model', '--gpus', `${card}=3`, '--idle-window', '5']
+    const flags = ['--no-demo-model', '--no-safe-mode', '--gpus', `${card}=3`, '--idle-window', '5']
     this.#sluice = await SluiceProcess.start(this.#data, [...flags, '--config', join(this.#data, 'config.json')])
     this.#client = await connectKubernetes(this.#sluice.kubeconfig)
     this.#overseer.watch(this.#sluice)
@@ -139,7 +139,7 @@ export class ManifestFuzzer {
       [14, ['update', () => this.#update()]],
       [24, ['delete', () => this.#delete()]],
       [10, ['kill', () => this.#kill()]],
-      [0, ['circle', () => this.#circle()]],
+      [2, ['circle', () => this.#circle()]],
       [2, ['namespace', () => this.#changeNamespaces()]],
       [3, ['chat', () => this.#chat()]],
       [4, ['settle', () => sleep(this.#dice.between(50, 1_500))]],
