@@ -42,7 +42,7 @@ export class EncodedObjects {
     return Buffer.concat([this.bytes(shown), newline])
   }
 
-  /** All items of a list, with commas between them. */
+  /** All items of a list, with commas between them, to its end. */
   list(items: readonly unknown[]): Buffer | undefined {
     return this.#lists.get(items)
   }

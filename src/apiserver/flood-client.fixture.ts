@@ -78,6 +78,8 @@ class Flood {
     const { port, ca, requests, times = Infinity } = this.#options
     const socket = connect({ port, host: '127.0.0.1', ca })
     await once(socket, 'secureConnect')
+    // It closes after an error, and that is noticed.
+    socket.on('error', () => {})
     for (let time = 0; time < times && !this.#isOver && !socket.destroyed; time++) {
       const sentAt = performance.now()
       socket.write(requests.join(''))
@@ -109,7 +111,6 @@ class Flood {
       }
       socket.on('data', take)
       socket.once('close', done)
-      socket.on('error', done)
     })
   }
 }

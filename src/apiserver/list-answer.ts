@@ -36,7 +36,7 @@ export async function sendList({ exchange, encoded, code, list, turns }: ListAns
   const head = Buffer.from(JSON.stringify(list.frame).slice(0, -2))
   const isShared = list.shared === 'list'
   const known = isShared ? encoded.list(list.objects) : undefined
-  if (known) return exchange.sendParts(code, [head, known, end])
+  if (known) return exchange.sendParts(code, [head, known])
   const pieces = new ListPieces(list, encoded)
   const gathered = isShared ? encoded.gatherList(list.objects) : undefined
   const next = () => {
@@ -46,7 +46,7 @@ export async function sendList({ exchange, encoded, code, list, turns }: ListAns
     return piece
   }
   const first = next()
-  if (pieces.isDone) return exchange.sendParts(code, [head, first, end])
+  if (pieces.isDone) return exchange.sendParts(code, [head, first])
   try {
     exchange.beginPieces(code)
     if (exchange.request.method === 'HEAD') return exchange.endStream()
@@ -55,7 +55,7 @@ export async function sendList({ exchange, encoded, code, list, turns }: ListAns
       await turns?.next()
       if (!(await exchange.write(next()))) return
     }
-    if (await exchange.write(end)) exchange.endStream()
+    exchange.endStream()
   } finally {
     gathered?.drop()
   }
@@ -64,7 +64,7 @@ export async function sendList({ exchange, encoded, code, list, turns }: ListAns
 /** The bytes of items are kept for others only where there are few enough of them to be worth it. */
 const mostKeptItems = 5_000
 
-/** The items of a list, as many at a time as one turn and one piece allow. */
+/** The items of a list and its end, as many at a time as one turn and one piece allow. */
 class ListPieces {
   readonly #list: ShownList
   readonly #encoded: EncodedObjects
@@ -96,6 +96,7 @@ class ListPieces {
       parts.push(bytes)
       return bytes.length
     })
+    if (this.isDone) parts.push(end)
     return Buffer.concat(parts)
   }
 
@@ -106,7 +107,7 @@ class ListPieces {
       text += this.#at > 0 ? `,${json}` : json
       return json.length
     })
-    return Buffer.from(text)
+    return Buffer.from(this.isDone ? `${text}]}\n` : text)
   }
 
   #each(turns: Turns | undefined, add: (shown: object) => number): void {
