@@ -3,6 +3,7 @@ import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { ExpressionError } from '../regular-expression/expression-syntax.ts'
 import { RegularExpression } from '../regular-expression/regular-expression.ts'
 import { applyDefaults } from '../structural/apply-defaults.ts'
+import { ErrorList } from '../structural/error-list.ts'
 import { prune } from '../structural/prune.ts'
 import { validate } from '../structural/validate.ts'
 import { checkListType, checkMapType } from './list-rules.ts'
@@ -27,16 +28,16 @@ const onlyOutside: ReadonlyArray<readonly [keyword: keyof StructuralSchema | 'ti
 
 /** What keeps a schema from being structural: a place of its own and a type for everything, so that it can be pruned and defaulted. */
 export function checkStructural(schema: StructuralSchema, path: string): FieldError[] {
-  const errors: FieldError[] = []
-  const add: Add = (...found) => errors.push(...found)
+  const list = new ErrorList()
+  const add: Add = (...found) => list.add(...found)
   if (schema.type === undefined) add(required(`${path}.type`, 'must not be empty at the root'))
   else if (schema.type !== 'object') add(invalid(`${path}.type`, schema.type, 'must be object at the root'))
   checkRootMetadata(schema, path, add)
   checkSchema(schema, path, add)
-  if (errors.length === 0) checkComplete(schema, path, add)
+  if (list.all.length === 0) checkComplete(schema, path, add)
   // A default can only be judged by a schema that is itself sound.
-  if (errors.length === 0) checkDefaults(schema, path, add)
-  return errors
+  if (list.all.length === 0) checkDefaults(schema, path, add)
+  return [...list.all]
 }
 
 function checkRootMetadata({ properties = {} }: StructuralSchema, path: string, add: Add): void {
