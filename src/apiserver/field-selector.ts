@@ -66,13 +66,16 @@ export function parseFieldSelector(kind: Kind, text: string): FieldSelector {
     throw new StatusError('BadRequest', `a field selector has at most ${mostRequirements} requirements`)
   }
   return parts.map((part) => {
-    const match = /^([^=!]+?)\s*(==|=|!=)(.*)$/s.exec(part.trim())
-    if (!match)
+    const requirement = part.trim()
+    const at = requirement.search(/[=!]/)
+    const operator = ['==', '=', '!='].find((known) => requirement.startsWith(known, at))
+    if (at <= 0 || operator === undefined)
       throw new StatusError(
         'BadRequest',
         `invalid selector: '${part.slice(0, 200)}'; can't understand '${part.slice(0, 200)}'`,
       )
-    const [, field = '', operator, value = ''] = match
+    const field = requirement.slice(0, at).trimEnd()
+    const value = requirement.slice(at + operator.length)
     if (!isSelectable(kind, field)) {
       if (kind.unknownFields === 'keep' && !(`${kind.group}/${kind.kind}` in selectable)) {
         const why = 'is not a known field selector: only "metadata.name", "metadata.namespace"'

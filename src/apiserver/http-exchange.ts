@@ -1,13 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asError } from '../foundation/errors.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { duplicateFields } from './duplicate-fields.ts'
 import type { EncodedObjects, EventType } from './encoded-objects.ts'
-import { isDeeperThan } from './json-value.ts'
+import { type JsonObject, hasMoreValuesThan, isDeeperThan } from './json-value.ts'
 import { protobufType, readProtobuf } from './protobuf-body.ts'
-import { readManifest } from './server-side-apply/apply-body.ts'
+import { type BodyReading, readManifest } from './server-side-apply/apply-body.ts'
 import { type ShownList, pieceBytes, sendList } from './list-answer.ts'
 import type { FlowTicket } from './flow-control/flow-control.ts'
 import type { ConnectionUpgrade } from './streams/connection-upgrade.ts'
@@ -23,6 +24,15 @@ export interface ExchangeLimits {
 const onePieceBytes = 1024 * 1024
 /** Up to this the system's own buffers take an answer, whether its client does or not. */
 const smallBytes = 64 * 1024
+const largeBody = 256 * 1024
+/** Fields and items. Every one is looked at several times on its way; objects of real programs have a tenth of it. */
+const mostValues = 100_000
+
+function bounded<T>(value: T): T {
+  if (!hasMoreValuesThan(value, mostValues)) return value
+  const why = `a body may have at most ${mostValues} fields and items`
+  throw new StatusError('RequestEntityTooLarge', `Request entity too large: ${why}`)
+}
 
 /** One request and its answer, with the limits of this server. An answer is given once. */
 export class HttpExchange {
@@ -98,14 +108,14 @@ export class HttpExchange {
   /** The body as the object it holds; `undefined` when there is none. Refuses by name what is neither JSON, YAML nor known protobuf. */
   async readObject(): Promise<unknown> {
     const { mediaType } = this
-    if (mediaType === 'application/json' || mediaType === '') return this.#parseJson(await this.#readBody())
+    if (mediaType === 'application/json' || mediaType === '') return this.#readJson()
     if (mediaType === protobufType) {
       const bytes = await this.#readBody()
-      return bytes.length === 0 ? undefined : readProtobuf(bytes)
+      return bytes.length === 0 ? undefined : this.#afterTurn(bytes.length, bounded(readProtobuf(bytes)))
     }
     if (mediaType === 'application/yaml') {
       const text = await this.readText()
-      return text === '' ? undefined : readManifest(text, {})
+      return text === '' ? undefined : bounded(await readManifest(text, {}))
     }
     const message =
       'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml'
@@ -118,8 +128,20 @@ export class HttpExchange {
   }
 
   /** The body as JSON, whatever it is called; `undefined` when there is none. */
-  async readJson(): Promise<unknown> {
-    return this.#parseJson(await this.#readBody())
+  readJson(): Promise<unknown> {
+    return this.#readJson()
+  }
+
+  async #readJson(): Promise<unknown> {
+    const bytes = await this.#readBody()
+    const value = this.#parseJson(bytes)
+    return bytes.length > largeBody ? this.#afterTurn(bytes.length, value) : value
+  }
+
+  /** What was long to read is not dealt with in the same turn: others come in between. */
+  async #afterTurn<T>(size: number, value: T): Promise<T> {
+    if (size > largeBody) await nextTurn()
+    return value
   }
 
   #parseJson(bytes: Buffer): unknown {
@@ -142,7 +164,13 @@ export class HttpExchange {
     if (isDeeperThan(value, this.#limits.jsonDepth)) {
       throw new StatusError('BadRequest', `the body is nested deeper than ${this.#limits.jsonDepth} levels`)
     }
-    return value
+    return bounded(value)
+  }
+
+  /** The body as a manifest to apply. */
+  async readManifest(reading: BodyReading): Promise<JsonObject> {
+    const text = await this.readText()
+    return this.#afterTurn(text.length, bounded(await readManifest(text, reading)))
   }
 
   /** The body as text, whatever it is. */

@@ -1,4 +1,4 @@
-import { type FieldError, forbidden } from '../resources/field-error.ts'
+import { type FieldError, faultsOfEach, forbidden } from '../resources/field-error.ts'
 import type { AdmissionRule } from './admission.ts'
 import { isJsonObject, valueAtPath } from './json-value.ts'
 
@@ -14,7 +14,7 @@ export function imagesFrom(registry: string): AdmissionRule {
 
 function foreignImages(containers: unknown, list: string, registry: string): FieldError[] {
   if (!Array.isArray(containers)) return []
-  return containers.flatMap((container: unknown, index) => {
+  return faultsOfEach(containers, (container: unknown, index) => {
     const image = isJsonObject(container) ? container['image'] : undefined
     if (typeof image === 'string' && image.startsWith(`${registry}/`)) return []
     const shown = typeof image === 'string' ? `the image ${image.slice(0, 300)}` : 'an image without a name'

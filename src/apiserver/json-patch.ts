@@ -1,7 +1,13 @@
+import { briefJson } from '../resources/brief-json.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { type JsonObject, isJsonObject, sameJson } from './json-value.ts'
+import { PatchedDocument, misfit } from './patched-document.ts'
 
 const mostOperations = 10_000
+/** As the real server has it: of what `copy` copies, in all. */
+const mostCopied = 3 * 1024 * 1024
+/** Values that are compared, in all: a test of everything can be said again and again. */
+const mostCompared = 4_000_000
 
 /** RFC 6902. A patch that is not one is a BadRequest; one that does not fit the object is Invalid. */
 export function jsonPatch(target: unknown, patch: unknown): unknown {
@@ -10,33 +16,58 @@ export function jsonPatch(target: unknown, patch: unknown): unknown {
     const why = `The allowed maximum operations in a JSON patch is ${mostOperations}, got ${patch.length}`
     throw new StatusError('RequestEntityTooLarge', why)
   }
-  return patch.reduce((document: unknown, operation: unknown) => applyOperation(document, operation), target)
+  const document = new PatchedDocument(target)
+  const used = { copied: 0, compared: 0 }
+  for (const operation of patch) applyOperation(document, operation, used)
+  return document.value
 }
 
-function applyOperation(document: unknown, operation: unknown): unknown {
+/** What all operations together have taken so far. */
+interface Used {
+  copied: number
+  compared: number
+}
+
+function applyOperation(document: PatchedDocument, operation: unknown, used: Used): void {
   if (!isJsonObject(operation)) throw new StatusError('BadRequest', 'an operation of a JSON patch is an object')
   const path = pointer(operation, 'path')
   switch (operation['op']) {
     case 'add':
-      return changeAt(document, path, 'add', valueOf(operation))
+      return document.change(path, 'add', valueOf(operation))
     case 'replace':
-      return changeAt(document, path, 'replace', valueOf(operation))
+      return document.change(path, 'replace', valueOf(operation))
     case 'remove':
-      return changeAt(document, path, 'remove', undefined)
-    case 'copy':
-      return changeAt(document, path, 'add', read(document, pointer(operation, 'from')))
+      return document.change(path, 'remove', undefined)
+    case 'copy': {
+      const value = document.read(pointer(operation, 'from'))
+      refuseGrowth(value, used)
+      return document.change(path, 'add', document.shared(value))
+    }
     case 'move': {
       const from = pointer(operation, 'from')
-      const value = read(document, from)
-      return changeAt(changeAt(document, from, 'remove', undefined), path, 'add', value)
+      const value = document.read(from)
+      document.change(from, 'remove', undefined)
+      return document.change(path, 'add', value)
     }
     case 'test': {
-      if (sameJson(read(document, path), operation['value'])) return document
+      const budget = { left: mostCompared - used.compared }
+      const holds = sameJson(document.read(path), operation['value'], budget)
+      used.compared = mostCompared - budget.left
+      if (budget.left < 0) throw misfit('the tests of the patch compare more than this server does for one request')
+      if (holds) return
       throw misfit(`testing value ${shown(operation['path'])} failed`)
     }
     default:
       throw new StatusError('BadRequest', `unknown operation in a JSON patch: ${shown(operation['op'])}`)
   }
+}
+
+/** In the words of the real server: copies of copies would grow without end. */
+function refuseGrowth(value: unknown, used: Used): void {
+  used.copied += Buffer.byteLength(JSON.stringify(value) ?? '')
+  if (used.copied <= mostCopied) return
+  const why = `the accumulated size increase of copy is ${used.copied}, exceeding the limit ${mostCopied}`
+  throw misfit(`Unable to complete the copy, ${why}`)
 }
 
 function valueOf(operation: JsonObject): unknown {
@@ -53,55 +84,6 @@ function pointer(operation: JsonObject, field: 'path' | 'from'): string[] {
   return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-function read(document: unknown, path: readonly string[]): unknown {
-  let value = document
-  for (const segment of path) {
-    if (Array.isArray(value)) value = value[indexIn(value, segment, value.length - 1)]
-    else if (isJsonObject(value) && Object.hasOwn(value, segment)) value = value[segment]
-    else throw misfit(`${shown(`/${path.join('/')}`)} is not there`)
-  }
-  return value
-}
-
-function changeAt(
-  document: unknown,
-  path: readonly string[],
-  how: 'add' | 'replace' | 'remove',
-  value: unknown,
-): unknown {
-  const [segment, ...rest] = path
-  if (segment === undefined) {
-    if (how === 'remove') throw misfit('the whole object cannot be removed')
-    return value
-  }
-  if (Array.isArray(document)) {
-    const appending = rest.length === 0 && how === 'add'
-    const index =
-      appending && segment === '-' ? document.length : indexIn(document, segment, document.length - (appending ? 0 : 1))
-    if (rest.length > 0) return document.with(index, changeAt(document[index], rest, how, value))
-    if (how === 'add') return document.toSpliced(index, 0, value)
-    return how === 'remove' ? document.toSpliced(index, 1) : document.with(index, value)
-  }
-  if (!isJsonObject(document) || segment === '__proto__') throw misfit(`there is nothing to hold ${shown(segment)}`)
-  if ((rest.length > 0 || how !== 'add') && !Object.hasOwn(document, segment))
-    throw misfit(`${shown(segment)} is not there`)
-  if (rest.length > 0) return { ...document, [segment]: changeAt(document[segment], rest, how, value) }
-  if (how !== 'remove') return { ...document, [segment]: value }
-  const { [segment]: _removed, ...others } = document
-  return others
-}
-
-function indexIn(list: readonly unknown[], segment: string, highest: number): number {
-  const index = /^(0|[1-9]\d{0,9})$/.test(segment) ? Number(segment) : Number.NaN
-  if (Number.isNaN(index) || index > highest)
-    throw misfit(`${shown(segment)} is not an index of a list of ${list.length}`)
-  return index
-}
-
-function misfit(why: string): StatusError {
-  return new StatusError('Invalid', `the server rejected our request due to an error in our request: ${why}`)
-}
-
 function shown(value: unknown): string {
-  return (JSON.stringify(value) ?? 'undefined').slice(0, 200)
+  return briefJson(value, 200)
 }

@@ -30,21 +30,43 @@ function withField(value: JsonObject, field: string, next: unknown): JsonObject 
   return others
 }
 
-/** Fields that are absent and fields that are `undefined` are the same: JSON cannot tell them apart. */
-export function sameJson(one: unknown, other: unknown): boolean {
+/**
+ * Fields that are absent and fields that are `undefined` are the same: JSON cannot tell them apart. With a budget, every value
+ * that is compared takes one of what is left; once that is below zero the answer means nothing.
+ */
+export function sameJson(one: unknown, other: unknown, budget?: { left: number }): boolean {
   if (one === other) return true
   if (Array.isArray(one)) {
     if (!Array.isArray(other) || one.length !== other.length) return false
-    return one.every((item, index) => sameJson(item, other[index]))
+    if (budget && (budget.left -= one.length) < 0) return false
+    return one.every((item, index) => sameJson(item, other[index], budget))
   }
   if (!isJsonObject(one) || !isJsonObject(other)) return false
+  const fields = Object.keys(one)
+  if (budget && (budget.left -= fields.length) < 0) return false
   let shared = 0
-  for (const field of Object.keys(one)) {
-    if (!sameJson(one[field], other[field])) return false
+  for (const field of fields) {
+    if (!sameJson(one[field], other[field], budget)) return false
     if (Object.hasOwn(other, field)) shared += 1
   }
   const others = Object.keys(other)
   return others.length === shared || others.every((field) => other[field] === undefined || Object.hasOwn(one, field))
+}
+
+/** Whether there are more than so many fields and items in a value, at any depth. Of one that is known not to be too deep. */
+export function hasMoreValuesThan(value: unknown, most: number): boolean {
+  return countValues(value, most) > most
+}
+
+function countValues(value: unknown, most: number): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)
+  let count = inner.length
+  for (const part of inner) {
+    if (count > most) return count
+    if (typeof part === 'object' && part !== null) count += countValues(part, most - count)
+  }
+  return count
 }
 
 /** Nesting depth, counted up to `limit` so that a hostile value cannot exhaust the stack. */

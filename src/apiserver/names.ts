@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required, tooLong } from '../resources/field-error.ts'
+import { type FieldError, faultsOfEach, invalid, required, tooLong } from '../resources/field-error.ts'
 import type { Kind } from '../resources/kind.ts'
 import type { ObjectMeta } from '../resources/kubernetes-object.ts'
 import {
@@ -45,7 +45,7 @@ function nameCheckOf(kind: Kind): NameCheck {
 }
 
 function checkAnnotations(annotations: Record<string, string>): FieldError[] {
-  const errors = Object.keys(annotations).flatMap((key) =>
+  const errors = faultsOfEach(Object.keys(annotations), (key) =>
     checkQualifiedName('metadata.annotations', key.toLowerCase()),
   )
   const size = Object.entries(annotations).reduce(
@@ -58,7 +58,7 @@ function checkAnnotations(annotations: Record<string, string>): FieldError[] {
 const standardFinalizers = new Set(['foregroundDeletion', 'orphan', 'kubernetes'])
 
 function checkFinalizers(finalizers: readonly string[]): FieldError[] {
-  return finalizers.flatMap((finalizer, index) => {
+  return faultsOfEach(finalizers, (finalizer, index) => {
     if (standardFinalizers.has(finalizer)) return []
     const errors = checkQualifiedName('metadata.finalizers', finalizer)
     if (errors.length > 0 || finalizer.includes('/')) return errors
@@ -69,7 +69,7 @@ function checkFinalizers(finalizers: readonly string[]): FieldError[] {
 
 function checkOwners({ ownerReferences = [] }: ObjectMeta): FieldError[] {
   const field = 'metadata.ownerReferences'
-  const errors = ownerReferences.flatMap((owner) =>
+  const errors = faultsOfEach(ownerReferences, (owner) =>
     (['apiVersion', 'kind', 'name', 'uid'] as const)
       .filter((part) => !owner[part])
       .map((part) =>

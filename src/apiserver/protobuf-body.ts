@@ -41,5 +41,7 @@ function readContent(apiVersion: string, kind: string, raw: Buffer): Record<stri
 
 /** Of fields that come once. */
 function byNumber(bytes: Buffer): ReadonlyMap<number, WireValue> {
-  return new Map([...fieldsOf(bytes)].map(({ number, value }) => [number, value]))
+  const fields = new Map<number, WireValue>()
+  for (const { number, value } of fieldsOf(bytes)) fields.set(number, value)
+  return fields
 }

@@ -1,8 +1,11 @@
 import type { StructuralSchema } from '../resources/structural-schema.ts'
+import { isDeeperThan } from './json-value.ts'
 import { type MessageFields, messageOfType } from './protobuf-facts.ts'
 import { ProtobufError, type WireValue, bytesOf, doubleOf, fieldsOf, numberOf, textOf } from './protobuf-wire.ts'
 
 const deepest = 32
+/** Of JSON inside of a message, which says who manages which fields. */
+const deepestJson = 64
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.'
 
 /** Reads a message of one of Kubernetes' own types as the JSON it stands for; `undefined` when there are no facts about the type. */
@@ -26,7 +29,7 @@ function readFields(
     const of = field && schema.properties?.[field.name]
     if (!field || !of) continue
     const { name, isGiven } = field
-    if (of.type === 'array') result[name] = [...listIn(result[name]), readValue(of.items ?? {}, value, depth)]
+    if (of.type === 'array') listAt(result, name).push(readValue(of.items ?? {}, value, depth))
     else if (typeof of.additionalProperties === 'object') {
       result[name] = withEntry(result[name], of.additionalProperties, bytesOf(value), depth)
     } else {
@@ -112,19 +115,28 @@ function readIntOrString(bytes: Buffer): string | number {
 
 function readJson(bytes: WireValue | undefined): unknown {
   if (bytes === undefined) return undefined
+  let value: unknown
   try {
-    return JSON.parse(textOf(bytes))
+    value = JSON.parse(textOf(bytes))
   } catch (error) {
     throw new ProtobufError('JSON that is none', { cause: error })
   }
+  if (isDeeperThan(value, deepestJson)) throw new ProtobufError('JSON that is nested too deeply')
+  return value
 }
 
 function fieldNumbered(bytes: Buffer, wanted: number): WireValue | undefined {
-  return [...fieldsOf(bytes)].find(({ number }) => number === wanted)?.value
+  for (const { number, value } of fieldsOf(bytes)) if (number === wanted) return value
+  return undefined
 }
 
-function listIn(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
+/** The list of a field, made when its first item comes: the others are added to the same one. */
+function listAt(holder: Record<string, unknown>, name: string): unknown[] {
+  const known = holder[name]
+  if (Array.isArray(known)) return known
+  const made: unknown[] = []
+  holder[name] = made
+  return made
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

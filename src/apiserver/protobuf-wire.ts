@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+
 /** The wire format of protobuf: fields by number, each a number or bytes. */
 export type WireValue = bigint | Buffer
 
@@ -13,6 +15,12 @@ export class ProtobufError extends Error {
 export function* fieldsOf(bytes: Buffer): Generator<WireField> {
   let at = 0
   const varint = (): bigint => {
+    const first = bytes[at]
+    // Almost all are this small, and whole numbers without end are dear.
+    if (first !== undefined && first < 0x80) {
+      at += 1
+      return BigInt(first)
+    }
     let value = 0n
     for (let shift = 0n; shift < 70n; shift += 7n) {
       const byte = bytes[at++]
@@ -67,10 +75,7 @@ export function doubleOf(value: WireValue): number {
 }
 
 export function textOf(value: WireValue): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(value))
-  } catch (error) {
-    if (error instanceof ProtobufError) throw error
-    throw new ProtobufError('text that is not UTF-8', { cause: error })
-  }
+  const bytes = bytesOf(value)
+  if (!isUtf8(bytes)) throw new ProtobufError('text that is not UTF-8')
+  return bytes.toString('utf8')
 }

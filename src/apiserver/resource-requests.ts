@@ -21,7 +21,6 @@ import {
 } from './request-options.ts'
 import type { ResourceTarget } from './request-url.ts'
 import { scaleOf, scalePathsOf } from './scale.ts'
-import { readManifest } from './server-side-apply/apply-body.ts'
 import { applyManifestTo } from './server-side-apply/apply-request.ts'
 import type { User } from './access/user.ts'
 import { streamWatch } from './watch-stream.ts'
@@ -153,7 +152,7 @@ export class ResourceRequests {
   async #apply(request: ResourceRequest, subresource: Subresource | undefined, options: NamedWrite): Promise<void> {
     const { exchange, target, query } = request
     const { kind } = target
-    const manifest = await readManifest(await exchange.readText(), options)
+    const manifest = await exchange.readManifest(options)
     const refuseCreate = () => request.refuseUnless?.('create')
     const { object, created } = await applyManifestTo(this.#api, { kind, ref: refOf(target), subresource }, manifest, {
       ...options,

@@ -125,12 +125,14 @@ function refuseUnordered(
   order: readonly unknown[],
   key: string | undefined,
 ) {
-  const wanted = order.map((item) => keyedBy(item, key))
   let at = 0
   for (const item of change) {
     if (isJsonObject(item) && item['$patch'] !== undefined) continue
-    at = wanted.indexOf(keyedBy(item, key), at) + 1
-    if (at === 0) throw badPatch(`the order in the patch list ${field} does not match ${orderDirective}${field}`)
+    const id = keyedBy(item, key)
+    while (at < order.length && keyedBy(order[at], key) !== id) at += 1
+    at += 1
+    if (at > order.length)
+      throw badPatch(`the order in the patch list ${field} does not match ${orderDirective}${field}`)
   }
 }
 

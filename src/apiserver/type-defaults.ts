@@ -141,8 +141,11 @@ export function withTypeDefaults(type: string, value: JsonObject): JsonObject {
 
 /** `Always` for what may change under its name: no tag, or `latest`. */
 function pullPolicyOf(image: unknown): string {
-  const mayChange = typeof image === 'string' && (image.endsWith(':latest') || !/:[^/]+$|@/.test(image))
-  return mayChange ? 'Always' : 'IfNotPresent'
+  if (typeof image !== 'string') return 'IfNotPresent'
+  const last = image.slice(image.lastIndexOf('/') + 1)
+  const colon = last.indexOf(':')
+  const isTagged = colon >= 0 && colon < last.length - 1
+  return image.endsWith(':latest') || !(isTagged || image.includes('@')) ? 'Always' : 'IfNotPresent'
 }
 
 function serviceSpec(value: JsonObject): JsonObject {

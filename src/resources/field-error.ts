@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { briefJson } from './brief-json.ts'
 
 /** What is wrong with one field, in the words Kubernetes uses, so that kubectl prints what its users know. */
 export interface FieldError {
@@ -55,8 +56,25 @@ export function tooMany(field: string, actual: number, most: number): FieldError
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? 'null'
-  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text
+  return briefJson(value ?? null, longestValue)
+}
+
+/** More faults than these nobody reads. */
+export const mostFaults = 100
+
+/** What is wrong with each of many, until it is enough: what is said of an object must not grow with it. */
+export function faultsOfEach<T>(
+  items: Iterable<T>,
+  check: (item: T, index: number) => readonly FieldError[],
+): FieldError[] {
+  const faults: FieldError[] = []
+  let index = 0
+  for (const item of items) {
+    for (const fault of check(item, index)) faults.push(fault)
+    if (faults.length >= mostFaults) break
+    index += 1
+  }
+  return faults
 }
 
 export function required(field: string, why = ''): FieldError {
@@ -68,9 +86,18 @@ export function forbidden(field: string, why: string): FieldError {
 }
 
 export function unsupported(field: string, value: unknown, allowed: readonly string[]): FieldError {
-  const list = allowed.map((item) => JSON.stringify(item)).join(', ')
+  const list = listed(allowed)
   const message = `${words.FieldValueNotSupported}: ${shown(value)}: supported values: ${list}`
   return { reason: 'FieldValueNotSupported', field, message }
+}
+
+function listed(allowed: readonly string[]): string {
+  let list = ''
+  for (const item of allowed) {
+    if (list.length > longestValue) return `${list}, …`
+    list += `${list === '' ? '' : ', '}${shown(item)}`
+  }
+  return list
 }
 
 /** Renders a path as Kubernetes does: `spec.features[0]`. */
@@ -82,13 +109,13 @@ export function fieldPath(path: readonly PropertyKey[]): string {
 
 /** What a schema found wrong, as field errors. `input` is what was checked, to show the offending values. */
 export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldError[] {
-  return error.issues.map((issue) => {
+  return error.issues.slice(0, mostFaults).map((issue) => {
     const field = fieldPath(issue.path)
     const value = valueAt(input, issue.path)
     if (value === undefined && (issue.code === 'invalid_type' || issue.code === 'invalid_value')) return required(field)
     if (issue.code === 'invalid_value') return unsupported(field, value, issue.values.map(String))
     if (issue.code === 'invalid_type') {
-      const message = `${words.FieldValueTypeInvalid}: ${JSON.stringify(value)}: ${field} must be of type ${issue.expected}`
+      const message = `${words.FieldValueTypeInvalid}: ${shown(value)}: ${field} must be of type ${issue.expected}`
       return { reason: 'FieldValueTypeInvalid', field, message }
     }
     if (issue.code === 'too_big' && issue.origin === 'string') {

@@ -18,7 +18,7 @@ const multipliers: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 }
 
-const quantityPattern = /^([+-]?(?:\d+\.?\d*|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/
+const quantityPattern = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/
 
 /** `500m`, `2`, `4Gi`, `1500M`, `1e3` as a number of base units (cores, bytes, cards); `undefined` when it is no quantity. */
 export function parseQuantity(text: string): number | undefined {

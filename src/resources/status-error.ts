@@ -1,4 +1,4 @@
-import type { FieldError } from './field-error.ts'
+import { type FieldError, mostFaults } from './field-error.ts'
 
 export type StatusReason =
   | 'BadRequest'
@@ -118,8 +118,30 @@ export function conflict(
   return new StatusError('Conflict', message, { name, group: resource.group || undefined, kind: resource.plural })
 }
 
+const longestRefusal = 64 * 1024
+const longestPart = 16 * 1024
+
+/** As many faults as fit into an answer of reasonable size, the first ones. */
+function told(errors: readonly FieldError[]): FieldError[] {
+  const some: FieldError[] = []
+  let length = 0
+  for (const { reason, field, message } of errors) {
+    if (some.length >= mostFaults || length > longestRefusal) break
+    const fault = { reason, field: brief(field), message: brief(message) }
+    length += fault.field.length + fault.message.length
+    some.push(fault)
+  }
+  return some
+}
+
+function brief(text: string): string {
+  return text.length > longestPart ? `${text.slice(0, longestPart)}…` : text
+}
+
 /** 422 with one cause per field, in the sentence kubectl prints. */
-export function invalidObject(resource: ResourceName, name: string, errors: readonly FieldError[]): StatusError {
+export function invalidObject(resource: ResourceName, fullName: string, all: readonly FieldError[]): StatusError {
+  const name = brief(fullName)
+  const errors = told(all)
   const lines = errors.map((error) => `${error.field}: ${error.message}`)
   const sentence = lines.length === 1 ? lines[0] : `[${lines.join(', ')}]`
   const kind = resource.group === '' ? resource.kind : `${resource.kind}.${resource.group}`

@@ -35,6 +35,15 @@ onEachServer((server) => {
       }
     })
 
+    it('refuses copies of copies that grow without end', async () => {
+      const large = configMap('a', { data: { x: 'x'.repeat(100_000) } })
+      await server.ok('POST', server.path('configmaps'), large)
+      const copies = Array.from({ length: 40 }, (_none, at) => ({ op: 'copy', from: '/data', path: `/data/c${at}` }))
+      const refused = await server.patch(server.path('configmaps/a'), 'json', copies)
+      expect([refused.code, refused.body.reason]).toEqual([422, 'Invalid'])
+      expect(refused.body.message).toContain('the server rejected our request due to an error in our request')
+    })
+
     it('refuses what is no list of operations', async () => {
       await server.ok('POST', server.path('configmaps'), configMap('a'))
       const object = await server.patch(server.path('configmaps/a'), 'json', { op: 'add' })

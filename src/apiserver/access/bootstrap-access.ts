@@ -60,13 +60,13 @@ async function ensure(
 }
 
 function addRules(current: KubernetesObject, wanted: JsonObject): JsonObject | undefined {
-  const missing = missingRules(readRules(current['rules']), readRules(wanted['rules']))
+  const { rules: missing } = missingRules(readRules(current['rules']), readRules(wanted['rules']))
   if (missing.length === 0) return undefined
   const rules = Array.isArray(current['rules']) ? current['rules'] : []
   const added = Array.isArray(wanted['rules']) ? wanted['rules'] : []
   return {
     ...current,
-    rules: [...rules, ...added.filter((rule) => missingRules(readRules(rules), readRules([rule])).length > 0)],
+    rules: [...rules, ...added.filter((rule) => missingRules(readRules(rules), readRules([rule])).rules.length > 0)],
   }
 }
 

@@ -22,8 +22,20 @@ export function readRules(value: unknown): PolicyRule[] {
   }))
 }
 
+/** Once each: what is said twice means no more. */
 function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+  return Array.isArray(value) ? [...new Set(value.filter((item) => typeof item === 'string'))] : []
+}
+
+const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
+const fewest = 16
+
+/** Every request asks this of every rule: long lists are looked up, short ones gone through. */
+function has(list: readonly string[], value: string): boolean {
+  if (list.length < fewest) return list.includes(value)
+  let set = sets.get(list)
+  if (!set) sets.set(list, (set = new Set(list)))
+  return set.has(value)
 }
 
 /** As objects and reviews show it: without what it does not say. */
@@ -43,11 +55,11 @@ export function ruleAllows(rule: PolicyRule, attempt: Attempt): boolean {
   if (attempt.type === 'path') return rule.nonResourceURLs.some((pattern) => matchesUrl(pattern, attempt.path))
   const { resource, subresource, name } = attempt
   if (!names(rule.apiGroups, attempt.group) || !coversResource(rule.resources, resource, subresource)) return false
-  return rule.resourceNames.length === 0 || (name !== undefined && rule.resourceNames.includes(name))
+  return rule.resourceNames.length === 0 || (name !== undefined && has(rule.resourceNames, name))
 }
 
 function names(list: readonly string[], value: string): boolean {
-  return list.includes(value) || list.includes('*')
+  return has(list, value) || has(list, '*')
 }
 
 /** `*` is everything, `pods` not its subresources, and `*` + `/log` the subresource of whatever has one. */
@@ -56,9 +68,9 @@ export function coversResource(
   resource: string,
   subresource: string | undefined,
 ): boolean {
-  if (resources.includes('*')) return true
-  if (subresource === undefined) return resources.includes(resource)
-  return resources.includes(`${resource}/${subresource}`) || resources.includes(`*/${subresource}`)
+  if (has(resources, '*')) return true
+  if (subresource === undefined) return has(resources, resource)
+  return has(resources, `${resource}/${subresource}`) || has(resources, `*/${subresource}`)
 }
 
 export function matchesUrl(pattern: string, path: string): boolean {

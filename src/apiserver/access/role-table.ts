@@ -1,5 +1,5 @@
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
-import { matchesLabels } from '../label-selector.ts'
+import { type LabelSelector, matchesLabels } from '../label-selector.ts'
 import type { PolicyRule } from './policy-rule.ts'
 import {
   type BindingFacts,
@@ -94,40 +94,38 @@ export class RoleTable {
 
   /** `undefined`: the role is not there. */
   rulesOf({ kind, name }: RoleReference, namespace: string): readonly PolicyRule[] | undefined {
-    return kind === 'Role' ? this.#roles.get(`${namespace}/${name}`)?.rules : this.#clusterRules(name, new Set())
+    return kind === 'Role' ? this.#roles.get(`${namespace}/${name}`)?.rules : this.#clusterRules(name)
   }
 
   /** The sum that an aggregated ClusterRole should show; `undefined` when it is none. */
   aggregated(name: string): readonly PolicyRule[] | undefined {
-    return this.#clusterRoles.get(name)?.aggregates ? this.#clusterRules(name, new Set()) : undefined
+    return this.#clusterRoles.get(name)?.aggregates ? this.#clusterRules(name) : undefined
   }
 
   get clusterRoleNames(): Iterable<string> {
     return this.#clusterRoles.keys()
   }
 
-  #clusterRules(name: string, visited: Set<string>): readonly PolicyRule[] | undefined {
+  #clusterRules(name: string): readonly PolicyRule[] | undefined {
     const role = this.#clusterRoles.get(name)
     if (!role?.aggregates) return role?.rules
     const known = this.#sums.get(name)
     if (known) return known
-    visited.add(name)
-    const { aggregates } = role
-    const rules: PolicyRule[] = []
-    const seen = new Set<string>()
-    for (const [other, { labels }] of this.#clusterRoles) {
-      if (visited.has(other) || !aggregates.some((selector) => matchesLabels(selector, labels))) continue
-      for (const rule of this.#clusterRules(other, visited) ?? []) {
-        const text = JSON.stringify(rule)
-        if (seen.has(text)) continue
-        seen.add(text)
-        rules.push(rule)
-      }
+    const rules = new Map<string, PolicyRule>()
+    this.#sumUp(role.aggregates, rules, new Set([name]))
+    const sum = [...rules.values()]
+    this.#sums.set(name, sum)
+    return sum
+  }
+
+  /** Each role is gone into once, so that roles which sum up each other come to an end. */
+  #sumUp(aggregates: readonly LabelSelector[], rules: Map<string, PolicyRule>, visited: Set<string>): void {
+    for (const [name, role] of this.#clusterRoles) {
+      if (visited.has(name) || !aggregates.some((selector) => matchesLabels(selector, role.labels))) continue
+      visited.add(name)
+      if (role.aggregates) this.#sumUp(role.aggregates, rules, visited)
+      else for (const rule of role.rules) rules.set(JSON.stringify(rule), rule)
     }
-    visited.delete(name)
-    // On the way down a circle is cut, so only what was asked for itself is whole.
-    if (visited.size === 0) this.#sums.set(name, rules)
-    return rules
   }
 
   #bind(namespace: string, name: string, { role, subjects }: BindingFacts): void {

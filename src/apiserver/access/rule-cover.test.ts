@@ -1,10 +1,11 @@
 import { expect, it } from 'vitest'
 import { type PolicyRule, readRules } from './policy-rule.ts'
 import { describeRule, missingRules } from './rule-cover.ts'
+import { TooComplicated } from './rule-index.ts'
 
 const rules = (...list: ReadonlyArray<Partial<PolicyRule>>) => readRules(list)
 const missing = (held: readonly PolicyRule[], wanted: readonly PolicyRule[]) =>
-  missingRules(held, wanted).map((rule) => describeRule(rule))
+  missingRules(held, wanted).rules.map((rule) => describeRule(rule))
 const pods = { apiGroups: [''], resources: ['pods'] }
 
 it('finds what nobody holds, verb by verb and thing by thing', () => {
@@ -46,8 +47,26 @@ it('covers paths by their beginning', () => {
   ])
 })
 
-it('refuses a rule that stands for more than can be counted', () => {
-  const many = (name: string) => Array.from({ length: 300 }, (_, index) => `${name}${index}`)
-  const huge = rules({ apiGroups: many('g'), resources: many('r'), verbs: ['get'] })
-  expect(() => missingRules([], huge)).toThrow(expect.objectContaining({ reason: 'BadRequest' }))
+const many = (count: number, name: string) => Array.from({ length: count }, (_, index) => `${name}${index}`)
+const wide = (count: number) => ({ apiGroups: many(count, 'g'), resources: many(count, 'r'), verbs: many(count, 'v') })
+
+it('judges rules without spelling out all that they stand for', () => {
+  const all = rules({ apiGroups: ['*'], resources: ['*'], verbs: ['*'] })
+  expect(missingRules(all, rules(wide(10_000)))).toEqual({ rules: [], isAll: true })
+  expect(missingRules(rules(wide(10_000)), rules(wide(10_000)))).toEqual({ rules: [], isAll: true })
+  const halves = rules({ ...wide(1_000), verbs: ['get'] }, { ...wide(1_000), verbs: ['list'] })
+  expect(missingRules(halves, rules({ ...wide(1_000), verbs: ['get', 'list'] }))).toEqual({ rules: [], isAll: true })
+})
+
+it('tells some of what is missing where it is more than anybody reads', () => {
+  const { rules: told, isAll } = missingRules([], rules(wide(1_000)))
+  expect([told.length > 0, told.length <= 200, isAll]).toEqual([true, true, false])
+})
+
+it('gives up on what is held only piece by piece', () => {
+  const pieces = many(300, 'r').flatMap((resource) =>
+    many(20, 'v').map((verb) => ({ apiGroups: ['*'], resources: [resource], verbs: [verb] })),
+  )
+  const wanted = { apiGroups: many(100, 'g'), resources: many(300, 'r'), verbs: many(20, 'v') }
+  expect(() => missingRules(rules(...pieces), rules(wanted))).toThrow(TooComplicated)
 })

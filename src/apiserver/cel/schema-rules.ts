@@ -1,4 +1,4 @@
-import { type FieldError, duplicate, forbidden, invalid, required } from '../../resources/field-error.ts'
+import { type FieldError, duplicate, forbidden, invalid, mostFaults, required } from '../../resources/field-error.ts'
 import type { CelValidation, StructuralSchema } from '../../resources/structural-schema.ts'
 import { isJsonObject, sameJson } from '../json-value.ts'
 import { correlate } from '../structural/validate.ts'
@@ -42,7 +42,7 @@ export class SchemaRules {
   }
 
   #check(schema: StructuralSchema, value: unknown, previous: unknown, path: string, judgement: Judgement): void {
-    if (value === null || value === undefined || judgement.stepsLeft < 0 || !this.#holdsRules(schema)) return
+    if (value === null || value === undefined || isDone(judgement) || !this.#holdsRules(schema)) return
     this.#checkHere(schema, value, previous, path, judgement)
     if (Array.isArray(value)) {
       const { items } = schema
@@ -124,6 +124,11 @@ export class SchemaRules {
 interface Judgement {
   readonly errors: FieldError[]
   stepsLeft: number
+}
+
+/** Nothing more is judged: it took long enough, or enough is broken. */
+function isDone({ stepsLeft, errors }: Judgement): boolean {
+  return stepsLeft < 0 || errors.length >= mostFaults
 }
 
 function judge(

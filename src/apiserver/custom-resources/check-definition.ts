@@ -1,4 +1,12 @@
-import { type FieldError, forbidden, invalid, required, unsupported } from '../../resources/field-error.ts'
+import {
+  type FieldError,
+  faultsOfEach,
+  forbidden,
+  invalid,
+  required,
+  tooMany,
+  unsupported,
+} from '../../resources/field-error.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { isJsonObject, sameJson, valueAtPath } from '../json-value.ts'
 import { checkServiceLabel } from '../../resources/validation/name-syntax.ts'
@@ -12,6 +20,10 @@ const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
 const simplePath = 'must be a simple json path starting with .'
 const approval = 'api-approved.kubernetes.io'
+/** More than any definition has: every version is a kind of its own, every column a question to every object of a list. */
+const mostVersions = 100
+const mostColumns = 100
+const mostSelectable = 8
 
 /** Everything that is wrong with a CustomResourceDefinition, where and as the real API server says it. */
 export function checkDefinition(object: KubernetesObject, previous: KubernetesObject | undefined): FieldError[] {
@@ -62,6 +74,7 @@ function isProtected(group: string): boolean {
 }
 
 function checkVersions({ versions }: Definition, object: KubernetesObject): FieldError[] {
+  if (versions.length > mostVersions) return [tooMany('spec.versions', versions.length, mostVersions)]
   const errors: FieldError[] = []
   const raw = valueAtPath(object, ['spec', 'versions']) ?? null
   for (const [index, version] of versions.entries()) {
@@ -100,8 +113,8 @@ function checkNames({ names }: Definition): FieldError[] {
     ...inLowerCase('spec.names.singular', singular),
     ...inAnyCase('spec.names.kind', kind),
     ...inAnyCase('spec.names.listKind', listKind),
-    ...shortNames.flatMap((name, index) => inLowerCase(`spec.names.shortNames[${index}]`, name)),
-    ...categories.flatMap((name, index) => inLowerCase(`spec.names.categories[${index}]`, name)),
+    ...faultsOfEach(shortNames, (name, index) => inLowerCase(`spec.names.shortNames[${index}]`, name)),
+    ...faultsOfEach(categories, (name, index) => inLowerCase(`spec.names.categories[${index}]`, name)),
     ...(kind !== '' && kind === listKind
       ? [invalid('spec.names.listKind', listKind, 'kind and listKind may not be the same')]
       : []),
@@ -110,6 +123,7 @@ function checkNames({ names }: Definition): FieldError[] {
 
 /** What every version has. Where all have the same it is one thing, and named so. */
 function checkParts({ versions }: Definition): FieldError[] {
+  if (versions.length > mostVersions) return []
   return [
     ...eachOnce(
       versions,
@@ -128,9 +142,12 @@ function checkParts({ versions }: Definition): FieldError[] {
       ({ columns }) => columns,
       'additionalPrinterColumns',
       'additionalPrinterColumns',
-      (columns, path) => columns.flatMap((column, index) => checkColumn(column, `${path}[${index}]`)),
+      (columns, path) =>
+        columns.length > mostColumns
+          ? [tooMany(path, columns.length, mostColumns)]
+          : faultsOfEach(columns, (column, index) => checkColumn(column, `${path}[${index}]`)),
     ),
-    ...versions.flatMap(({ selectableFields }, index) =>
+    ...faultsOfEach(versions, ({ selectableFields }, index) =>
       checkSelectable(selectableFields, `spec.versions[${index}].selectableFields`),
     ),
   ]
@@ -146,7 +163,7 @@ function eachOnce<T>(
   const [first, ...others] = versions.map(part)
   if (others.every((other) => sameJson(other, first)))
     return first === undefined ? [] : check(first, `spec.${sharedPath}`)
-  return versions.flatMap((version, index) => {
+  return faultsOfEach(versions, (version, index) => {
     const value = part(version)
     return value === undefined ? [] : check(value, `spec.versions[${index}].${path}`)
   })
@@ -201,7 +218,8 @@ function isJsonPath(text: string): boolean {
 }
 
 function checkSelectable(fields: readonly string[], path: string): FieldError[] {
-  return fields.flatMap((field, index) =>
+  if (fields.length > mostSelectable) return [tooMany(path, fields.length, mostSelectable)]
+  return faultsOfEach(fields, (field, index) =>
     /^(\.[A-Za-z_][-\w]*)+$/.test(field) && !field.startsWith('.metadata')
       ? []
       : [invalid(`${path}[${index}].jsonPath`, field, 'is an invalid path')],
@@ -225,7 +243,7 @@ export function checkStoredVersions(object: KubernetesObject): FieldError[] {
   const stored = valueAtPath(object, ['status', 'storedVersions'])
   const names = new Set(readDefinition(object).versions.map(({ name }) => name))
   if (!Array.isArray(stored)) return []
-  return stored.flatMap((version: unknown, index) =>
+  return faultsOfEach(stored, (version: unknown, index) =>
     typeof version === 'string' && names.has(version)
       ? []
       : [

@@ -4,7 +4,7 @@ import { objectMetaFields } from '../../resources/object-meta-fields.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { compareVersions } from '../discovery.ts'
 import { isJsonObject } from '../json-value.ts'
-import { applyDefaults } from '../structural/apply-defaults.ts'
+import { DefaultsTooLarge, applyDefaults } from '../structural/apply-defaults.ts'
 import { prune } from '../structural/prune.ts'
 import { type Definition, type Version, readDefinition } from './definition.ts'
 import { ageColumns, printerColumn } from './printer-column.ts'
@@ -81,11 +81,15 @@ function storageOf(stored: Kind, definitionRevision: number) {
   const storedVersion = apiVersionOf(stored)
   const shaped = (object: KubernetesObject): KubernetesObject => {
     const fields = stored.fields()
-    const value = applyDefaults(
-      fields,
-      prune(fields, object, () => {}),
-    )
-    return isSameShape(value) ? value : object
+    const pruned = prune(fields, object, () => {})
+    try {
+      const value = applyDefaults(fields, pruned)
+      return isSameShape(value) ? value : object
+    } catch (error) {
+      // What is stored stays readable, whatever its definition has become.
+      if (error instanceof DefaultsTooLarge) return isSameShape(pruned) ? pruned : object
+      throw error
+    }
   }
   return (apiVersion: string) => ({
     toStored: (object: KubernetesObject) =>

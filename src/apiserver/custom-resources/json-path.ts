@@ -4,6 +4,9 @@ type Step = (value: unknown) => readonly unknown[]
 type Operand = (item: unknown) => unknown
 
 const mostResults = 10_000
+/** Values that are looked at for one answer. */
+const mostVisits = 200_000
+const longestPath = 1_024
 
 /** Kubernetes' own kind of JSONPath, as printer columns use it: fields, items, slices, wildcards, descent and filters. */
 export class JsonPath {
@@ -11,12 +14,23 @@ export class JsonPath {
 
   /** Throws SyntaxError. */
   constructor(source: string) {
+    if (source.length > longestPath) throw new SyntaxError(`longer than ${longestPath} characters`)
     this.#steps = new PathParser(source).parse()
   }
 
+  /** Past its bounds it finds no more: what it is asked for is mostly the first. */
   find(value: unknown): readonly unknown[] {
     let found: readonly unknown[] = [value]
-    for (const step of this.#steps) found = found.flatMap((one) => step(one)).slice(0, mostResults)
+    let visits = 0
+    for (const step of this.#steps) {
+      const next: unknown[] = []
+      for (const one of found) {
+        visits += 1 + (Array.isArray(one) ? one.length : 0)
+        if (visits > mostVisits || next.length >= mostResults) break
+        for (const inner of step(one)) if (next.push(inner) >= mostResults) break
+      }
+      found = next
+    }
     return found
   }
 }
@@ -40,8 +54,16 @@ const slice =
   (value) =>
     Array.isArray(value) ? value.slice(from, to).filter((_one, index) => index % by === 0) : []
 
+/** The value and all that is in it, the outer before the inner. */
 function descend(value: unknown): readonly unknown[] {
-  return [value, ...everything(value).flatMap((inner) => descend(inner))]
+  const found: unknown[] = []
+  const pending = [value]
+  while (pending.length > 0 && found.length < mostResults) {
+    const one = pending.pop()
+    found.push(one)
+    for (const inner of everything(one).toReversed()) pending.push(inner)
+  }
+  return found
 }
 
 class PathParser {
@@ -125,10 +147,14 @@ function choice(text: string): Step {
 }
 
 function filterStep(condition: string): Step {
-  const match = /^(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)$/s.exec(condition.trim())
-  const left = operand(match?.[1] ?? condition)
-  const right = match ? operand(match[3] ?? '') : undefined
-  const holds = (one: unknown) => (right ? compare(left(one), match?.[2] ?? '', right(one)) : left(one) !== undefined)
+  const text = condition.trim()
+  const operator = /==|!=|<=|>=|<|>/.exec(text.slice(1))
+  const after = operator ? 1 + operator.index + operator[0].length : text.length
+  const isComparison = operator !== null && text.slice(after).trim() !== ''
+  const left = operand(isComparison ? text.slice(0, 1 + operator.index) : condition)
+  const right = isComparison ? operand(text.slice(after)) : undefined
+  const holds = (one: unknown) =>
+    right ? compare(left(one), operator?.[0] ?? '', right(one)) : left(one) !== undefined
   return (value) => (Array.isArray(value) ? value.filter(holds) : [])
 }
 

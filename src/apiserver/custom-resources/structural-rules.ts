@@ -1,11 +1,11 @@
 import { type FieldError, forbidden, invalid, required, unsupported } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { ExpressionError } from '../regular-expression/expression-syntax.ts'
-import { RegularExpression } from '../regular-expression/regular-expression.ts'
 import { applyDefaults } from '../structural/apply-defaults.ts'
+import { ErrorList } from '../structural/error-list.ts'
 import { prune } from '../structural/prune.ts'
 import { validate } from '../structural/validate.ts'
 import { checkListType, checkMapType } from './list-rules.ts'
+import { PatternCheck } from './pattern-check.ts'
 
 type Add = (...errors: readonly FieldError[]) => void
 
@@ -27,16 +27,16 @@ const onlyOutside: ReadonlyArray<readonly [keyword: keyof StructuralSchema | 'ti
 
 /** What keeps a schema from being structural: a place of its own and a type for everything, so that it can be pruned and defaulted. */
 export function checkStructural(schema: StructuralSchema, path: string): FieldError[] {
-  const errors: FieldError[] = []
-  const add: Add = (...found) => errors.push(...found)
+  const list = new ErrorList()
+  const add: Add = (...found) => list.add(...found)
   if (schema.type === undefined) add(required(`${path}.type`, 'must not be empty at the root'))
   else if (schema.type !== 'object') add(invalid(`${path}.type`, schema.type, 'must be object at the root'))
   checkRootMetadata(schema, path, add)
-  checkSchema(schema, path, add)
-  if (errors.length === 0) checkComplete(schema, path, add)
+  checkSchema(schema, path, add, new PatternCheck())
+  if (list.all.length === 0) checkComplete(schema, path, add)
   // A default can only be judged by a schema that is itself sound.
-  if (errors.length === 0) checkDefaults(schema, path, add)
-  return errors
+  if (list.all.length === 0) checkDefaults(schema, path, add)
+  return [...list.all]
 }
 
 function checkRootMetadata({ properties = {} }: StructuralSchema, path: string, add: Add): void {
@@ -49,39 +49,39 @@ function checkRootMetadata({ properties = {} }: StructuralSchema, path: string, 
   add(forbidden(`${path}.properties[metadata]`, why))
 }
 
-function checkSchema(schema: StructuralSchema, path: string, add: Add): void {
-  checkKeywords(schema, path, add)
+function checkSchema(schema: StructuralSchema, path: string, add: Add, patterns: PatternCheck): void {
+  checkKeywords(schema, path, add, patterns)
   checkListType(schema, path, add)
   checkMapType(schema, path, add)
   const { properties = {}, additionalProperties, items } = schema
   if (schema.type === 'array' && items === undefined) add(required(`${path}.items`, 'must be specified'))
   if (Array.isArray(items)) add(forbidden(`${path}.items`, 'items must be a schema object and not an array'))
-  else if (items) checkTyped(items, `${path}.items`, 'array items', add)
+  else if (items) checkTyped(items, `${path}.items`, 'array items', add, patterns)
   if (typeof additionalProperties === 'object') {
     if (schema.properties) {
       const why = 'additionalProperties and properties are mutual exclusive'
       add(forbidden(`${path}.additionalProperties`, why))
-    } else checkTyped(additionalProperties, `${path}.additionalProperties`, 'object fields', add)
+    } else checkTyped(additionalProperties, `${path}.additionalProperties`, 'object fields', add, patterns)
   }
   for (const [field, inner] of Object.entries(properties)) {
-    checkTyped(inner, `${path}.properties[${field}]`, 'object fields', add)
+    checkTyped(inner, `${path}.properties[${field}]`, 'object fields', add, patterns)
   }
   for (const [alternative, at] of alternativesOf(schema, path)) checkAlternative(schema, alternative, at, add)
 }
 
-function checkTyped(schema: StructuralSchema, path: string, what: string, add: Add): void {
+function checkTyped(schema: StructuralSchema, path: string, what: string, add: Add, patterns: PatternCheck): void {
   const isFree = schema['x-kubernetes-int-or-string'] || schema['x-kubernetes-preserve-unknown-fields']
   if (schema.type === undefined && !isFree && !hasUnsupported(schema)) {
     add(required(`${path}.type`, `must not be empty for specified ${what}`))
   }
-  checkSchema(schema, path, add)
+  checkSchema(schema, path, add, patterns)
 }
 
 function hasUnsupported(schema: StructuralSchema): boolean {
   return notSupported.some((keyword) => Object.hasOwn(schema, keyword))
 }
 
-function checkKeywords(schema: StructuralSchema, path: string, add: Add): void {
+function checkKeywords(schema: StructuralSchema, path: string, add: Add, patterns: PatternCheck): void {
   const { type, pattern } = schema
   for (const keyword of notSupported) {
     if (Object.hasOwn(schema, keyword)) add(forbidden(`${path}.${keyword}`, `${keyword} is not supported`))
@@ -92,7 +92,7 @@ function checkKeywords(schema: StructuralSchema, path: string, add: Add): void {
     add(forbidden(`${path}.uniqueItems`, why))
   }
   if (pattern !== undefined) {
-    const problem = patternProblem(pattern)
+    const problem = patterns.problemWith(pattern)
     if (problem !== undefined) {
       add(invalid(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${problem}`))
     }
@@ -109,16 +109,6 @@ function checkKeywords(schema: StructuralSchema, path: string, add: Add): void {
     if (type !== 'object') {
       add(invalid(`${path}.type`, type ?? '', 'must be object if x-kubernetes-embedded-resource is true'))
     }
-  }
-}
-
-function patternProblem(pattern: string): string | undefined {
-  try {
-    void new RegularExpression(pattern)
-    return undefined
-  } catch (error) {
-    if (error instanceof ExpressionError) return error.message
-    throw error
   }
 }
 

@@ -2,6 +2,7 @@ import { type FieldError, invalid, required, unsupported } from '../../resources
 import type { CelValidation, StructuralSchema } from '../../resources/structural-schema.ts'
 import { CelError } from '../cel/cel-errors.ts'
 import { type CelProgram, RuleContext } from '../cel/cel-program.ts'
+import { ErrorList } from '../structural/error-list.ts'
 
 type Add = (...errors: readonly FieldError[]) => void
 
@@ -18,12 +19,14 @@ const longestMessage = 2048
 /** What is wrong with the rules of a schema: what they say about themselves, and then each must compile against its fields. */
 export function checkValidations(schema: StructuralSchema, path: string): FieldError[] {
   const root: Place = { path, isRoot: true, uncorrelated: undefined }
-  const words: FieldError[] = []
-  checkBelow(schema, root, (inner, place) => checkWords(inner, place, (...found) => words.push(...found)))
-  if (words.length > 0) return words
-  const errors: FieldError[] = []
-  checkBelow(schema, root, (inner, place) => checkPrograms(inner, place, (...found) => errors.push(...found)))
-  return errors
+  const words = new ErrorList()
+  checkBelow(schema, root, (inner, place) => checkWords(inner, place, (...found) => words.add(...found)))
+  if (words.all.length > 0) return [...words.all]
+  const errors = new ErrorList()
+  checkBelow(schema, root, (inner, place) => {
+    if (!errors.isFull) checkPrograms(inner, place, (...found) => errors.add(...found))
+  })
+  return [...errors.all]
 }
 
 function checkBelow(

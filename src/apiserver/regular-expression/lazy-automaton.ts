@@ -22,6 +22,7 @@ export class LazyAutomaton {
   readonly #steps: readonly Step[]
   readonly #states = new Map<string, State>()
   #start: State | undefined
+  #isOver = false
 
   constructor(steps: readonly Step[]) {
     this.#steps = steps
@@ -34,7 +35,8 @@ export class LazyAutomaton {
     )
   }
 
-  test(text: string): boolean {
+  /** `take` is told of every step that is not looked up, and says whether to go on. */
+  test(text: string, take: (steps: number) => boolean): boolean {
     let state = (this.#start ??= this.#stateOf([0], true))
     for (let at = 0; at < text.length; at++) {
       if (state.matches) return true
@@ -45,12 +47,15 @@ export class LazyAutomaton {
         codePoint = text.codePointAt(at) ?? codePoint
         if (codePoint > 0xffff) at++
       }
-      state = (codePoint < 128 ? state.ascii[codePoint] : state.others.get(codePoint)) ?? this.#next(state, codePoint)
+      state =
+        (codePoint < 128 ? state.ascii[codePoint] : state.others.get(codePoint)) ?? this.#next(state, codePoint, take)
+      if (this.#isOver) return (this.#isOver = false)
     }
     return state.matches || state.matchesAtEnd
   }
 
-  #next(state: State, codePoint: number): State {
+  #next(state: State, codePoint: number, take: (steps: number) => boolean): State {
+    if (!take(8 + 4 * state.waiting.length)) this.#isOver = true
     const after: number[] = []
     for (const at of state.waiting) {
       const step = this.#steps[at]

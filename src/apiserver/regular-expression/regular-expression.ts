@@ -12,6 +12,12 @@ export interface Match {
   readonly end: number
 }
 
+/** What matching may still take. */
+export interface MatchingWork {
+  /** `false`: there is none left. */
+  take(steps: number): boolean
+}
+
 /**
  * A regular expression of RE2's kind, matched in time linear in the text: patterns come from CustomResourceDefinitions and
  * texts from their objects, and JavaScript's own expressions can be made to run for years by the two together.
@@ -29,16 +35,25 @@ export class RegularExpression {
     this.#automaton = LazyAutomaton.canRun(this.#steps) ? new LazyAutomaton(this.#steps) : undefined
   }
 
-  test(text: string): boolean {
-    return this.#automaton ? this.#automaton.test(text) : this.#search(text, 0, true) !== undefined
+  /** How many steps it has. */
+  get size(): number {
+    return this.#steps.length
+  }
+
+  /** With `work`, matching takes of it and gives up when there is none left. */
+  test(text: string, work?: MatchingWork): boolean {
+    work?.take(text.length / 16)
+    const take = (steps: number) => work?.take(steps) ?? true
+    if (this.#automaton) return this.#automaton.test(text, take)
+    return this.#search(text, 0, true, take) !== undefined
   }
 
   /** The leftmost match, by the preferences of the expression. Positions are those of JavaScript's strings. */
   find(text: string, from = 0): Match | undefined {
-    return this.#search(text, from, false)
+    return this.#search(text, from, false, () => true)
   }
 
-  #search(text: string, from: number, anyMatch: boolean): Match | undefined {
+  #search(text: string, from: number, anyMatch: boolean, take: (steps: number) => boolean): Match | undefined {
     let threads: Thread[] = []
     let found: Match | undefined
     for (let at = from; ;) {
@@ -48,6 +63,7 @@ export class RegularExpression {
       const ready: Thread[] = []
       for (const thread of threads) this.#follow(ready, thread.at, thread.start, before, codePoint)
       if (!found) this.#follow(ready, 0, at, before, codePoint)
+      if (!take(1 + ready.length)) return undefined
       const next: Thread[] = []
       for (const { at: step, start } of ready) {
         const instruction = this.#steps[step]

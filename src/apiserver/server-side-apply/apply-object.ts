@@ -6,7 +6,7 @@ import { type FieldSet, difference } from './field-set.ts'
 import { allowedByLastApplied, withLastApplied } from './last-applied.ts'
 import { type Managers, managerId } from './managed-fields.ts'
 import { type Applied, type FieldFilter, applyManifest, takeFields } from './manager-changes.ts'
-import { checkManifest } from './manifest-check.ts'
+import { checkManifest, mostErrors } from './manifest-check.ts'
 import { metadataOf } from './track-update.ts'
 import type { TrackedKind } from './tracked-kind.ts'
 
@@ -68,8 +68,6 @@ function checkIsApplicable({ kind, manifest }: ApplyRequest): void {
   const told = errors.length === 1 ? errors[0] : `errors:\n  ${errors.slice(0, mostErrors).join('\n  ')}`
   throw new StatusError('BadRequest', `failed to create typed patch object (${which}): ${told}`)
 }
-
-const mostErrors = 100
 
 /** An object that nobody kept account of so far belongs, as it is, to one who was before the first apply. */
 function managersAtApply({ kind, current, managers, filter, now, subresource }: ApplyRequest): Managers {

@@ -1,6 +1,10 @@
+import { briefJson } from '../../resources/brief-json.ts'
 import { isJsonObject } from '../json-value.ts'
 import { type ListShape, type MapShape, type ScalarType, type Shape, formOf, itemElement } from './field-shape.ts'
 import { shownElement } from './path-element.ts'
+
+/** More than these nobody reads. */
+export const mostErrors = 100
 
 /** What keeps a manifest from being applied, in Kubernetes' words: fields that there are not, wrong types, items named twice. */
 export function checkManifest(manifest: unknown, shape: Shape): string[] {
@@ -26,7 +30,8 @@ function checkMap(value: unknown, map: MapShape, path: string): string[] {
     const shape = map.field(field)
     const innerPath = `${path}.${field}`
     if (!shape) return [...errors, `${innerPath}: field not declared in schema`]
-    errors.push(...check(value[field], shape, innerPath))
+    for (const error of check(value[field], shape, innerPath)) errors.push(error)
+    if (errors.length > mostErrors) return errors
   }
   return errors
 }
@@ -41,7 +46,8 @@ function checkList(value: unknown, list: ListShape, path: string): string[] {
     const shown = shownElement(name.element)
     if (seen.has(name.element)) errors.push(`${path}: duplicate entries for key ${shown}`)
     seen.add(name.element)
-    errors.push(...check(item, list.items, path + shown))
+    for (const error of check(item, list.items, path + shown)) errors.push(error)
+    if (errors.length > mostErrors) return errors
   }
   return errors
 }
@@ -53,7 +59,7 @@ function checkScalar(value: unknown, type: ScalarType, path: string): string[] {
     case 'string':
       return typeof value === 'string'
         ? []
-        : [`${path}: expected string, got &value.valueUnstructured{Value:${JSON.stringify(value)}}`]
+        : [`${path}: expected string, got &value.valueUnstructured{Value:${briefJson(value, 4096)}}`]
     case 'boolean':
       return typeof value === 'boolean' ? [] : [`${path}: expected boolean, got ${goValue(value)}`]
     default:
@@ -62,7 +68,7 @@ function checkScalar(value: unknown, type: ScalarType, path: string): string[] {
 }
 
 function goValue(value: unknown): string {
-  return `&{${typeof value === 'string' ? value.slice(0, 200) : JSON.stringify(value).slice(0, 200)}}`
+  return `&{${typeof value === 'string' ? value.slice(0, 200) : briefJson(value, 200)}}`
 }
 
 function goType(value: unknown): string {

@@ -50,11 +50,12 @@ function mergeLists(live: unknown, applied: unknown, list: ListShape): unknown {
   const after = namedItems(list, applied)
   const shared = after.names.filter((name) => before.items.has(name))
   const taken = new Set<string>()
+  let nextShared = 0
   const merged: unknown[] = []
   const take = (name: string) => {
     taken.add(name)
     merged.push(mergeValues(before.items.get(name), after.items.get(name), list.items))
-    if (shared[0] === name) shared.shift()
+    if (shared[nextShared] === name) nextShared += 1
   }
   let left = 0
   let right = 0
@@ -68,7 +69,7 @@ function mergeLists(live: unknown, applied: unknown, list: ListShape): unknown {
         right += 1
         continue
       }
-      if (after.items.has(name) && shared.length > 0 && shared[0] !== name) {
+      if (after.items.has(name) && nextShared < shared.length && shared[nextShared] !== name) {
         left += 1
         continue
       }

@@ -1,3 +1,4 @@
+import { StatusError } from '../../resources/status-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { isJsonObject } from '../json-value.ts'
 
@@ -6,11 +7,30 @@ import { isJsonObject } from '../json-value.ts'
  * default, or goes. Nothing is copied when nothing changes, so applying it twice gives the very same value.
  */
 export function applyDefaults(schema: StructuralSchema, value: unknown): unknown {
-  if (Array.isArray(value)) return withItemDefaults(schema, value)
-  return isJsonObject(value) ? withFieldDefaults(schema, value) : value
+  return completed(schema, value, { left: largestDefaults })
 }
 
-function withFieldDefaults(schema: StructuralSchema, value: Readonly<Record<string, unknown>>): unknown {
+/** What all defaults of one object may come to: a default under the items of a list counts for each of them. */
+const largestDefaults = 3 * 1024 * 1024
+
+/** The defaults of a schema would make the object larger than any object may be. */
+export class DefaultsTooLarge extends StatusError {
+  constructor() {
+    const why = `the defaults of its schema would add more than ${largestDefaults} bytes to the object`
+    super('RequestEntityTooLarge', `Request entity too large: ${why}`)
+  }
+}
+
+interface Room {
+  left: number
+}
+
+function completed(schema: StructuralSchema, value: unknown, room: Room): unknown {
+  if (Array.isArray(value)) return withItemDefaults(schema, value, room)
+  return isJsonObject(value) ? withFieldDefaults(schema, value, room) : value
+}
+
+function withFieldDefaults(schema: StructuralSchema, value: Readonly<Record<string, unknown>>, room: Room): unknown {
   let result: Record<string, unknown> | undefined
   const set = (field: string, next: unknown) => {
     result ??= { ...value }
@@ -20,23 +40,23 @@ function withFieldDefaults(schema: StructuralSchema, value: Readonly<Record<stri
   const { properties = none, additionalProperties } = schema
   for (const field of defaultedFields(properties)) {
     const present = Object.hasOwn(value, field) && value[field] !== undefined
-    if (!present) set(field, defaultOf(properties[field] ?? {}))
+    if (!present) set(field, defaultOf(properties[field] ?? {}, room))
   }
   for (const field of Object.keys(value)) {
     const before = value[field]
     const known = Object.hasOwn(properties, field) ? properties[field] : additionalProperties
     if (typeof known !== 'object') continue
-    const after = defaulted(known, before)
+    const after = defaulted(known, before, room)
     if (after !== before) set(field, after)
   }
   return result ?? value
 }
 
-function withItemDefaults({ items }: StructuralSchema, value: readonly unknown[]): unknown {
+function withItemDefaults({ items }: StructuralSchema, value: readonly unknown[], room: Room): unknown {
   if (!items) return value
   let result: unknown[] | undefined
   for (const [index, before] of value.entries()) {
-    const after = defaulted(items, before)
+    const after = defaulted(items, before, room)
     // There is no such thing as a missing item.
     if (after === before || after === undefined) continue
     result ??= [...value]
@@ -45,15 +65,26 @@ function withItemDefaults({ items }: StructuralSchema, value: readonly unknown[]
   return result ?? value
 }
 
-function defaulted(schema: StructuralSchema, value: unknown): unknown {
-  if (value !== null || schema.nullable) return applyDefaults(schema, value)
-  return defaultOf(schema)
+function defaulted(schema: StructuralSchema, value: unknown, room: Room): unknown {
+  if (value !== null || schema.nullable) return completed(schema, value, room)
+  return defaultOf(schema, room)
 }
 
 /** A copy: whoever gets it may change it. */
-function defaultOf(schema: StructuralSchema): unknown {
+function defaultOf(schema: StructuralSchema, room: Room): unknown {
   const value = schema.default
-  return typeof value === 'object' && value !== null ? applyDefaults(schema, structuredClone(value)) : value
+  if (value === undefined) return undefined
+  room.left -= sizeOf(schema, value)
+  if (room.left < 0) throw new DefaultsTooLarge()
+  return typeof value === 'object' && value !== null ? completed(schema, structuredClone(value), room) : value
+}
+
+const sizes = new WeakMap<StructuralSchema, number>()
+
+function sizeOf(schema: StructuralSchema, value: unknown): number {
+  let size = sizes.get(schema)
+  if (size === undefined) sizes.set(schema, (size = JSON.stringify(value)?.length ?? 0))
+  return size
 }
 
 const none: Readonly<Record<string, StructuralSchema>> = {}

@@ -11,7 +11,7 @@ const wholeNumbers: Readonly<Record<string, readonly [least: number, most: numbe
   int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
 }
 const quantityRule = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-const quantity = /^[+-]?(\d+\.?\d*|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/
+const quantity = /^[+-]?(\d+(?:\.\d*)?|\.\d+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?\d+)?$/
 
 const nothing: JsonObject = {}
 

@@ -1,6 +1,4 @@
-import type { FieldError } from '../../resources/field-error.ts'
-
-const mostErrors = 100
+import { type FieldError, mostFaults } from '../../resources/field-error.ts'
 
 /** Faults as they are found. Past a bound no more are kept: nobody reads them, and an answer must not grow with the body. */
 export class ErrorList {
@@ -11,7 +9,7 @@ export class ErrorList {
   }
 
   get isFull(): boolean {
-    return this.#errors.length >= mostErrors
+    return this.#errors.length >= mostFaults
   }
 
   add(...errors: readonly FieldError[]): void {

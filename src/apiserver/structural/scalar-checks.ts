@@ -1,11 +1,13 @@
+import { briefJson } from '../../resources/brief-json.ts'
 import { invalid, tooLong, typeInvalid, unsupported } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { sameJson } from '../json-value.ts'
 import { RegularExpression } from '../regular-expression/regular-expression.ts'
 import type { ErrorList } from './error-list.ts'
 import { hasFormat } from './formats.ts'
+import type { Work } from './work.ts'
 
-type Check = (value: unknown, path: string, errors: ErrorList) => void
+type Check = (value: unknown, path: string, errors: ErrorList, work: Work) => void
 
 const compiled = new WeakMap<StructuralSchema, readonly Check[]>()
 
@@ -39,17 +41,17 @@ function checkText(schema: StructuralSchema): Check | undefined {
     return undefined
   }
   const expression = pattern === undefined ? undefined : new RegularExpression(pattern)
-  return (value, path, errors) => {
+  return (value, path, errors, work) => {
     if (typeof value !== 'string') return
     // Only the first of these is reported, as the API server does it.
     if (maxLength !== undefined && longerThan(value, maxLength)) errors.add(tooLong(path, maxLength))
     else if (minLength !== undefined && !longerThan(value, minLength - 1)) {
       errors.add(invalid(path, value, `${path} in body should be at least ${minLength} chars long`))
-    } else if (expression && !expression.test(value)) {
+    } else if (expression && !expression.test(value, work)) {
       errors.add(invalid(path, value, `${path} in body should match '${pattern}'`))
     }
     if (format !== undefined && !hasFormat(format, value)) {
-      errors.add(typeInvalid(path, value, `${path} in body must be of type ${format}: ${JSON.stringify(value)}`))
+      errors.add(typeInvalid(path, value, `${path} in body must be of type ${format}: ${briefJson(value, 4096)}`))
     }
   }
 }
@@ -76,11 +78,16 @@ function checkNumber(schema: StructuralSchema): Check | undefined {
 
 function checkEnum({ enum: allowed }: StructuralSchema): Check | undefined {
   if (!allowed || allowed.length === 0) return undefined
-  const texts = new Set(allowed.filter((item) => typeof item === 'string'))
+  const simple = new Set(allowed.filter((item) => typeof item !== 'object' || item === null))
+  const others = allowed.filter((item) => typeof item === 'object' && item !== null)
   const names = allowed.map((item) => (typeof item === 'string' ? item : JSON.stringify(item)))
-  return (value, path, errors) => {
-    if (typeof value === 'string' ? texts.has(value) : allowed.some((item) => sameJson(item, value))) return
-    errors.add(unsupported(path, value, names))
+  return (value, path, errors, work) => {
+    if (simple.has(value)) return
+    if (typeof value === 'object' && value !== null) {
+      if (!work.take(others.length)) return
+      if (others.some((item) => sameJson(item, value))) return
+    }
+    if (!errors.isFull) errors.add(unsupported(path, value, names))
   }
 }
 

@@ -5,13 +5,19 @@ import { checkAlternatives } from './alternatives.ts'
 import { ErrorList } from './error-list.ts'
 import { fieldSchema } from './prune.ts'
 import { scalarChecksOf } from './scalar-checks.ts'
+import { Work } from './work.ts'
 
 /** Where a value stands, what it was before (for updates), and where its faults go. */
 export interface Place {
   readonly path: string
   readonly previous: unknown
   readonly errors: ErrorList
+  readonly work: Work
 }
+
+/** Steps that are taken to judge one object; a real one takes a few for each of its values. */
+const mostSteps = 2_000_000
+const notJudged = 'the schema has too many alternatives and expressions to judge an object as large as this one by them'
 
 /**
  * What is wrong with a value, in the words of the API server. What an update leaves as it was is not judged again: an object
@@ -19,25 +25,27 @@ export interface Place {
  */
 export function validate(schema: StructuralSchema, value: unknown, previous?: unknown): readonly FieldError[] {
   const errors = new ErrorList()
-  checkValue(schema, value, { path: '', previous, errors })
-  return errors.all
+  const work = new Work(mostSteps)
+  checkValue(schema, value, { path: '', previous, errors, work })
+  return work.isOver ? [...errors.all.slice(0, 1), invalid('<nil>', null, notJudged)] : errors.all
 }
 
 export function checkValue(schema: StructuralSchema, value: unknown, place: Place): void {
+  if (place.errors.isFull || !place.work.take(2 + (schema.required?.length ?? 0))) return
   if (place.previous !== undefined && sameJson(value, place.previous)) return
   if (value === null && schema.nullable) return
   checkAlternatives(schema, place.path, place.errors, (alternative) => {
     const errors = new ErrorList()
-    checkValue(alternative, value, { path: place.path, previous: undefined, errors })
+    checkValue(alternative, value, { path: place.path, previous: undefined, errors, work: place.work })
     return errors.all
   })
-  for (const check of scalarChecksOf(schema)) check(value, place.path, place.errors)
+  for (const check of scalarChecksOf(schema)) check(value, place.path, place.errors, place.work)
   if (Array.isArray(value)) checkItems(schema, value, place)
   else if (isJsonObject(value)) checkFields(schema, value, place)
 }
 
 function checkFields(schema: StructuralSchema, value: JsonObject, place: Place): void {
-  const { errors, path } = place
+  const { errors, path, work } = place
   const { minProperties, maxProperties } = schema
   if (minProperties !== undefined || maxProperties !== undefined) {
     const count = Object.keys(value).length
@@ -55,7 +63,7 @@ function checkFields(schema: StructuralSchema, value: JsonObject, place: Place):
     const known = fieldSchema(schema, field)
     if (!known || value[field] === undefined) continue
     const previous = before && Object.hasOwn(before, field) ? before[field] : undefined
-    checkValue(known, value[field], { path: below(path, field), previous, errors })
+    checkValue(known, value[field], { path: below(path, field), previous, errors, work })
   }
 }
 
@@ -66,7 +74,7 @@ function checkEmbedded(value: JsonObject, { path, errors }: Place): void {
 }
 
 function checkItems(schema: StructuralSchema, items: readonly unknown[], place: Place): void {
-  const { path, errors } = place
+  const { path, errors, work } = place
   const { minItems, maxItems } = schema
   if (minItems !== undefined && items.length < minItems) {
     errors.add(invalid(path, items.length, `${path} in body should have at least ${minItems} items`))
@@ -76,7 +84,7 @@ function checkItems(schema: StructuralSchema, items: readonly unknown[], place: 
   if (!schema.items) return
   const previousOf = correlate(schema, place.previous)
   for (const [index, item] of items.entries()) {
-    checkValue(schema.items, item, { path: `${path}[${index}]`, previous: previousOf(item), errors })
+    checkValue(schema.items, item, { path: `${path}[${index}]`, previous: previousOf(item), errors, work })
   }
 }
 

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { type FieldError, duplicate, invalid, required, unsupported } from '../field-error.ts'
+import { type FieldError, duplicate, faultsOfEach, invalid, required, unsupported } from '../field-error.ts'
 import { type Json, fieldIn, listIn, numberIn, objectIn, textEntriesIn, textIn, textsIn } from './json-access.ts'
 import { checkAddress, checkDnsLabel, checkDnsSubdomain, checkNotNegative, checkQualifiedName } from './name-syntax.ts'
 import { checkQuantity } from './resource-rules.ts'
@@ -38,12 +38,14 @@ const quotaScopes = [
 
 export function checkResourceQuota(quota: Json): FieldError[] {
   const spec = objectIn(quota, 'spec') ?? {}
-  const amounts = textEntriesIn(spec, 'hard').flatMap(([name, value]) => {
+  const amounts = faultsOfEach(textEntriesIn(spec, 'hard'), ([name, value]) => {
     const field = `spec.hard[${name}]`
     return [...checkQuotaName(field, name), ...checkQuantity(field, name, value)]
   })
-  const scopes = textsIn(spec, 'scopes').filter((scope) => !quotaScopes.includes(scope))
-  return [...amounts, ...scopes.map(() => invalid('spec.scopes', fieldIn(spec, 'scopes'), 'unsupported scope'))]
+  const scopes = faultsOfEach(textsIn(spec, 'scopes'), (scope) =>
+    quotaScopes.includes(scope) ? [] : [invalid('spec.scopes', fieldIn(spec, 'scopes'), 'unsupported scope')],
+  )
+  return [...amounts, ...scopes]
 }
 
 function checkQuotaName(field: string, name: string): FieldError[] {
@@ -68,13 +70,13 @@ export function checkEndpointSlice(slice: Json): FieldError[] {
   const type = textIn(slice, 'addressType')
   if (type === '') return [required('addressType')]
   if (!addressTypes.includes(type)) return [unsupported('addressType', type, addressTypes)]
-  const endpoints = listIn(slice, 'endpoints').flatMap((endpoint, index) => {
+  const endpoints = faultsOfEach(listIn(slice, 'endpoints'), (endpoint, index) => {
     const field = `endpoints[${index}].addresses`
     const addresses = textsIn(endpoint, 'addresses')
     const none = addresses.length === 0 ? [required(field, 'must contain at least 1 address')] : []
     return [
       ...none,
-      ...addresses.flatMap((address, at) => checkEndpointAddress(`${field}[${at}]`, field, address, type)),
+      ...faultsOfEach(addresses, (address, at) => checkEndpointAddress(`${field}[${at}]`, field, address, type)),
     ]
   })
   return [...endpoints, ...checkSlicePorts(listIn(slice, 'ports'))]
@@ -91,7 +93,7 @@ function checkEndpointAddress(field: string, list: string, address: string, type
 
 function checkSlicePorts(ports: readonly unknown[]): FieldError[] {
   const names = new Set<string>()
-  return ports.flatMap((port, index) => {
+  return faultsOfEach(ports, (port, index) => {
     const name = textIn(port, 'name')
     const syntax = name === '' ? [] : checkDnsLabel(`ports[${index}].name`, name)
     const taken = names.has(name) ? [duplicate(`ports[${index}].name`, name)] : []

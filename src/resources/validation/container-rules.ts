@@ -1,4 +1,4 @@
-import { type FieldError, duplicate, invalid, required, unsupported } from '../field-error.ts'
+import { type FieldError, duplicate, faultsOfEach, invalid, required, unsupported } from '../field-error.ts'
 import { notFoundField } from './field-errors.ts'
 import { type Json, fieldIn, listIn, numberIn, objectIn, textIn } from './json-access.ts'
 import { checkDnsLabel, checkPortName, checkPortNumber } from './name-syntax.ts'
@@ -58,7 +58,7 @@ function checkImage(field: string, image: string): FieldError[] {
 
 function checkPorts(field: string, ports: readonly unknown[]): FieldError[] {
   const names = new Set<string>()
-  return ports.flatMap((port, index) => {
+  return faultsOfEach(ports, (port, index) => {
     const here = `${field}[${index}]`
     const name = textIn(port, 'name')
     const errors: FieldError[] = []
@@ -83,7 +83,7 @@ function checkPorts(field: string, ports: readonly unknown[]): FieldError[] {
 
 function checkMounts(field: string, mounts: readonly unknown[], volumes: ReadonlySet<string>): FieldError[] {
   const places = new Set<string>()
-  return mounts.flatMap((mount, index) => {
+  return faultsOfEach(mounts, (mount, index) => {
     const here = `${field}[${index}]`
     const [name, path, subPath] = [textIn(mount, 'name'), textIn(mount, 'mountPath'), textIn(mount, 'subPath')]
     const errors: FieldError[] = []

@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required, tooLong } from '../field-error.ts'
+import { type FieldError, faultsOfEach, invalid, required, tooLong } from '../field-error.ts'
 import { type Json, fieldIn, objectIn, textIn } from './json-access.ts'
 import { checkDataKey } from './name-syntax.ts'
 
@@ -6,12 +6,13 @@ const largestData = 1024 * 1024
 
 export function checkConfigMap(configMap: Json): FieldError[] {
   const [data, binary] = [objectIn(configMap, 'data') ?? {}, objectIn(configMap, 'binaryData') ?? {}]
-  const errors: FieldError[] = []
-  for (const key of Object.keys(data)) {
-    errors.push(...checkDataKey(`data[${key}]`, key))
-    if (Object.hasOwn(binary, key)) errors.push(invalid(`data[${key}]`, key, 'duplicate of key present in binaryData'))
-  }
-  for (const key of Object.keys(binary)) errors.push(...checkDataKey(`binaryData[${key}]`, key))
+  const texts = faultsOfEach(Object.keys(data), (key) => {
+    const syntax = checkDataKey(`data[${key}]`, key)
+    const isTwice = Object.hasOwn(binary, key)
+    return isTwice ? [...syntax, invalid(`data[${key}]`, key, 'duplicate of key present in binaryData')] : syntax
+  })
+  const bytes = faultsOfEach(Object.keys(binary), (key) => checkDataKey(`binaryData[${key}]`, key))
+  const errors = [...texts, ...bytes]
   // A real API server names no field here.
   const size = sizeOf(data, (value) => Buffer.byteLength(value)) + sizeOf(binary, decodedSize)
   return size > largestData ? [...errors, tooLong('[]', largestData)] : errors
@@ -29,7 +30,7 @@ const accountAnnotation = 'kubernetes.io/service-account.name'
 export function checkSecret(secret: Json): FieldError[] {
   const data = objectIn(secret, 'data') ?? {}
   const type = textIn(secret, 'type')
-  const errors = Object.keys(data).flatMap((key) => checkDataKey(`data[${key}]`, key))
+  const errors = faultsOfEach(Object.keys(data), (key) => checkDataKey(`data[${key}]`, key))
   const size = sizeOf(data, decodedSize)
   if (size > largestData) errors.push(tooLong('data', largestData))
   for (const key of neededKeys[type] ?? []) {
@@ -54,7 +55,9 @@ function sizeOf(data: Json, measure: (value: string) => number): number {
 }
 
 function decodedSize(value: string): number {
-  return Math.floor((value.replace(/=+$/, '').length * 3) / 4)
+  let end = value.length
+  while (value[end - 1] === '=') end -= 1
+  return Math.floor((end * 3) / 4)
 }
 
 function holdsJson(value: unknown): boolean {

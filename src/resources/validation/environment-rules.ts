@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required } from '../field-error.ts'
+import { type FieldError, faultsOfEach, invalid, required } from '../field-error.ts'
 import { type Json, isObject, listIn, objectIn, textIn } from './json-access.ts'
 import { checkDataKey } from './name-syntax.ts'
 
@@ -18,7 +18,7 @@ const podFields = new Set([
 
 /** The variables of a container, and where they come from. */
 export function checkEnvironment(field: string, container: Json): FieldError[] {
-  const single = listIn(container, 'env').flatMap((variable, index) =>
+  const single = faultsOfEach(listIn(container, 'env'), (variable, index) =>
     checkVariable(`${field}.env[${index}]`, variable),
   )
   return [...single, ...checkSources(`${field}.envFrom`, listIn(container, 'envFrom'))]
@@ -68,7 +68,7 @@ function checkPodField(field: string, path: string): FieldError[] {
 }
 
 function checkSources(field: string, list: readonly unknown[]): FieldError[] {
-  return list.flatMap((from, index) => {
+  return faultsOfEach(list, (from, index) => {
     const here = `${field}[${index}]`
     const kinds = ['configMapRef', 'secretRef'].filter((kind) => objectIn(from, kind) !== undefined)
     const prefix = textIn(from, 'prefix')

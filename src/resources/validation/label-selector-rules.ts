@@ -1,10 +1,10 @@
-import { type FieldError, forbidden, invalid, required } from '../field-error.ts'
+import { type FieldError, faultsOfEach, forbidden, invalid, required } from '../field-error.ts'
 import { type Json, fieldIn, listIn, objectIn, textEntriesIn, textIn, textsIn } from './json-access.ts'
 import { checkLabelValue, checkLabels, checkQualifiedName } from './name-syntax.ts'
 
 /** What is wrong with a label selector. */
 export function checkLabelSelector(field: string, selector: Json): FieldError[] {
-  const expressions = listIn(selector, 'matchExpressions').flatMap((expression, index) =>
+  const expressions = faultsOfEach(listIn(selector, 'matchExpressions'), (expression, index) =>
     checkExpression(`${field}.matchExpressions[${index}]`, expression),
   )
   return [...checkLabels(`${field}.matchLabels`, textEntriesIn(selector, 'matchLabels')), ...expressions]
@@ -20,7 +20,7 @@ function checkExpression(field: string, expression: unknown): FieldError[] {
       if (values.length === 0) {
         return [required(`${field}.values`, "must be specified when `operator` is 'In' or 'NotIn'"), ...keys]
       }
-      return [...keys, ...values.flatMap((value, index) => checkLabelValue(`${field}.values[${index}]`, value))]
+      return [...keys, ...faultsOfEach(values, (value, index) => checkLabelValue(`${field}.values[${index}]`, value))]
     }
     case 'Exists':
     case 'DoesNotExist':

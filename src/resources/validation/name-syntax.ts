@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { type FieldError, invalid, required } from '../field-error.ts'
+import { type FieldError, faultsOfEach, invalid, required } from '../field-error.ts'
 
 const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
 const dnsLabel = new RegExp(`^${label}$`)
@@ -70,7 +70,7 @@ export function isLabelValue(value: string): boolean {
 
 /** Keys and values of labels, or of anything that selects by them. */
 export function checkLabels(field: string, labels: ReadonlyArray<readonly [string, string]>): FieldError[] {
-  return labels.flatMap(([key, value]) => [...checkQualifiedName(field, key), ...checkLabelValue(field, value)])
+  return faultsOfEach(labels, ([key, value]) => [...checkQualifiedName(field, key), ...checkLabelValue(field, value)])
 }
 
 /** The name of a port, where it is used to find one. */

@@ -1,4 +1,4 @@
-import { type FieldError, duplicate, forbidden, invalid, required, unsupported } from '../field-error.ts'
+import { type FieldError, duplicate, faultsOfEach, forbidden, invalid, required, unsupported } from '../field-error.ts'
 import { checkContainer } from './container-rules.ts'
 import { type Json, fieldIn, isObject, listIn, numberIn, objectIn, textEntriesIn, textIn } from './json-access.ts'
 import { checkDnsLabel, checkDnsSubdomain, checkLabels, checkQualifiedName } from './name-syntax.ts'
@@ -49,7 +49,7 @@ function checkContainers(field: string, spec: Json, volumes: ReadonlySet<string>
   const names = new Set<string>()
   const containers = listIn(spec, 'containers')
   const check = (list: string, isInit: boolean) =>
-    listIn(spec, list).flatMap((container, index) => {
+    faultsOfEach(listIn(spec, list), (container, index) => {
       const here = `${field}.${list}[${index}]`
       const name = textIn(container, 'name')
       const taken = names.has(name) && name !== '' ? [duplicate(`${here}.name`, name)] : []
@@ -61,7 +61,7 @@ function checkContainers(field: string, spec: Json, volumes: ReadonlySet<string>
 }
 
 function checkTolerations(field: string, tolerations: readonly unknown[]): FieldError[] {
-  return tolerations.flatMap((toleration, index) => {
+  return faultsOfEach(tolerations, (toleration, index) => {
     const here = `${field}[${index}]`
     const [key, operator, value] = [
       textIn(toleration, 'key'),
@@ -91,7 +91,7 @@ function checkTolerations(field: string, tolerations: readonly unknown[]): Field
 
 /** The taints of a Node; a real API server names the field as here. */
 export function checkTaints(taints: readonly unknown[]): FieldError[] {
-  return taints.flatMap((taint, index) => {
+  return faultsOfEach(taints, (taint, index) => {
     const here = `metadata.taints[${index}]`
     const effect = textIn(taint, 'effect')
     const known = taintEffects.includes(effect)

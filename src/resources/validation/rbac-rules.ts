@@ -1,11 +1,36 @@
-import { type FieldError, invalid, required, unsupported } from '../field-error.ts'
+import { type FieldError, faultsOfEach, invalid, required, tooMany, unsupported } from '../field-error.ts'
 import { type Json, listIn, objectIn, textIn, textsIn } from './json-access.ts'
 import { checkDnsSubdomain } from './name-syntax.ts'
 
 const group = 'rbac.authorization.k8s.io'
 
+/** Far more than roles of large operators have: every request of those who hold a role is judged by it. */
+const mostRules = 5_000
+/** Verbs, groups, resources, names and paths of all rules together. */
+const mostEntries = 50_000
+const mostSelectors = 1_000
+const lists = ['verbs', 'apiGroups', 'resources', 'resourceNames', 'nonResourceURLs']
+
 export function checkRole(role: Json, isNamespaced: boolean): FieldError[] {
-  return listIn(role, 'rules').flatMap((rule, index) => checkRule(`rules[${index}]`, rule, isNamespaced))
+  const excess = checkSize(role)
+  if (excess.length > 0) return excess
+  return faultsOfEach(listIn(role, 'rules'), (rule, index) => checkRule(`rules[${index}]`, rule, isNamespaced))
+}
+
+function checkSize(role: Json): FieldError[] {
+  const rules = listIn(role, 'rules')
+  if (rules.length > mostRules) return [tooMany('rules', rules.length, mostRules)]
+  const entries = rules.reduce<number>((sum, rule) => sum + entriesOf(rule), 0)
+  if (entries > mostEntries) {
+    const message = `Too many: ${entries}: the rules together must have at most ${mostEntries} verbs, groups, resources, names and paths`
+    return [{ reason: 'FieldValueTooMany', field: 'rules', message }]
+  }
+  const selectors = listIn(objectIn(role, 'aggregationRule'), 'clusterRoleSelectors').length
+  return selectors > mostSelectors ? [tooMany('aggregationRule.clusterRoleSelectors', selectors, mostSelectors)] : []
+}
+
+function entriesOf(rule: unknown): number {
+  return lists.reduce((sum, list) => sum + listIn(rule, list).length, 0)
 }
 
 function checkRule(field: string, rule: unknown, isNamespaced: boolean): FieldError[] {
@@ -42,7 +67,10 @@ export function checkBinding(binding: Json, isNamespaced: boolean): FieldError[]
   if (!kinds.includes(kind)) errors.push(unsupported('roleRef.kind', kind, kinds))
   if (textIn(role, 'name') === '') errors.push(required('roleRef.name'))
   const subjects = listIn(binding, 'subjects')
-  return [...errors, ...subjects.flatMap((subject, index) => checkSubject(`subjects[${index}]`, subject, isNamespaced))]
+  return [
+    ...errors,
+    ...faultsOfEach(subjects, (subject, index) => checkSubject(`subjects[${index}]`, subject, isNamespaced)),
+  ]
 }
 
 function checkSubject(field: string, subject: unknown, isNamespaced: boolean): FieldError[] {

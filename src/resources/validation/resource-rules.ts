@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required } from '../field-error.ts'
+import { type FieldError, faultsOfEach, mostFaults, invalid, required } from '../field-error.ts'
 import { milliQuantity } from '../quantity.ts'
 import { type Json, objectIn, textEntriesIn } from './json-access.ts'
 import { checkQualifiedName } from './name-syntax.ts'
@@ -10,9 +10,10 @@ const notNegative = 'must be greater than or equal to 0'
 export function checkContainerResources(field: string, resources: Json | undefined): FieldError[] {
   const limits = new Map(textEntriesIn(resources, 'limits'))
   const requests = new Map(textEntriesIn(resources, 'requests'))
-  const errors = [...limits].flatMap(([name, value]) => checkAmount(`${field}.limits[${name}]`, name, value))
+  const errors = faultsOfEach(limits, ([name, value]) => checkAmount(`${field}.limits[${name}]`, name, value))
   const missingLimits: FieldError[] = []
   for (const [name, value] of requests) {
+    if (errors.length + missingLimits.length >= mostFaults) break
     errors.push(...checkAmount(`${field}.requests[${name}]`, name, value))
     const limit = limits.get(name)
     if (limit !== undefined) errors.push(...checkAgainstLimit(`${field}.requests`, name, value, limit))

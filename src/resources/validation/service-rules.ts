@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { type FieldError, duplicate, forbidden, invalid, required, unsupported } from '../field-error.ts'
+import { type FieldError, duplicate, faultsOfEach, forbidden, invalid, required, unsupported } from '../field-error.ts'
 import { type Json, fieldIn, listIn, numberIn, objectIn, textEntriesIn, textIn, textsIn } from './json-access.ts'
 import {
   checkAddress,
@@ -35,9 +35,8 @@ export function checkService(service: Json): FieldError[] {
   if (traffic !== '' && !trafficPolicies.includes(traffic)) {
     errors.push(unsupported('spec.internalTrafficPolicy', traffic, trafficPolicies))
   }
-  for (const [index, address] of textsIn(spec, 'externalIPs').entries()) {
-    errors.push(...checkAddress(`spec.externalIPs[${index}]`, address))
-  }
+  const outside = textsIn(spec, 'externalIPs')
+  errors.push(...faultsOfEach(outside, (address, index) => checkAddress(`spec.externalIPs[${index}]`, address)))
   return errors
 }
 
@@ -78,9 +77,11 @@ function checkClusterAddress(spec: Json): FieldError[] {
 function checkFamilies(spec: Json): FieldError[] {
   const policy = textIn(spec, 'ipFamilyPolicy')
   const names = textsIn(spec, 'ipFamilies')
-  const errors = names.flatMap((name, index) => {
+  const seen = new Set<string>()
+  const errors = faultsOfEach(names, (name, index) => {
     if (!addressFamilies.includes(name)) return [unsupported(`spec.ipFamilies[${index}]`, name, addressFamilies)]
-    return names.indexOf(name) === index ? [] : [duplicate(`spec.ipFamilies[${index}]`, name)]
+    const isFirst = seen.size < seen.add(name).size
+    return isFirst ? [] : [duplicate(`spec.ipFamilies[${index}]`, name)]
   })
   if (policy !== '' && !familyPolicies.includes(policy)) {
     errors.push(unsupported('spec.ipFamilyPolicy', policy, familyPolicies))
@@ -89,17 +90,16 @@ function checkFamilies(spec: Json): FieldError[] {
   if (policy === 'RequireDualStack') {
     errors.push(invalid('spec.ipFamilyPolicy', policy, 'this cluster is not configured for dual-stack services'))
   }
-  for (const [index, name] of names.entries()) {
-    if (name !== 'IPv6') continue
-    errors.push(invalid(`spec.ipFamilies[${index}]`, name, 'not configured on this cluster'))
-  }
-  return errors
+  const missing = faultsOfEach(names, (name, index) =>
+    name === 'IPv6' ? [invalid(`spec.ipFamilies[${index}]`, name, 'not configured on this cluster')] : [],
+  )
+  return [...errors, ...missing]
 }
 
 function checkPorts(ports: readonly unknown[], type: string): FieldError[] {
   const names = new Set<string>()
   const used = new Set<string>()
-  return ports.flatMap((port, index) => {
+  return faultsOfEach(ports, (port, index) => {
     const here = `spec.ports[${index}]`
     const errors = checkPortDetails(here, port, ports.length > 1, names)
     const nodePort = numberIn(port, 'nodePort') ?? 0

@@ -1,4 +1,4 @@
-import { type FieldError, invalid, required, unsupported } from '../field-error.ts'
+import { type FieldError, faultsOfEach, invalid, required, unsupported } from '../field-error.ts'
 import { milliQuantity } from '../quantity.ts'
 import { type Json, isObject, objectIn, textIn, textsIn } from './json-access.ts'
 import { checkDnsSubdomain, checkQualifiedName } from './name-syntax.ts'
@@ -73,9 +73,9 @@ export function checkStorageClass(storageClass: Json): FieldError[] {
 }
 
 function checkModes(modes: readonly string[]): FieldError[] {
-  return modes
-    .filter((mode) => !accessModes.includes(mode))
-    .map((mode) => unsupported('spec.accessModes', mode, accessModes))
+  return faultsOfEach(modes, (mode) =>
+    accessModes.includes(mode) ? [] : [unsupported('spec.accessModes', mode, accessModes)],
+  )
 }
 
 function checkVolumeMode(spec: Json): FieldError[] {

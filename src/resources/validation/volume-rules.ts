@@ -1,4 +1,4 @@
-import { type FieldError, duplicate, forbidden, invalid, required } from '../field-error.ts'
+import { type FieldError, duplicate, faultsOfEach, forbidden, invalid, required } from '../field-error.ts'
 import { type Json, isObject, listIn, objectIn, textIn } from './json-access.ts'
 import { checkInnerPath } from './container-rules.ts'
 import { checkDnsLabel } from './name-syntax.ts'
@@ -6,7 +6,7 @@ import { checkDnsLabel } from './name-syntax.ts'
 /** The volumes of a Pod, and the names under which containers can mount them. */
 export function checkVolumes(field: string, volumes: readonly unknown[]): { errors: FieldError[]; names: Set<string> } {
   const names = new Set<string>()
-  const errors = volumes.flatMap((volume, index) => {
+  const errors = faultsOfEach(volumes, (volume, index) => {
     const here = `${field}[${index}]`
     const name = textIn(volume, 'name')
     const sources = checkSources(here, isObject(volume) ? volume : {})
@@ -53,7 +53,7 @@ const sourceRules: Readonly<Record<string, (field: string, source: Json) => Fiel
 }
 
 function checkItems(field: string, source: Json): FieldError[] {
-  return listIn(source, 'items').flatMap((item, index) => {
+  return faultsOfEach(listIn(source, 'items'), (item, index) => {
     const here = `${field}[${index}]`
     const path = textIn(item, 'path')
     const errors = textIn(item, 'key') === '' ? [required(`${here}.key`)] : []

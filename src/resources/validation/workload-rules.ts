@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid, required, unsupported } from '../field-error.ts'
+import { type FieldError, faultsOfEach, forbidden, invalid, required, unsupported } from '../field-error.ts'
 import { type Json, fieldIn, isObject, listIn, numberIn, objectIn, textEntriesIn, textIn } from './json-access.ts'
 import { checkLabelSelector, isEmptySelector, selects } from './label-selector-rules.ts'
 import { checkDnsLabel, checkLabels, checkNotNegative } from './name-syntax.ts'
@@ -39,7 +39,7 @@ export function checkStatefulSet(statefulSet: Json): FieldError[] {
     ...errors,
     ...checkCounts(spec, ['replicas', 'minReadySeconds', 'revisionHistoryLimit']),
     ...checkSelected(withClaimVolumes(spec), 'statefulset', 'StatefulSet'),
-    ...claimTemplates(spec).flatMap((claim, index) =>
+    ...faultsOfEach(claimTemplates(spec), (claim, index) =>
       checkClaim(claim).map((error) => ({ ...error, field: `spec.volumeClaimTemplates[${index}].${error.field}` })),
     ),
   ]
@@ -52,12 +52,13 @@ function claimTemplates(spec: Json): readonly Json[] {
 /** The claims of a StatefulSet are volumes of its Pods, in place of those of the same name. */
 function withClaimVolumes(spec: Json): Json {
   const claims = claimTemplates(spec).map((claim) => textIn(objectIn(claim, 'metadata'), 'name'))
+  const ofClaims = new Set(claims)
   const template = objectIn(spec, 'template')
   const podSpec = objectIn(template, 'spec')
   if (claims.length === 0 || !podSpec) return spec
   const volumes = [
     ...claims.map((name) => ({ name, persistentVolumeClaim: { claimName: name || 'claim' } })),
-    ...listIn(podSpec, 'volumes').filter((volume) => !claims.includes(textIn(volume, 'name'))),
+    ...listIn(podSpec, 'volumes').filter((volume) => !ofClaims.has(textIn(volume, 'name'))),
   ]
   return { ...spec, template: { ...template, spec: { ...podSpec, volumes } } }
 }
