@@ -20,11 +20,11 @@ export const defaultBounds: BoundTable = {
   resources: {
     events: { inAll: 20_000, perNamespace: 5_000 },
     pods: { inAll: 10_000, perNamespace: 5_000 },
-    configmaps: { inAll: 20_000, perNamespace: 10_000, bytes: 256 * mebibyte },
-    secrets: { inAll: 20_000, perNamespace: 10_000, bytes: 256 * mebibyte },
+    configmaps: { inAll: 50_000, perNamespace: 20_000, bytes: 256 * mebibyte },
+    secrets: { inAll: 50_000, perNamespace: 20_000, bytes: 256 * mebibyte },
     namespaces: { inAll: 2_000, perNamespace: 2_000 },
     'customresourcedefinitions.apiextensions.k8s.io': { inAll: 500, perNamespace: 500 },
   },
-  everythingElse: { inAll: 10_000, perNamespace: 5_000 },
+  everythingElse: { inAll: 20_000, perNamespace: 10_000 },
   bytes: 512 * mebibyte,
 }
