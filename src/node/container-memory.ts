@@ -116,6 +116,12 @@ export function afterRefusal(memory: ContainerMemory, reason: string, message: s
   }
 }
 
+/** It will not be tried again, so that it could not be started is how it ended: Kubernetes' word and code for it. */
+export function afterStartError(memory: ContainerMemory, message: string, now: number): ContainerMemory {
+  const exit = { exitCode: 128, reason: 'StartError' as const, message, finishedAt: now }
+  return afterExit({ ...memory, state: { type: 'exited', exit, startedAt: 0 } }, now)
+}
+
 const leastPauseMs = 1000
 
 /** What it was refused for has changed: worth a try before its time, but not one for each of many changes. */

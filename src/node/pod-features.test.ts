@@ -156,6 +156,14 @@ describe('a Pod', () => {
     expect(statusOf(done, 'side')?.state?.terminated?.exitCode).toBe(0)
   })
 
+  it('fails for good when its program is not there and it is not to be tried again', async () => {
+    await stage.create('typo', '', { command: ['/no/such/program'] }, { restartPolicy: 'Never' })
+    const pod = await stage.until('typo', ({ status }) => status?.phase === 'Failed')
+    const { exitCode, reason, message } = statusOf(pod)?.state?.terminated ?? {}
+    expect({ exitCode, reason }).toEqual({ exitCode: 128, reason: 'StartError' })
+    expect(message).toContain('/no/such/program')
+  })
+
   it('is told what it was that ended it', async () => {
     const container = { terminationMessagePolicy: 'FallbackToLogsOnError' }
     await stage.create('dies', 'echo loading; echo no such model; exit 3', container, { restartPolicy: 'Never' })

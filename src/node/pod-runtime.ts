@@ -94,7 +94,7 @@ export interface RunningContainer {
 export interface ContainerExit {
   readonly exitCode: number
   readonly signal?: number
-  readonly reason: 'Completed' | 'Error' | 'OOMKilled' | 'ContainerStatusUnknown'
+  readonly reason: 'Completed' | 'Error' | 'OOMKilled' | 'StartError' | 'ContainerStatusUnknown'
   readonly message?: string
   readonly finishedAt: number
 }

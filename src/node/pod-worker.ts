@@ -10,6 +10,7 @@ import {
   waitingFor,
   afterExit,
   afterRefusal,
+  afterStartError,
   afterStart,
   attemptOf,
   recalledMemory,
@@ -209,7 +210,12 @@ export class PodWorker {
       if (signal.aborted) throw error
       const reason = error instanceof ContainerRefused ? error.reason : 'RunContainerError'
       this.#services.event(this.#pod, 'Warning', 'Failed', `Error: ${errorMessage(error)}`)
-      this.#containers.set(name, afterRefusal(memory, reason, errorMessage(error), clock.now()))
+      const isFinal = reason === 'RunContainerError' && this.#pod.spec.restartPolicy === 'Never'
+      const message = errorMessage(error)
+      this.#containers.set(
+        name,
+        isFinal ? afterStartError(memory, message, clock.now()) : afterRefusal(memory, reason, message, clock.now()),
+      )
     }
   }
 

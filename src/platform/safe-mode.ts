@@ -1,6 +1,6 @@
 import type { Logger } from '../foundation/log.ts'
 import type { DataDirectory } from './data-directory.ts'
-import { examineDirectory } from './doctor/examine-directory.ts'
+import { examineContent } from './doctor/examine-directory.ts'
 
 /** What a person reads when a start is careful: why, what was found, and how to go on. The log gets the same. */
 export function safeModeNotes(of: {
@@ -11,7 +11,7 @@ export function safeModeNotes(of: {
 }): readonly string[] {
   const { directory, crashes, now, log } = of
   const why = crashes === 0 ? 'as it was asked to' : `because the last ${crashes} starts crashed`
-  const { findings } = examineDirectory(directory.root, now)
+  const { findings } = examineContent(directory.root, now)
   log.warn({ crashes, findings }, 'sluice starts in safe mode: the API is served, no Pod is started')
   const found = findings.flatMap(({ what, advice }) => [`- ${what}`, `  ${advice}`])
   return [

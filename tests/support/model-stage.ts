@@ -21,7 +21,8 @@ export class ModelStage {
 
   constructor(flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
     this.#env = env
-    this.#flags = ['--no-demo-model', ...flags]
+    // It is killed again and again, sooner than a start comes to rest.
+    this.#flags = ['--no-demo-model', '--no-safe-mode', ...flags]
   }
 
   addFlags(...flags: readonly string[]): void {

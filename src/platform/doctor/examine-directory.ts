@@ -22,9 +22,15 @@ const mostLogLines = 3
 
 /** `now` is only compared with what the objects say. Nobody may have the directory in use. */
 export function examineDirectory(path: string, now: number): Examination {
+  const { directory, facts, findings } = examineContent(path, now)
+  return { directory, facts, findings: [...startFindings(directory), ...findings] }
+}
+
+/** The same for who knows how often it was started, because it is starting it. */
+export function examineContent(path: string, now: number): Examination {
   const directory = resolve(path)
   const facts: string[] = []
-  const findings: Finding[] = [...startFindings(directory), ...spaceFindings(directory), ...logFindings(directory)]
+  const findings: Finding[] = [...spaceFindings(directory), ...logFindings(directory)]
   const file = join(directory, 'sluice.db')
   if (!existsSync(file)) {
     return { directory, facts: ['There is no store yet: nothing was ever started here.'], findings }
