@@ -41,7 +41,7 @@ function countDifferences(
       const conditions = conditionsOf(object)
       if (program.ends === 'never') return wanted.kills > 0 || count >= replicas ? [] : said(String(replicas))
       const expected = program.ends === 0 && wanted.kills === 0 ? 'Complete' : 'Failed'
-      if (wanted.kills > 0 && conditions.length > 0) return []
+      if ((wanted.kills > 0 || pods.some(endedUnseen)) && conditions.length > 0) return []
       return conditions.includes(expected) ? [] : [`is not ${expected} but ${conditions.join(', ') || 'under way'}`]
     }
     case 'StatefulSet': {
@@ -65,6 +65,7 @@ function countDifferences(
 function podDifferences(pod: Pod, of: WantedPods | undefined, kills: number): string[] {
   if (!of) return []
   const { program, restartPolicy, cards } = of
+  if (endedUnseen(pod)) return []
   const phase = pod.status?.phase
   const state = pod.status?.containerStatuses?.[0]?.state
   const waiting = state?.waiting
@@ -87,6 +88,11 @@ function podDifferences(pod: Pod, of: WantedPods | undefined, kills: number): st
   const isCircling =
     waiting?.reason === 'CrashLoopBackOff' || state?.running !== undefined || state?.terminated !== undefined
   return phase === 'Succeeded' || phase === 'Failed' || !(isCircling || waiting) ? [described] : []
+}
+
+/** It ended while Sluice was killed: nobody knows with which code, and its status says so. */
+function endedUnseen(pod: Pod): boolean {
+  return pod.status?.containerStatuses?.[0]?.state?.terminated?.reason === 'ContainerStatusUnknown'
 }
 
 function conditionsOf(object: KubernetesObject): string[] {
