@@ -12,11 +12,13 @@ import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
 import { ServiceAccountAdmission } from '../apiserver/service-account-admission.ts'
 import { ServiceAddresses } from '../apiserver/services/service-addresses.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
+import { EventRecorder } from '../cluster/event-recorder.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
+import { clusterKind } from '../resources/cluster.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { serviceAccountKind } from '../resources/service-account.ts'
@@ -24,6 +26,7 @@ import { serviceKind } from '../resources/service.ts'
 import { notFound } from '../resources/status-error.ts'
 import type { SqliteStore } from '../store/sqlite-store.ts'
 import type { KeyAndCertificate } from './certificates.ts'
+import type { StoreInterruption } from './cluster-store.ts'
 import type { Identity } from './identity.ts'
 import { type Listening, listenOn, urlHost } from './listen.ts'
 import { recordApiServerService } from './api-server-service.ts'
@@ -67,6 +70,7 @@ export class ControlPlane implements Component {
   readonly #services: ServiceNetwork
   readonly #quotas: QuotaLedger
   readonly #server: ApiServer
+  readonly #events: EventRecorder
   #listening: Listening | undefined
 
   constructor(options: ControlPlaneOptions) {
@@ -96,6 +100,7 @@ export class ControlPlane implements Component {
     const writtenBytes = () => bounds.writtenBytes
     this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins, writtenBytes })
     this.client = new EmbeddedClient(this.#api)
+    this.#events = new EventRecorder({ client: this.client, component: 'sluice-store', clock, log })
     this.#server = new ApiServer({ tls, log, clock, metrics })
     const admin = { name: 'admin', groups: ['system:masters'] }
     const authenticate = firstKnown(
@@ -126,6 +131,15 @@ export class ControlPlane implements Component {
   /** What is written in this turn becomes durable together, at its end. */
   gatherWrites(): void {
     this.#store.gather()
+  }
+
+  /** Writes were not taken for a while, and are again: said about the Cluster, once it is there. */
+  tellInterruption({ reason, lastedMs, notMade }: StoreInterruption): void {
+    const about = this.#api.find(clusterKind, { name: this.#options.identity.clusterId })
+    if (!about) return
+    const lasted = `No write was taken for ${(lastedMs / 1000).toFixed(1)} s`
+    const message = `${lasted}: the thread with the store's file was lost (${reason}). Waiting writes refused: ${notMade}.`
+    this.#events.record(about, 'Warning', 'StoreInterrupted', message)
   }
 
   /** What a namespace's objects use, by its quotas. */

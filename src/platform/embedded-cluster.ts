@@ -30,6 +30,7 @@ import type { KeyAndCertificate } from './certificates.ts'
 import { ClaimFiles } from './claim-files.ts'
 import { ClaimFolders } from './claim-folders.ts'
 import { type ClusterCaches, clusterCaches } from './cluster-caches.ts'
+import type { StoreInterruption } from './cluster-store.ts'
 import type { ConfigFile } from './config-file.ts'
 import { clusterIpRole } from './cluster-ip-role.ts'
 import { ControlPlane } from './control-plane.ts'
@@ -130,6 +131,11 @@ export class EmbeddedCluster {
     this.#controlPlane.gatherWrites()
     this.#operator?.foresee(model, replicas)
     await endOfTurn
+  }
+
+  /** For people: an Event, now that one can be written. */
+  tellInterruption(interruption: StoreInterruption): void {
+    this.#controlPlane.tellInterruption(interruption)
   }
 
   /** In the order they start. `busy` tells how many requests a Pod is serving. */

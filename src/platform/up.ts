@@ -13,7 +13,7 @@ import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.
 import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
 import { CertificateAuthority } from './certificates.ts'
-import { openClusterStore } from './cluster-store.ts'
+import { type StoreInterruption, openClusterStore } from './cluster-store.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { DataDirectory } from './data-directory.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
@@ -134,7 +134,14 @@ async function compose(
   const inside = [embeddedServiceNetwork(identity.clusterId).apiServer, ...apiServerNames]
   const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
   const controlPlaneTls = { ...controlPlane, ca: authority.certificate }
-  const store = await openClusterStore({ path: directory.path('sluice.db'), clock, log, metrics })
+  let tellInterruption: (interruption: StoreInterruption) => void = () => {}
+  const store = await openClusterStore({
+    path: directory.path('sluice.db'),
+    clock,
+    log,
+    metrics,
+    onInterruption: (interruption) => tellInterruption(interruption),
+  })
   const cluster = new EmbeddedCluster({
     directory,
     store,
@@ -153,6 +160,7 @@ async function compose(
     log,
     metrics,
   })
+  tellInterruption = (interruption) => cluster.tellInterruption(interruption)
   const { client, caches } = cluster
   const common = { client, caches, host, clock, log, metrics }
   const threads = options.gatewayWorkers ?? defaultServingThreads(availableParallelism(), process.platform)

@@ -9,6 +9,7 @@ interface Place extends Omit<https.RequestOptions, 'headers'> {
 /** A chat stream as its client sees it. */
 export class EventStream {
   readonly #request: http.ClientRequest
+  readonly #heard: (lateMs: number) => void
   /** Everything so far. */
   text = ''
   pieces = 0
@@ -17,7 +18,9 @@ export class EventStream {
   /** Resolves with how it ended. */
   readonly ended: Promise<'whole' | 'broken off'>
 
-  constructor(options: Place, model: string, pieces: number) {
+  /** `heard` is told of every piece how long it was on its way. */
+  constructor(options: Place, model: string, pieces: number, heard: (lateMs: number) => void = () => {}) {
+    this.#heard = heard
     const headers = { 'content-type': 'application/json', ...options.headers }
     const all = { path: '/openai/v1/chat/completions', method: 'POST', agent: false, ...options, headers }
     this.#request = options.protocol === 'https:' ? https.request(all) : http.request(all)
@@ -41,7 +44,9 @@ export class EventStream {
     this.text += text
     for (const [, sentAt] of text.matchAll(/"sentAt":(\d+)\}/g)) {
       this.pieces++
-      this.longestMs = Math.max(this.longestMs, Date.now() - Number(sentAt))
+      const lateMs = Date.now() - Number(sentAt)
+      this.longestMs = Math.max(this.longestMs, lateMs)
+      this.#heard(lateMs)
     }
   }
 }

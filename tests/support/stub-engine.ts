@@ -2,8 +2,11 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ModelStage } from './model-stage.ts'
 
-/** Answers with a stream: a piece every 20 ms that says when it was sent, as many as `max_tokens` asks for. */
-const engine = `
+/**
+ * Answers with a stream: a piece every few ms that says when it was sent, as many as `max_tokens` asks for. Who wants no stream
+ * is answered at once.
+ */
+const engineOf = (everyMs: number) => `
   import { createServer } from 'node:http'
   const argument = (name) => process.argv[process.argv.indexOf(name) + 1]
   createServer((request, response) => {
@@ -11,22 +14,24 @@ const engine = `
     request.on('data', (piece) => (body += piece))
     request.on('end', () => {
       if (request.method === 'GET') return response.end('{}')
+      const { stream, max_tokens } = JSON.parse(body)
+      if (!stream) return response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}')
       response.writeHead(200, { 'content-type': 'text/event-stream' })
-      let left = JSON.parse(body).max_tokens
+      let left = max_tokens
       const timer = setInterval(() => {
         if (left-- > 0) return response.write('data: {"sentAt":' + Date.now() + '}\\n\\n')
         clearInterval(timer)
         response.end('data: [DONE]\\n\\n')
-      }, 20)
+      }, ${everyMs})
       response.on('close', () => clearInterval(timer))
     })
   }).listen(Number(argument('--port')), argument('--host'))
 `
 
 /** Lets the built-in engine be one that only streams. To be called before the stage starts. */
-export function useStubEngine(stage: ModelStage): void {
+export function useStubEngine(stage: ModelStage, everyMs = 20): void {
   const program = join(stage.data, 'engine.mjs')
-  writeFileSync(program, engine)
+  writeFileSync(program, engineOf(everyMs))
   mkdirSync(join(stage.folder, 'models/tiny'), { recursive: true })
   writeFileSync(join(stage.folder, 'models/tiny/model.gguf'), 'GGUF')
   const command = [process.execPath, program]
