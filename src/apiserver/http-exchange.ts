@@ -34,6 +34,10 @@ function bounded<T>(value: T): T {
   throw new StatusError('RequestEntityTooLarge', `Request entity too large: ${why}`)
 }
 
+export function internalError(): StatusError {
+  return new StatusError('InternalError', 'Internal error occurred; the server log has the details')
+}
+
 /** One request and its answer, with the limits of this server. An answer is given once. */
 export class HttpExchange {
   readonly request: IncomingMessage
@@ -261,6 +265,26 @@ export class HttpExchange {
     // What is left of a refused body is not read: the connection ends with the answer.
     if (!this.request.complete) this.response.setHeader('Connection', 'close')
     this.sendJson(error.code, error.toStatus())
+  }
+
+  /** When even the error could not be told: without anything of it, its headers or its warnings, or by breaking off. */
+  sendPlainFailure(): void {
+    if (this.upgrade?.accepted) return this.upgrade.destroy()
+    if (this.response.headersSent) return void this.response.destroy()
+    const failure = internalError()
+    const text = `${JSON.stringify(failure.toStatus())}\n`
+    try {
+      for (const name of this.response.getHeaderNames()) this.response.removeHeader(name)
+      const head = {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(text),
+        Connection: 'close',
+      }
+      this.response.writeHead(failure.code, head)
+      this.response.end(text)
+    } catch {
+      this.response.destroy()
+    }
   }
 
   #send(code: number, contentType: string, text: string): void {
