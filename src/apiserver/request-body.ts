@@ -3,8 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asError } from '../foundation/errors.ts'
 import { StatusError } from '../resources/status-error.ts'
+import { bounded, mostValues, refuseManyCommas } from './body-values.ts'
 import { duplicateFields } from './duplicate-fields.ts'
-import { type JsonObject, hasMoreValuesThan, isDeeperThan } from './json-value.ts'
+import { type JsonObject, isDeeperThan } from './json-value.ts'
 import { protobufType, readProtobuf } from './protobuf-body.ts'
 import { type BodyReading, readManifest } from './server-side-apply/apply-body.ts'
 
@@ -14,20 +15,16 @@ export interface BodyLimits {
 }
 
 const largeBody = 256 * 1024
-/** Fields and items. Every one is looked at several times on its way; objects of real programs have a tenth of it. */
-const mostValues = 100_000
-
-function bounded<T>(value: T): T {
-  if (!hasMoreValuesThan(value, mostValues)) return value
-  const why = `a body may have at most ${mostValues} fields and items`
-  throw new StatusError('RequestEntityTooLarge', `Request entity too large: ${why}`)
-}
+/** Of a manifest that is JSON. */
+const openBrace = 0x7b
 
 /** What a client sends with a request, read once and within bounds, in whatever form it has. */
 export class RequestBody {
   readonly #request: IncomingMessage
   readonly #limits: BodyLimits
   readonly #book: (bytes: number) => void
+  /** Fields and items. Whoever knows more of what is to come may allow more. */
+  mostValues = mostValues
   #body: Promise<Buffer> | undefined
   #mediaType: string | undefined
   #jsonText: string | undefined
@@ -49,11 +46,13 @@ export class RequestBody {
     if (mediaType === 'application/json' || mediaType === '') return this.#readJson()
     if (mediaType === protobufType) {
       const bytes = await this.#readBody()
-      return bytes.length === 0 ? undefined : this.#afterTurn(bytes.length, bounded(readProtobuf(bytes)))
+      return bytes.length === 0
+        ? undefined
+        : this.#afterTurn(bytes.length, bounded(readProtobuf(bytes, this.mostValues), this.mostValues))
     }
     if (mediaType === 'application/yaml') {
       const text = await this.readText()
-      return text === '' ? undefined : bounded(await readManifest(text, {}))
+      return text === '' ? undefined : bounded(await readManifest(text, {}), this.mostValues)
     }
     const message =
       'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml'
@@ -84,6 +83,7 @@ export class RequestBody {
 
   #parseJson(bytes: Buffer): unknown {
     if (bytes.length === 0) return undefined
+    refuseManyCommas(bytes, this.mostValues)
     let value: unknown
     try {
       if (!isUtf8(bytes)) throw new Error('not UTF-8')
@@ -102,13 +102,15 @@ export class RequestBody {
     if (isDeeperThan(value, this.#limits.jsonDepth)) {
       throw new StatusError('BadRequest', `the body is nested deeper than ${this.#limits.jsonDepth} levels`)
     }
-    return bounded(value)
+    return bounded(value, this.mostValues)
   }
 
   /** The body as a manifest to apply. */
   async readManifest(reading: BodyReading): Promise<JsonObject> {
+    const bytes = await this.#readBody()
+    if (bytes[0] === openBrace) refuseManyCommas(bytes, this.mostValues)
     const text = await this.readText()
-    return this.#afterTurn(text.length, bounded(await readManifest(text, reading)))
+    return this.#afterTurn(text.length, bounded(await readManifest(text, reading), this.mostValues))
   }
 
   /** The body as text, whatever it is. */

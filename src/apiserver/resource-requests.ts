@@ -1,6 +1,7 @@
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject, ObjectRef } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'
+import { mostValuesOf } from './body-values.ts'
 import type { ClusterApi, Deleted, Selection, Subresource } from './cluster-api.ts'
 import { subresourcesOf } from './discovery.ts'
 import { parseFieldSelector } from './field-selector.ts'
@@ -80,6 +81,7 @@ export class ResourceRequests {
 
   async handle(verb: Verb | undefined, request: ResourceRequest): Promise<void> {
     const { target } = request
+    request.exchange.body.mostValues = mostValuesOf(target.kind)
     if (target.kind.deprecationWarning !== undefined) request.exchange.warn(target.kind.deprecationWarning)
     if (target.subresource !== undefined) return this.#handleSubresource(verb, request, target.subresource)
     if (verb === undefined || (target.kind.namespaced && !target.namespace && verb === 'create'))
