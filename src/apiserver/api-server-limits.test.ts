@@ -9,6 +9,7 @@ import { Metrics } from '../foundation/metrics.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { configMapKind } from '../resources/config-map.ts'
 import { namespaceKind } from '../resources/namespace.ts'
+import { StatusError } from '../resources/status-error.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ApiServer, type ApiServerLimits } from './api-server.ts'
 import { knownTokens } from './authentication.ts'
@@ -225,5 +226,47 @@ describe('a body', () => {
     socket.write(head('POST', '/vks/nowhere/api', `Content-Length: ${smuggled.length}`) + smuggled)
     expect(await rest(socket)).toMatch(/^HTTP\/1\.1 404 /)
     expect(await get(`${maps}/victim`)).toBe(200)
+  })
+})
+
+/** As a huge one does. */
+class UntoldError extends StatusError {
+  override toStatus(): Record<string, unknown> {
+    throw new RangeError('Invalid string length')
+  }
+}
+
+describe('an error that cannot be written down', () => {
+  async function startFailing(): Promise<void> {
+    await start()
+    server?.mount({
+      id: 'failing',
+      api,
+      podAccess: { logs: () => (async function* () {})() },
+      authenticate: () => {
+        throw new UntoldError('Invalid', 'too much to say', { retryAfterSeconds: 5 })
+      },
+    })
+  }
+
+  it('is answered as an internal error, and the server goes on', async () => {
+    await startFailing()
+    const socket = await open()
+    socket.write(head('GET', '/vks/failing/api/v1/pods'))
+    const answer = await rest(socket)
+    expect(answer).toMatch(/^HTTP\/1\.1 500 /)
+    expect(answer).toContain('"reason":"InternalError"')
+    expect(answer).not.toContain('Retry-After')
+    expect(logLines.join('')).toContain('Invalid string length')
+    expect(await get(maps)).toBe(200)
+  })
+
+  it('ends a connection that was to be upgraded, too', async () => {
+    await startFailing()
+    const socket = await open()
+    const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']
+    socket.write(head('GET', '/vks/failing/api/v1/namespaces/default/pods/p/exec', ...upgrade, 'Sec-WebSocket-Key: x'))
+    expect(await rest(socket)).toMatch(/^(HTTP\/1\.1 (400|500) |$)/)
+    expect(await get(maps)).toBe(200)
   })
 })

@@ -17,7 +17,7 @@ import { ClusterFace, type Describe, type RequestLabel } from './cluster-face.ts
 import { EncodedObjects } from './encoded-objects.ts'
 import { FlowControl, type FlowLimits, defaultFlowLimits } from './flow-control/flow-control.ts'
 import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
-import { HttpExchange } from './http-exchange.ts'
+import { HttpExchange, internalError } from './http-exchange.ts'
 import { InsideListener } from './inside-listener.ts'
 import type { PodAccess } from './pod-access.ts'
 import { type RequestUrl, parseRequestUrl } from './request-url.ts'
@@ -227,7 +227,7 @@ export class ApiServer {
         label = found
       })
     } catch (error) {
-      this.#answerError(exchange, error, label)
+      this.#answerFailure(exchange, error, label)
     } finally {
       this.#metrics.finished(label, response.statusCode, this.#options.clock.now() - startedAt)
       const { verb, resource } = label
@@ -278,6 +278,20 @@ export class ApiServer {
     return { name: 'shutdown', readinessOnly: true, isHealthy: () => !this.#stopping.signal.aborted }
   }
 
+  /** Nobody is behind this: what goes wrong while an error is told is told in a plainer way, and ends no more than its request. */
+  #answerFailure(exchange: HttpExchange, error: unknown, label: RequestLabel): void {
+    try {
+      this.#answerError(exchange, error, label)
+    } catch (failure) {
+      exchange.sendPlainFailure()
+      const { verb, resource } = label
+      this.#options.log.error(
+        { err: failure, verb, resource },
+        'the answer to an api request that failed could not be written',
+      )
+    }
+  }
+
   #answerError(exchange: HttpExchange, error: unknown, label: RequestLabel): void {
     if (error instanceof StatusError) return exchange.sendError(error)
     if (exchange.isGone) return
@@ -285,7 +299,7 @@ export class ApiServer {
       return exchange.sendError(new StatusError('ServiceUnavailable', error.message, { retryAfterSeconds: 5 }))
     }
     this.#options.log.error({ err: error, verb: label.verb, resource: label.resource }, 'api request failed')
-    exchange.sendError(new StatusError('InternalError', 'Internal error occurred; the server log has the details'))
+    exchange.sendError(internalError())
   }
 }
 

@@ -9,6 +9,7 @@ import { type Store, StoreConflict } from '../store/store.ts'
 import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from './admission.ts'
 import { AdmissionChain } from './admission-chain.ts'
 import type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
+import { mostValuesOf, refuseGrowth } from './body-values.ts'
 import { refuseInTerminating } from './closed-namespace.ts'
 import { isDefinition } from './custom-resources/check-definition.ts'
 import { type CollectionOptions, deleteInTurns } from './collection-deletion.ts'
@@ -219,7 +220,9 @@ export class ClusterApi {
     const kind = this.#served(anyKind)
     const changed = await this.#change(kind, ref, options, (current) => {
       const before = subresource === 'scale' ? scaleOf(scalePathsOf(kind), current) : current
-      return this.#updated(kind, current, apply(before, current), options, subresource, !options.applied)
+      const after = apply(before, current)
+      if (isJsonObject(after)) refuseGrowth(withoutManagers(current), withoutManagers(after), mostValuesOf(kind))
+      return this.#updated(kind, current, after, options, subresource, !options.applied)
     })
     return changed.object
   }

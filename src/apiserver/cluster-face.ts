@@ -107,7 +107,7 @@ export class ClusterFace {
     try {
       const reads = method === 'GET' || method === 'HEAD'
       const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-      if (!reads && hasBody) await exchange.gather()
+      if (!reads && hasBody) await exchange.body.gather()
       const turn = ticket.enter(!reads)
       if (turn) {
         await turn
@@ -160,7 +160,7 @@ export class ClusterFace {
     if (exchange.request.method !== 'POST' || name !== undefined) throw methodNotAllowed()
     const { fieldValidation = 'Warn' } = readWriteOptions({ exchange, query, user })
     const warn = (warning: string) => exchange.warn(warning)
-    const body = decodeObject(kind, await exchange.readObject(), { fieldValidation, warn })
+    const body = decodeObject(kind, await exchange.body.readObject(), { fieldValidation, warn })
     const review = { kind, namespace, body, user, now: this.#api.clock.now() }
     const answer = answerReview(review, this.#authorizer, this.#reviewToken)
     if (!answer) throw nothingThere()

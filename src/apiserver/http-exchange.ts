@@ -1,21 +1,13 @@
-import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import { asError } from '../foundation/errors.ts'
 import { StatusError } from '../resources/status-error.ts'
-import { duplicateFields } from './duplicate-fields.ts'
 import type { EncodedObjects, EventType } from './encoded-objects.ts'
-import { type JsonObject, hasMoreValuesThan, isDeeperThan } from './json-value.ts'
-import { protobufType, readProtobuf } from './protobuf-body.ts'
-import { type BodyReading, readManifest } from './server-side-apply/apply-body.ts'
 import { type ShownList, pieceBytes, sendList } from './list-answer.ts'
+import { type BodyLimits, RequestBody } from './request-body.ts'
 import type { FlowTicket } from './flow-control/flow-control.ts'
 import type { ConnectionUpgrade } from './streams/connection-upgrade.ts'
 
-export interface ExchangeLimits {
-  readonly bodyBytes: number
-  readonly jsonDepth: number
+export interface ExchangeLimits extends BodyLimits {
   /** How long a client may leave us with bytes it does not take. */
   readonly drainMs: number
 }
@@ -24,20 +16,17 @@ export interface ExchangeLimits {
 const onePieceBytes = 1024 * 1024
 /** Up to this the system's own buffers take an answer, whether its client does or not. */
 const smallBytes = 64 * 1024
-const largeBody = 256 * 1024
-/** Fields and items. Every one is looked at several times on its way; objects of real programs have a tenth of it. */
-const mostValues = 100_000
 
-function bounded<T>(value: T): T {
-  if (!hasMoreValuesThan(value, mostValues)) return value
-  const why = `a body may have at most ${mostValues} fields and items`
-  throw new StatusError('RequestEntityTooLarge', `Request entity too large: ${why}`)
+export function internalError(): StatusError {
+  return new StatusError('InternalError', 'Internal error occurred; the server log has the details')
 }
 
 /** One request and its answer, with the limits of this server. An answer is given once. */
 export class HttpExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
+  /** What the client sends. */
+  readonly body: RequestBody
   /** There when the client wants to use the connection for something else than HTTP. */
   readonly upgrade: ConnectionUpgrade | undefined
   /** Aborted when the server stops. */
@@ -47,11 +36,8 @@ export class HttpExchange {
   readonly #warnings: string[] = []
   /** What it holds of what is bounded, once it is known who asks. */
   ticket: FlowTicket | undefined
-  #body: Promise<Buffer> | undefined
   #taken: Promise<unknown> | undefined
   #gone: AbortController | undefined
-  #mediaType: string | undefined
-  #jsonText: string | undefined
 
   constructor(
     request: IncomingMessage,
@@ -66,6 +52,7 @@ export class HttpExchange {
   ) {
     this.request = request
     this.response = response
+    this.body = new RequestBody(request, options.limits, (bytes) => this.ticket?.bookBytes(bytes))
     this.#limits = options.limits
     this.#encoded = options.encoded
     this.stopping = options.stopping
@@ -96,106 +83,9 @@ export class HttpExchange {
     return gone
   }
 
-  get mediaType(): string {
-    return (this.#mediaType ??= (this.request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '')
-  }
-
   /** `Warning: 299`, which kubectl prints. Bounded: a hostile object must not make the head too large to send. */
   warn(warning: string): void {
     if (this.#warnings.length < 32) this.#warnings.push(warning.slice(0, 256))
-  }
-
-  /** The body as the object it holds; `undefined` when there is none. Refuses by name what is neither JSON, YAML nor known protobuf. */
-  async readObject(): Promise<unknown> {
-    const { mediaType } = this
-    if (mediaType === 'application/json' || mediaType === '') return this.#readJson()
-    if (mediaType === protobufType) {
-      const bytes = await this.#readBody()
-      return bytes.length === 0 ? undefined : this.#afterTurn(bytes.length, bounded(readProtobuf(bytes)))
-    }
-    if (mediaType === 'application/yaml') {
-      const text = await this.readText()
-      return text === '' ? undefined : bounded(await readManifest(text, {}))
-    }
-    const message =
-      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml'
-    throw new StatusError('UnsupportedMediaType', message)
-  }
-
-  /** Paths of fields that the JSON body says more than once. */
-  duplicateFields(): readonly string[] {
-    return this.#jsonText === undefined ? [] : duplicateFields(this.#jsonText).map(({ path }) => path)
-  }
-
-  /** The body as JSON, whatever it is called; `undefined` when there is none. */
-  readJson(): Promise<unknown> {
-    return this.#readJson()
-  }
-
-  async #readJson(): Promise<unknown> {
-    const bytes = await this.#readBody()
-    const value = this.#parseJson(bytes)
-    return bytes.length > largeBody ? this.#afterTurn(bytes.length, value) : value
-  }
-
-  /** What was long to read is not dealt with in the same turn: others come in between. */
-  async #afterTurn<T>(size: number, value: T): Promise<T> {
-    if (size > largeBody) await nextTurn()
-    return value
-  }
-
-  #parseJson(bytes: Buffer): unknown {
-    if (bytes.length === 0) return undefined
-    let value: unknown
-    try {
-      if (!isUtf8(bytes)) throw new Error('not UTF-8')
-      this.#jsonText = bytes.toString('utf8')
-      value = JSON.parse(this.#jsonText)
-    } catch (error) {
-      // The parser quotes the text it stumbled over, which may be part of a Secret: only say where.
-      const where = /at position \d+/.exec(error instanceof Error ? error.message : '')?.[0]
-      throw new StatusError(
-        'BadRequest',
-        `the body is not valid JSON${where ? ` (${where})` : ''}`,
-        {},
-        { cause: error },
-      )
-    }
-    if (isDeeperThan(value, this.#limits.jsonDepth)) {
-      throw new StatusError('BadRequest', `the body is nested deeper than ${this.#limits.jsonDepth} levels`)
-    }
-    return bounded(value)
-  }
-
-  /** The body as a manifest to apply. */
-  async readManifest(reading: BodyReading): Promise<JsonObject> {
-    const text = await this.readText()
-    return this.#afterTurn(text.length, bounded(await readManifest(text, reading)))
-  }
-
-  /** The body as text, whatever it is. */
-  async readText(): Promise<string> {
-    const bytes = await this.#readBody()
-    if (!isUtf8(bytes)) throw new StatusError('BadRequest', 'the body is not UTF-8')
-    return bytes.toString('utf8')
-  }
-
-  /** Reads the body before anybody asks for it: who sends slowly keeps no place that others wait for. */
-  async gather(): Promise<void> {
-    this.#body = this.#readBody()
-    await this.#body
-  }
-
-  #readBody(): Promise<Buffer> {
-    if (this.#body) return this.#body
-    const { bodyBytes } = this.#limits
-    const tooLarge = () => new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${bodyBytes}`)
-    if (Number(this.request.headers['content-length'] ?? 0) > bodyBytes) throw tooLarge()
-    if (this.request.headers['content-encoding'] !== undefined) {
-      throw new StatusError('UnsupportedMediaType', 'encoded request bodies are not supported')
-    }
-    const book = (bytes: number) => this.ticket?.bookBytes(bytes)
-    return collect(this.request, bodyBytes, tooLarge, book)
   }
 
   sendJson(code: number, value: unknown, contentType = 'application/json'): void {
@@ -261,6 +151,26 @@ export class HttpExchange {
     // What is left of a refused body is not read: the connection ends with the answer.
     if (!this.request.complete) this.response.setHeader('Connection', 'close')
     this.sendJson(error.code, error.toStatus())
+  }
+
+  /** When even the error could not be told: without anything of it, its headers or its warnings, or by breaking off. */
+  sendPlainFailure(): void {
+    if (this.upgrade?.accepted) return this.upgrade.destroy()
+    if (this.response.headersSent) return void this.response.destroy()
+    const failure = internalError()
+    const text = `${JSON.stringify(failure.toStatus())}\n`
+    try {
+      for (const name of this.response.getHeaderNames()) this.response.removeHeader(name)
+      const head = {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(text),
+        Connection: 'close',
+      }
+      this.response.writeHead(failure.code, head)
+      this.response.end(text)
+    } catch {
+      this.response.destroy()
+    }
   }
 
   #send(code: number, contentType: string, text: string): void {
@@ -372,46 +282,4 @@ export class HttpExchange {
   endStream(): void {
     this.response.end()
   }
-}
-
-/** Listeners, not an async iterator: for bodies of one chunk, which most are, that is several times as fast. */
-function collect(
-  request: IncomingMessage,
-  limit: number,
-  tooLarge: () => StatusError,
-  book: (bytes: number) => void,
-): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  let ended = false
-  return new Promise((resolve, reject) => {
-    const refuse = (why: unknown) => {
-      // What is still to come is not kept, and not even read.
-      ended = true
-      chunks.length = 0
-      request.pause()
-      reject(asError(why))
-    }
-    request.on('data', (chunk: Buffer) => {
-      if (ended) return
-      size += chunk.length
-      if (size > limit) return refuse(tooLarge())
-      try {
-        book(chunk.length)
-      } catch (error) {
-        return refuse(error)
-      }
-      chunks.push(chunk)
-    })
-    request.once('end', () => {
-      ended = true
-      const [only] = chunks
-      resolve(only && chunks.length === 1 ? only : Buffer.concat(chunks, size))
-    })
-    request.once('error', reject)
-    request.once('close', () => {
-      // Every request closes; only one that closes early is worth an error.
-      if (!ended) reject(new Error('the connection was closed'))
-    })
-  })
 }

@@ -58,6 +58,11 @@ export function hasMoreValuesThan(value: unknown, most: number): boolean {
   return countValues(value, most) > most
 }
 
+/** How many fields and items there are in a value, at any depth. */
+export function valuesIn(value: unknown): number {
+  return countValues(value, Infinity)
+}
+
 function countValues(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null) return 0
   const inner: readonly unknown[] = Array.isArray(value) ? value : Object.values(value)

@@ -1,7 +1,17 @@
 import type { StructuralSchema } from '../resources/structural-schema.ts'
+import { tooManyValues } from './body-values.ts'
 import { isDeeperThan } from './json-value.ts'
 import { type MessageFields, messageOfType } from './protobuf-facts.ts'
-import { ProtobufError, type WireValue, bytesOf, doubleOf, fieldsOf, numberOf, textOf } from './protobuf-wire.ts'
+import {
+  ProtobufError,
+  type WireField,
+  type WireValue,
+  bytesOf,
+  doubleOf,
+  fieldsOf,
+  numberOf,
+  textOf,
+} from './protobuf-wire.ts'
 
 const deepest = 32
 /** Of JSON inside of a message, which says who manages which fields. */
@@ -9,31 +19,52 @@ const deepestJson = 64
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.'
 
 /** Reads a message of one of Kubernetes' own types as the JSON it stands for; `undefined` when there are no facts about the type. */
-export function readProtobufObject(schema: StructuralSchema, bytes: Buffer): Record<string, unknown> | undefined {
+export function readProtobufObject(
+  schema: StructuralSchema,
+  bytes: Buffer,
+  most: number,
+): Record<string, unknown> | undefined {
   const message = messageOfType(schema['x-sluice-type-name'] ?? '')
-  return message && readFields(schema, message, bytes, 0)
+  return message && readFields(schema, message, bytes, { depth: 0, budget: { most, left: most * fieldsPerValue } })
+}
+
+/** Go writes fields that are not set, too, and what is one value here is a message of several there. */
+const fieldsPerValue = 3
+
+/** How deep a message stands, and how many fields all of them together may still have. */
+interface Place {
+  readonly depth: number
+  readonly budget: { readonly most: number; left: number }
+}
+
+function* countedFields(bytes: Buffer, { budget }: Place): Generator<WireField> {
+  for (const field of fieldsOf(bytes)) {
+    budget.left -= 1
+    if (budget.left < 0) throw tooManyValues(budget.most)
+    yield field
+  }
 }
 
 function readFields(
   schema: StructuralSchema,
   message: MessageFields,
   bytes: Buffer,
-  depth: number,
+  at: Place,
 ): Record<string, unknown> {
-  if (depth > deepest) throw new ProtobufError('nested too deeply')
+  if (at.depth > deepest) throw new ProtobufError('nested too deeply')
   const result: Record<string, unknown> = {}
-  for (const { number, value } of fieldsOf(bytes)) {
+  for (const { number, value } of countedFields(bytes, at)) {
     const inner = message.inline.get(number)
-    if (inner) Object.assign(result, readFields(schema, inner, bytesOf(value), depth + 1))
+    if (inner) Object.assign(result, readFields(schema, inner, bytesOf(value), { ...at, depth: at.depth + 1 }))
     const field = message.fields.get(number)
     const of = field && schema.properties?.[field.name]
     if (!field || !of) continue
     const { name, isGiven } = field
-    if (of.type === 'array') listAt(result, name).push(readValue(of.items ?? {}, value, depth))
+    if (of.type === 'array') listAt(result, name).push(readValue(of.items ?? {}, value, at))
     else if (typeof of.additionalProperties === 'object') {
-      result[name] = withEntry(result[name], of.additionalProperties, bytesOf(value), depth)
+      result[name] = withEntry(result[name], of.additionalProperties, bytesOf(value), at)
     } else {
-      const read = readValue(of, value, depth)
+      const read = readValue(of, value, at)
       // Go writes out what is not set; only what it points to can be zero on purpose.
       if (read !== undefined && (isGiven || !isZero(read))) result[name] = read
     }
@@ -45,7 +76,7 @@ function isZero(value: unknown): boolean {
   return value === '' || value === 0 || value === false
 }
 
-function readValue(schema: StructuralSchema, value: WireValue, depth: number): unknown {
+function readValue(schema: StructuralSchema, value: WireValue, at: Place): unknown {
   const type = schema['x-sluice-type-name']
   if (schema.format === 'quantity') return textOf(fieldNumbered(bytesOf(value), 1) ?? Buffer.alloc(0))
   if (schema['x-kubernetes-int-or-string']) return readIntOrString(bytesOf(value))
@@ -63,28 +94,28 @@ function readValue(schema: StructuralSchema, value: WireValue, depth: number): u
       return numberOf(value) !== 0
     default: {
       const message = type === undefined ? undefined : messageOfType(type)
-      return message && readFields(schema, message, bytesOf(value), depth + 1)
+      return message && readFields(schema, message, bytesOf(value), { ...at, depth: at.depth + 1 })
     }
   }
 }
 
-function withEntry(map: unknown, schema: StructuralSchema, bytes: Buffer, depth: number): Record<string, unknown> {
+function withEntry(map: unknown, schema: StructuralSchema, bytes: Buffer, at: Place): Record<string, unknown> {
   // Without a prototype, so that no key is special.
   const target: Record<string, unknown> = isRecord(map) ? map : Object.create(null)
   let key = ''
   let value: unknown = schema.type === 'string' ? '' : undefined
-  for (const field of fieldsOf(bytes)) {
+  for (const field of countedFields(bytes, at)) {
     if (field.number === 1) key = textOf(field.value)
-    else if (field.number === 2) value = readItemOfMap(schema, field.value, depth)
+    else if (field.number === 2) value = readItemOfMap(schema, field.value, at)
   }
   target[key] = value
   return target
 }
 
 /** Lists stand in maps only as messages of their own (`extra` of a user). */
-function readItemOfMap(schema: StructuralSchema, value: WireValue, depth: number): unknown {
-  if (schema.type !== 'array') return readValue(schema, value, depth)
-  return [...fieldsOf(bytesOf(value))].map((item) => readValue(schema.items ?? {}, item.value, depth))
+function readItemOfMap(schema: StructuralSchema, value: WireValue, at: Place): unknown {
+  if (schema.type !== 'array') return readValue(schema, value, at)
+  return [...countedFields(bytesOf(value), at)].map((item) => readValue(schema.items ?? {}, item.value, at))
 }
 
 function readTime(bytes: Buffer, digits: number): string | undefined {

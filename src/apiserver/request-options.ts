@@ -10,7 +10,7 @@ import { checkManagerName, managerName, refuseOptions } from './server-side-appl
 
 /** Who writes what, as far as the request says it. */
 export interface WriteRequest {
-  readonly exchange: Pick<HttpExchange, 'duplicateFields' | 'mediaType' | 'request' | 'warn'>
+  readonly exchange: Pick<HttpExchange, 'request' | 'warn' | 'body'>
   readonly query: URLSearchParams
   readonly user: User
 }
@@ -25,7 +25,7 @@ export function readWriteOptions(request: WriteRequest): WriteOptions & { readon
     fieldValidation: readFieldValidation(query),
     manager: readManager(request),
     warn: (warning) => exchange.warn(warning),
-    duplicates: () => exchange.duplicateFields(),
+    duplicates: () => exchange.body.duplicateFields(),
     user,
   }
 }
@@ -33,10 +33,10 @@ export function readWriteOptions(request: WriteRequest): WriteOptions & { readon
 const optionsOf = { POST: 'CreateOptions', PUT: 'UpdateOptions', PATCH: 'PatchOptions' } as const
 
 function readManager({ query, exchange }: WriteRequest): string {
-  const { mediaType, request } = exchange
+  const { body, request } = exchange
   const { method, headers } = request
   const manager = query.get('fieldManager') ?? ''
-  const applies = method === 'PATCH' && mediaType === applyPatchType
+  const applies = method === 'PATCH' && body.mediaType === applyPatchType
   const errors = checkManagerName(manager)
   if (applies && manager === '') errors.push(required('fieldManager', 'is required for apply patch'))
   if (method === 'PATCH' && !applies && query.has('force')) {

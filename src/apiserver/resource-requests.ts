@@ -1,6 +1,7 @@
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject, ObjectRef } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'
+import { mostValuesOf } from './body-values.ts'
 import type { ClusterApi, Deleted, Selection, Subresource } from './cluster-api.ts'
 import { subresourcesOf } from './discovery.ts'
 import { parseFieldSelector } from './field-selector.ts'
@@ -80,6 +81,7 @@ export class ResourceRequests {
 
   async handle(verb: Verb | undefined, request: ResourceRequest): Promise<void> {
     const { target } = request
+    request.exchange.body.mostValues = mostValuesOf(target.kind)
     if (target.kind.deprecationWarning !== undefined) request.exchange.warn(target.kind.deprecationWarning)
     if (target.subresource !== undefined) return this.#handleSubresource(verb, request, target.subresource)
     if (verb === undefined || (target.kind.namespaced && !target.namespace && verb === 'create'))
@@ -95,24 +97,24 @@ export class ResourceRequests {
       case 'watch':
         return this.#watch(request)
       case 'create': {
-        const body = await exchange.readObject()
+        const body = await exchange.body.readObject()
         const created = await this.#api.create(target.kind, target.namespace, body, options)
         return this.#sendWritten(request, 201, created)
       }
       case 'update': {
-        const body = await exchange.readObject()
+        const body = await exchange.body.readObject()
         const updated = await this.#api.update(target.kind, refOf(target), body, options)
         return this.#sendWritten(request, 200, updated)
       }
       case 'patch':
         return this.#patch(request, undefined, options)
       case 'delete': {
-        const { dryRun, ...deletion } = readDeletion(query, await exchange.readObject())
+        const { dryRun, ...deletion } = readDeletion(query, await exchange.body.readObject())
         const deleted = await this.#api.delete(target.kind, refOf(target), deletion, { dryRun, user: request.user })
         return exchange.sendJson(200, deletionAnswer(target.kind, deleted, this.#view(request)))
       }
       case 'deletecollection': {
-        const { dryRun, ...deletion } = readDeletion(query, await exchange.readObject())
+        const { dryRun, ...deletion } = readDeletion(query, await exchange.body.readObject())
         const selection = selectionOf(target, query)
         const options = { dryRun, user: request.user, turns: exchange.ticket, signal: exchange.signal }
         const items = await this.#api.deleteCollection(target.kind, selection, deletion, options)
@@ -144,7 +146,7 @@ export class ResourceRequests {
     }
     if (verb !== 'update') throw methodNotAllowed()
     const options = readWriteOptions(request)
-    const updated = await this.#api.update(kind, refOf(target), await exchange.readObject(), options, subresource)
+    const updated = await this.#api.update(kind, refOf(target), await exchange.body.readObject(), options, subresource)
     exchange.sendJson(200, subresource === 'scale' ? scaleOf(scalePathsOf(kind), updated) : updated)
   }
 
@@ -152,7 +154,7 @@ export class ResourceRequests {
   async #apply(request: ResourceRequest, subresource: Subresource | undefined, options: NamedWrite): Promise<void> {
     const { exchange, target, query } = request
     const { kind } = target
-    const manifest = await exchange.readManifest(options)
+    const manifest = await exchange.body.readManifest(options)
     const refuseCreate = () => request.refuseUnless?.('create')
     const { object, created } = await applyManifestTo(this.#api, { kind, ref: refOf(target), subresource }, manifest, {
       ...options,
@@ -165,11 +167,11 @@ export class ResourceRequests {
 
   async #patch(request: ResourceRequest, subresource: Subresource | undefined, options: NamedWrite): Promise<void> {
     const { exchange, target } = request
-    if (exchange.mediaType === applyPatchType) return this.#apply(request, subresource, options)
+    if (exchange.body.mediaType === applyPatchType) return this.#apply(request, subresource, options)
     // The format is judged before the body: a patch in a foreign one may not even be JSON.
-    patchOf(target.kind, exchange.mediaType, subresource, {})
-    const body = await exchange.readJson()
-    const apply = patchOf(target.kind, exchange.mediaType, subresource, body)
+    patchOf(target.kind, exchange.body.mediaType, subresource, {})
+    const body = await exchange.body.readJson()
+    const apply = patchOf(target.kind, exchange.body.mediaType, subresource, body)
     const patched = await this.#api.patch(target.kind, refOf(target), apply, options, subresource)
     if (subresource === 'scale') return exchange.sendJson(200, scaleOf(scalePathsOf(target.kind), patched))
     return this.#sendWritten(request, 200, patched)

@@ -57,7 +57,7 @@ export class SubresourceActions {
     requirePost(request)
     const { exchange, target } = request
     const { name = '', namespace } = target
-    await bindPod(this.#api, { name, namespace }, await exchange.readObject(), readWriteOptions(request))
+    await bindPod(this.#api, { name, namespace }, await exchange.body.readObject(), readWriteOptions(request))
     exchange.sendJson(201, done)
   }
 
@@ -65,7 +65,7 @@ export class SubresourceActions {
     requirePost(request)
     const { exchange, target } = request
     const { name = '', namespace } = target
-    await evictPod(this.#api, { name, namespace }, await exchange.readObject(), readWriteOptions(request))
+    await evictPod(this.#api, { name, namespace }, await exchange.body.readObject(), readWriteOptions(request))
     exchange.sendJson(201, done)
   }
 
@@ -75,7 +75,7 @@ export class SubresourceActions {
     if (!tokens) return refuse('serviceaccounts/token')
     const { exchange, target } = request
     const { name = '', namespace } = target
-    const body = (await exchange.readObject()) ?? {}
+    const body = (await exchange.body.readObject()) ?? {}
     const account = this.#api.get(target.kind, { name, namespace })
     const find = (kind: BoundKind, bound: string) =>
       this.#api.get(kindsToBind[kind], { name: bound, namespace: boundKinds[kind].namespaced ? namespace : undefined })

@@ -101,7 +101,7 @@ export class MemoryStore implements Store, StoreHistory {
       this.#events = this.#events.slice(compacted - this.#compactedRevision)
       this.#compactedRevision = compacted
     }
-    this.#hub.publish(event)
+    this.#hub.publish(event, text)
     return stored
   }
 }

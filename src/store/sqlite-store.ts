@@ -245,7 +245,7 @@ export class SqliteStore implements Store, StoreHistory {
     for (const { event, text } of this.#pending.applyThrough(revision)) {
       this.#revision = event.revision
       if (text !== null) this.#written.hold(event.object, text)
-      this.#hub.publish(event)
+      this.#hub.publish(event, text)
     }
     for (const { planned, conflict, resolve, reject } of this.#takeWaiting(revision)) {
       if (planned) resolve(planned.stored)

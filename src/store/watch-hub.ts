@@ -1,24 +1,38 @@
+import { approximateBytes } from './approximate-bytes.ts'
 import { SlowWatcher, type StoreEvent, type StoreSelector } from './store.ts'
+
+/** How far a watcher may be behind. */
+export interface WatchBuffer {
+  readonly events: number
+  /** Of the JSON of their objects, about. */
+  readonly bytes: number
+}
+
+const defaultBytes = 16 * 1024 * 1024
 
 /** Hands new events to those who watch. Each watcher has a bounded buffer; one that does not keep up is dropped. */
 export class WatchHub {
   readonly #subscriptions = new Map<string, Set<Subscription>>()
-  readonly #bufferLimit: number
+  readonly #limit: WatchBuffer
   #closed = false
 
-  constructor(bufferLimit: number) {
-    this.#bufferLimit = bufferLimit
+  constructor(events: number, bytes = defaultBytes) {
+    this.#limit = { events, bytes }
   }
 
-  publish(event: StoreEvent): void {
-    for (const subscription of this.#subscriptions.get(event.key.resource) ?? []) subscription.offer(event)
+  /** `text`: the JSON of its object, where that is at hand. */
+  publish(event: StoreEvent, text?: string | null): void {
+    const peers = this.#subscriptions.get(event.key.resource)
+    if (!peers || peers.size === 0) return
+    const bytes = text?.length ?? approximateBytes(event.object)
+    for (const subscription of peers) subscription.offer(event, bytes)
   }
 
   /** Events published from now on and newer than `afterRevision`. The caller closes it. */
   subscribe(selector: StoreSelector, afterRevision: number): Subscription {
     const peers = this.#subscriptions.get(selector.resource) ?? new Set()
     this.#subscriptions.set(selector.resource, peers)
-    const subscription = new Subscription(selector, afterRevision, this.#bufferLimit, () => peers.delete(subscription))
+    const subscription = new Subscription(selector, afterRevision, this.#limit, () => peers.delete(subscription))
     if (this.#closed) subscription.end()
     else peers.add(subscription)
     return subscription
@@ -42,30 +56,38 @@ export class WatchHub {
 export class Subscription {
   readonly #selector: StoreSelector
   readonly #afterRevision: number
-  readonly #limit: number
+  readonly #limit: WatchBuffer
   readonly #leave: () => void
   #buffer: StoreEvent[] = []
+  #bytes = 0
   #ended = false
   #tooSlow = false
   #wake: (() => void) | undefined
 
-  constructor(selector: StoreSelector, afterRevision: number, limit: number, leave: () => void) {
+  constructor(selector: StoreSelector, afterRevision: number, limit: WatchBuffer, leave: () => void) {
     this.#selector = selector
     this.#afterRevision = afterRevision
     this.#limit = limit
     this.#leave = leave
   }
 
-  offer(event: StoreEvent): void {
+  offer(event: StoreEvent, bytes: number): void {
     const { namespace } = this.#selector
     if (event.revision <= this.#afterRevision) return
     if (namespace !== undefined && namespace !== event.key.namespace) return
-    if (this.#buffer.length >= this.#limit) {
+    this.#bytes += bytes
+    if (this.#isBehind()) {
       this.#tooSlow = true
       this.#buffer = []
       this.#leave()
     } else this.#buffer.push(event)
     this.#wake?.()
+  }
+
+  /** Who waits for events keeps up, however much one commit brings; and one event is never too much. */
+  #isBehind(): boolean {
+    if (this.#buffer.length >= this.#limit.events) return true
+    return this.#bytes > this.#limit.bytes && this.#buffer.length > 0 && !this.#wake
   }
 
   /** What has gathered since the last call, waiting for the first of it; empty when the watch is over. */
@@ -76,9 +98,11 @@ export class Subscription {
       })
       this.#wake = undefined
     }
-    if (this.#tooSlow) throw new SlowWatcher(`more than ${this.#limit} events behind`)
+    if (this.#tooSlow)
+      throw new SlowWatcher(`more than ${this.#limit.events} events or ${this.#limit.bytes} bytes behind`)
     const events = this.#buffer
     this.#buffer = []
+    this.#bytes = 0
     return events
   }
 
