@@ -20,7 +20,7 @@ import { type SlowDisk, makeSlowDisk, noSlowDisk } from './slow-disk.ts'
 /** On two cores that others use as well, more of them would measure the machine. */
 const streamCount = Number(process.env['SLUICE_TEST_STREAMS'] ?? 100)
 const everyMs = 100
-/** One takes 64 requests at a time, and plain ones come as well. */
+/** One takes 64 requests at a time, and plain ones come as well. The machine must have room for them: two cores for four. */
 const replicas = Math.ceil((streamCount + 4) / 60)
 const syncMs = 2_000
 const namespace = 'default'
