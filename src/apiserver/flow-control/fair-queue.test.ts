@@ -105,12 +105,24 @@ describe('a fair queue', () => {
     expect(order).toEqual(['first', 'second', 'later'])
   })
 
+  it('lets nothing stand behind what waits for something else than its turn, and lets both lines take turns', () => {
+    const queue = new FairQueue<string>()
+    for (const write of ['write 1', 'write 2']) queue.add('a', write, { apart: true })
+    for (const read of ['read 1', 'read 2', 'read 3']) queue.add('a', read)
+    const takeWhile = (mayGo: (flow: string, item: string) => boolean) => queue.next(mayGo)?.item
+    expect(takeWhile((_, item) => item.startsWith('read'))).toBe('read 1')
+    expect([takeWhile(anybody), takeWhile(anybody)]).toEqual(['write 1', 'read 2'])
+    expect(queue.remove('a', 'write 2')).toBe(true)
+    expect([takeWhile(anybody), takeWhile(anybody)]).toEqual(['read 3', undefined])
+    expect(queue.size).toBe(0)
+  })
+
   it('passes over who cannot go, and takes out who will not', () => {
     const queue = new FairQueue<string>()
     queue.add('a', 'blocked')
     queue.add('b', 'free')
     queue.add('a', 'given up')
-    queue.add('a', 'urgent', true)
+    queue.add('a', 'urgent', { first: true })
     expect(queue.remove('a', 'given up')).toBe(true)
     expect(queue.remove('a', 'given up')).toBe(false)
     expect(queue.next((flow) => flow !== 'a')?.item).toBe('free')

@@ -1,8 +1,18 @@
 interface Flow<T> {
   readonly name: string
   readonly waiting: T[]
+  /** What may have to wait for something else than its turn: the others do not stand behind it. */
+  readonly apart: T[]
+  wasApart: boolean
   /** What it has used so far, as the queue's own time counts. */
   usedUntil: number
+}
+
+export interface QueuePlace {
+  /** Before what the flow has waiting already, as what has been begun is. */
+  readonly first?: boolean | undefined
+  /** In a line of its own, because it may have to wait for something else than its turn. */
+  readonly apart?: boolean | undefined
 }
 
 /**
@@ -20,24 +30,28 @@ export class FairQueue<T> {
     return this.#size
   }
 
-  /** `first`: before what the flow has waiting already, as what has been begun is. */
-  add(name: string, item: T, first = false): void {
-    const { waiting } = this.#flow(name)
-    if (first) waiting.unshift(item)
-    else waiting.push(item)
+  add(name: string, item: T, { first = false, apart = false }: QueuePlace = {}): void {
+    const flow = this.#flow(name)
+    const line = apart ? flow.apart : flow.waiting
+    if (first) line.unshift(item)
+    else line.push(item)
     this.#size += 1
   }
 
-  /** Takes the next item out. Flows whose turn it is not, whatever they have used, are passed over. */
+  /** Takes the next item out. What may not go is passed over, with what stands in line behind it. */
   next(mayGo: (name: string, item: T) => boolean): { readonly flow: string; readonly item: T } | undefined {
     let best: Flow<T> | undefined
+    let bestLine: T[] | undefined
     for (const flow of this.#flows.values()) {
-      const [item] = flow.waiting
-      if (item === undefined || (best && best.usedUntil <= flow.usedUntil)) continue
-      if (mayGo(flow.name, item)) best = flow
+      if (best && best.usedUntil <= flow.usedUntil) continue
+      const line = lineToServe(flow, mayGo)
+      if (!line) continue
+      best = flow
+      bestLine = line
     }
-    const item = best?.waiting.shift()
+    const item = bestLine?.shift()
     if (!best || item === undefined) return undefined
+    best.wasApart = bestLine === best.apart
     this.#time = Math.max(this.#time, best.usedUntil)
     this.#size -= 1
     return { flow: best.name, item }
@@ -45,12 +59,15 @@ export class FairQueue<T> {
 
   /** Takes an item out that cannot wait any longer. */
   remove(name: string, item: T): boolean {
-    const waiting = this.#flows.get(name)?.waiting ?? []
-    const at = waiting.indexOf(item)
-    if (at < 0) return false
-    waiting.splice(at, 1)
-    this.#size -= 1
-    return true
+    const flow = this.#flows.get(name)
+    for (const line of flow ? [flow.waiting, flow.apart] : []) {
+      const at = line.indexOf(item)
+      if (at < 0) continue
+      line.splice(at, 1)
+      this.#size -= 1
+      return true
+    }
+    return false
   }
 
   /** The flow has used so much, whether it had to wait for it or not. */
@@ -64,14 +81,24 @@ export class FairQueue<T> {
   forgetIdle(): void {
     if (this.#size === 0) return this.#flows.clear()
     for (const flow of this.#flows.values()) {
-      if (flow.waiting.length === 0 && flow.usedUntil <= this.#time) this.#flows.delete(flow.name)
+      if (isEmpty(flow) && flow.usedUntil <= this.#time) this.#flows.delete(flow.name)
     }
   }
 
   #flow(name: string): Flow<T> {
     let flow = this.#flows.get(name)
-    if (!flow) this.#flows.set(name, (flow = { name, waiting: [], usedUntil: this.#time }))
-    else if (flow.waiting.length === 0) flow.usedUntil = Math.max(flow.usedUntil, this.#time)
+    if (!flow) this.#flows.set(name, (flow = { name, waiting: [], apart: [], wasApart: false, usedUntil: this.#time }))
+    else if (isEmpty(flow)) flow.usedUntil = Math.max(flow.usedUntil, this.#time)
     return flow
   }
+}
+
+/** The two lines of a flow take turns, unless the one whose turn it is cannot go. */
+function lineToServe<T>(flow: Flow<T>, mayGo: (name: string, item: T) => boolean): T[] | undefined {
+  const lines = flow.wasApart ? [flow.waiting, flow.apart] : [flow.apart, flow.waiting]
+  return lines.find(([item]) => item !== undefined && mayGo(flow.name, item))
+}
+
+function isEmpty<T>({ waiting, apart }: Flow<T>): boolean {
+  return waiting.length === 0 && apart.length === 0
 }

@@ -95,7 +95,7 @@ export class FlowControl {
   }
 
   /** Resolves when it is this caller's turn. */
-  waitForTurn(caller: Caller, mayGo: () => boolean, begin: () => void): Promise<void> {
+  waitForTurn(caller: Caller, seats: FairShares | undefined, begin: () => void): Promise<void> {
     const { queueMs } = this.#limits
     const since = this.#clock.now()
     return new Promise((resolve, reject) => {
@@ -105,13 +105,14 @@ export class FlowControl {
         begin()
         resolve()
       }
-      const waiter = { caller, mayGo, go }
+      const waiter = { caller, mayGo: () => !seats || seats.fits(caller.flow), go }
       const cancel = this.#clock.after(queueMs, () => {
         if (!this.turns.queue.remove(caller, waiter)) return
         const why = `after ${queueMs / 1000} s it was still not the turn of a request of ${whoIs(caller)}`
         reject(this.refusal(caller, 'deadline', why))
       })
-      this.turns.wait(waiter)
+      // A write may have to wait for the disk: reads of the same flow do not stand behind it.
+      this.turns.wait(waiter, { apart: seats !== undefined })
     })
   }
 
@@ -167,8 +168,7 @@ export class FlowTicket implements Turns {
     const { flow } = this.#caller
     turns.charge(this.#caller, overheadMs)
     if (turns.isFree && (!seats || seats.fits(flow))) return this.#begin(seats)
-    const mayGo = () => !seats || seats.fits(flow)
-    return this.#control.waitForTurn(this.#caller, mayGo, () => this.#begin(seats))
+    return this.#control.waitForTurn(this.#caller, seats, () => this.#begin(seats))
   }
 
   #begin(seats: FairShares | undefined): undefined {
@@ -195,7 +195,7 @@ export class FlowTicket implements Turns {
         this.#span = turns.begin(this.#caller)
         resolve()
       }
-      turns.wait({ caller: this.#caller, mayGo: () => true, go }, true)
+      turns.wait({ caller: this.#caller, mayGo: () => true, go }, { first: true })
     })
   }
 

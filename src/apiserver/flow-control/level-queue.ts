@@ -1,4 +1,4 @@
-import { FairQueue } from './fair-queue.ts'
+import { FairQueue, type QueuePlace } from './fair-queue.ts'
 import type { Caller, LevelName, PriorityLevel } from './priority-levels.ts'
 
 interface Level<T> extends PriorityLevel {
@@ -24,10 +24,10 @@ export class LevelQueue<T> {
     return this.#levels.get(name)?.queue.size ?? 0
   }
 
-  add({ level: name, flow }: Caller, item: T, first = false): void {
+  add({ level: name, flow }: Caller, item: T, place: QueuePlace = {}): void {
     const level = this.#level(name)
     if (level.queue.size === 0) level.usedUntil = Math.max(level.usedUntil, this.#time)
-    level.queue.add(flow, item, first)
+    level.queue.add(flow, item, place)
     this.#size += 1
   }
 

@@ -1,4 +1,5 @@
 import type { Caller, PriorityLevel } from './priority-levels.ts'
+import type { QueuePlace } from './fair-queue.ts'
 import { LevelQueue } from './level-queue.ts'
 
 /** How much of the event loop requests may have at a time. */
@@ -68,8 +69,8 @@ export class LoopTurns {
     return this.#spentMs + running >= this.#options.turnMs
   }
 
-  wait(waiter: Waiter, first = false): void {
-    this.queue.add(waiter.caller, waiter, first)
+  wait(waiter: Waiter, place: QueuePlace = {}): void {
+    this.queue.add(waiter.caller, waiter, place)
     this.#schedule()
   }
 
