@@ -157,6 +157,12 @@ const kinds = [...coreKinds, ...customKinds]
 /** Quotas have a namespace of their own: elsewhere they would refuse what others make. */
 export const quotaNamespace = 'quotas'
 
+/** An Event is where the object is that it is about. */
+const fixedNamespaces = new Map([
+  ['resourcequotas', quotaNamespace],
+  ['events', 'default'],
+])
+
 /** What the contract suite knows to be accepted, whatever comes of it here. */
 function anyKind(dice: Dice, around: Surroundings): NewManifest {
   const found = dice.pick(acceptedManifests)
@@ -179,7 +185,7 @@ function manifest(
     readonly meta?: Readonly<Record<string, unknown>>
   },
 ): NewManifest {
-  const place = kind.plural === 'resourcequotas' ? quotaNamespace : dice.pick(around.namespaces)
+  const place = fixedNamespaces.get(kind.plural) ?? dice.pick(around.namespaces)
   const namespace = kind.namespaced ? place : undefined
   const metadata = {
     ...more.meta,
