@@ -30,15 +30,15 @@ afterEach(async () => {
   await running
 })
 
-function start(most = 10_000): void {
-  const limits = { ttlMs: 60 * minute, most }
+function start(most = 10_000, mostPerNamespace = most): void {
+  const limits = { ttlMs: 60 * minute, most, mostPerNamespace }
   running = new EventExpiry({ client, clock, log: silentLogger, limits }).run(stop.signal)
 }
 
-const record = (name: string) =>
+const record = (name: string, where = namespace) =>
   client.create(eventKind, {
-    metadata: { name, namespace },
-    involvedObject: { kind: 'Pod', namespace, name: 'p' },
+    metadata: { name, namespace: where },
+    involvedObject: { kind: 'Pod', namespace: where, name: 'p' },
     reason: 'Seen',
     lastTimestamp: timestamp(clock.now()),
   })
@@ -73,6 +73,19 @@ describe('Events', () => {
     const rest = await left()
     expect(rest).toHaveLength(150)
     expect(rest.filter((name) => name >= 'n-400')).toHaveLength(100)
+  })
+
+  it('of a busy namespace make room there, before those of a quiet one go', async () => {
+    await client.create(namespaceKind, { metadata: { name: 'quiet' } })
+    await record('quiet', 'quiet')
+    await clock.advance(1_000)
+    for (let index = 0; index < 12; index += 1) {
+      await record(`n-${String(index).padStart(2, '0')}`)
+      await clock.advance(1_000)
+    }
+    start(100, 5)
+    await clock.advance(1_000)
+    expect(await left()).toEqual(['n-07', 'n-08', 'n-09', 'n-10', 'n-11', 'quiet'])
   })
 })
 

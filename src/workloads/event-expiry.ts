@@ -10,6 +10,8 @@ import { ignoreGoneOrChanged } from './ignore-gone.ts'
 export interface EventLimits {
   readonly ttlMs: number
   readonly most: number
+  /** Below what a namespace may hold: what happens now is worth more than what happened long ago, and finds room. */
+  readonly mostPerNamespace: number
 }
 
 export interface EventExpiryOptions {
@@ -20,7 +22,7 @@ export interface EventExpiryOptions {
 }
 
 /** An hour is Kubernetes' `--event-ttl`. It has no bound on their number; here all of them are in memory. */
-const usualLimits: EventLimits = { ttlMs: 60 * 60_000, most: 10_000 }
+const usualLimits: EventLimits = { ttlMs: 60 * 60_000, most: 10_000, mostPerNamespace: 4_000 }
 const everyMs = 60_000
 /** Deleting is in the way of other writes: so many at once, then a pause, and the rest at another time. */
 const batchSize = 100
@@ -54,14 +56,13 @@ export class EventExpiry {
   async #expire(signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
     const { client, clock, log, limits = usualLimits } = this.#options
     const { items } = await client.list(eventKind, {}, signal)
-    const times = new Float64Array(items.length)
-    for (const [index, event] of items.entries()) {
+    const dated: DatedEvent[] = []
+    for (const event of items) {
       const turn = this.#turns.next()
       if (turn) await turn
-      times[index] = lastChangeOf(event, clock.now())
+      dated.push({ event, time: lastChangeOf(event, clock.now()) })
     }
-    const isExpired = expiry(times, clock.now(), limits)
-    const expired = items.filter((_event, index) => isExpired(times[index] ?? 0))
+    const expired = expiredOf(dated, clock.now(), limits).map(({ event }) => event)
     const now = expired.slice(0, mostAtATime)
     for (let from = 0; from < now.length; from += batchSize) {
       if (from > 0) await clock.sleep(pauseMs, signal)
@@ -77,11 +78,39 @@ export class EventExpiry {
   }
 }
 
+interface DatedEvent {
+  readonly event: Event
+  readonly time: number
+}
+
+/** Of every namespace what is old or too many there, and of the rest what is too many in all. */
+function expiredOf(dated: readonly DatedEvent[], now: number, limits: EventLimits): readonly DatedEvent[] {
+  const { ttlMs, most, mostPerNamespace } = limits
+  const expired: DatedEvent[] = []
+  const kept: DatedEvent[] = []
+  const sort = (of: readonly DatedEvent[], bound: number, into: DatedEvent[]) => {
+    const isExpired = expiry(
+      Float64Array.from(of, ({ time }) => time),
+      now,
+      { ttlMs, most: bound },
+    )
+    for (const one of of) (isExpired(one.time) ? expired : into).push(one)
+  }
+  const byNamespace = Map.groupBy(dated, ({ event }) => event.metadata.namespace)
+  for (const events of byNamespace.values()) sort(events, mostPerNamespace, kept)
+  sort(kept, most, [])
+  return expired
+}
+
 /**
  * Which times are over: those older than the limit, and the oldest of what is too many. To be asked once for each of the times, in
  * order, because of several that are the same only some may be too many.
  */
-export function expiry(times: Float64Array, now: number, { ttlMs, most }: EventLimits): (time: number) => boolean {
+export function expiry(
+  times: Float64Array,
+  now: number,
+  { ttlMs, most }: Pick<EventLimits, 'ttlMs' | 'most'>,
+): (time: number) => boolean {
   const oldest = now - ttlMs
   const surplus = times.length - most
   if (surplus <= 0) return (time) => time < oldest
