@@ -15,6 +15,8 @@ const write = async (name: string) => {
 await Promise.all(['a', 'b', 'c'].map((name) => write(`${name}${round}`)))
 // Answered by the thread: it is done with those.
 await store.read({ resource: 'configmaps' }, store.revision, 1)
+// A store with nothing to do keeps no program running, and this one still waits for the thread to come to the step.
+setInterval(() => {}, 1_000)
 gate.arm(step)
 void write(`d${round}`)
 await gate.reached()
