@@ -66,11 +66,6 @@ export class StoreSurvey {
     return Number(this.#database.prepare('SELECT max(revision) AS revision FROM log').get()?.['revision'] ?? 0)
   }
 
-  /** Rows of the log: what is there now and what watches may still ask for. */
-  get rows(): number {
-    return Number(this.#database.prepare('SELECT count(*) AS rows FROM log').get()?.['rows'])
-  }
-
   /** What there is now, the most numerous first. */
   resources(): readonly SurveyedResource[] {
     const rows = this.#database

@@ -1,5 +1,4 @@
 import type { Kind } from '../../../src/resources/kind.ts'
-import type { KubernetesObject } from '../../../src/resources/kubernetes-object.ts'
 import type { ContainerProgram } from './container-programs.ts'
 
 /** What Pods of an object do, as the fuzzer told it; `undefined` for objects without Pods. */
@@ -23,9 +22,6 @@ export interface WantedObject {
   /** How often one of its processes was killed by the fuzzer. */
   readonly kills: number
 }
-
-/** Says what is not as it should be, in words; empty when all is well. */
-export type Expectation = (live: KubernetesObject | undefined) => readonly string[]
 
 export function idOf({ kind, namespace, name }: Pick<WantedObject, 'kind' | 'namespace' | 'name'>): string {
   return `${kind.plural} ${namespace ?? ''}/${name}`
