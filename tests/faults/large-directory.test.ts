@@ -13,6 +13,8 @@ import { until } from '../support/sluice-process.ts'
 const main = join(import.meta.dirname, '../../bin/sluice.mjs')
 const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
 const size = { pods: 500, events: 25_000 }
+/** A start takes the newest 10,000 over, and from then on the oldest go until a namespace has 4,000: these stay, whenever one looks. */
+const newestNumbers = Array.from({ length: 3_900 }, (_, index) => size.events - 1 - index)
 const mebibytes = 1024
 
 describe('a data directory into which somebody flooded Events', () => {
@@ -42,10 +44,9 @@ describe('a data directory into which somebody flooded Events', () => {
     client.close()
     expect(pods.items).toHaveLength(size.pods)
     expect(events.items.length).toBeLessThanOrEqual(10_000)
-    expect(events.items.length).toBeGreaterThan(9_000)
-    const names = new Set(events.items.map(({ metadata }) => metadata.name.split('.')[1]))
-    expect(names.has(String(size.events - 1))).toBe(true)
-    expect(names.has('0')).toBe(false)
+    const numbers = new Set(events.items.map(({ metadata }) => Number(metadata.name.split('.')[1])))
+    expect(newestNumbers.filter((number) => !numbers.has(number))).toEqual([])
+    expect(numbers.has(0)).toBe(false)
     const peak = Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${up.pid}/status`, 'utf8'))?.[1])
     expect(peak).toBeLessThan(400 * mebibytes)
     up.kill('SIGTERM')

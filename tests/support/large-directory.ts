@@ -4,15 +4,17 @@ import { DatabaseSync } from 'node:sqlite'
 import { migrate } from '../../src/store/sqlite-schema.ts'
 
 export interface LargeDirectory {
-  /** When everything in it happened. */
+  /** When the last Event happened; all of them within ten minutes, which a Pod that is tried again and again easily fills. */
   readonly at: Date
   readonly pods: number
   readonly events: number
 }
 
+const lastedMs = 10 * 60_000
+
 /** How a directory looks after Pods were started again and again: finished Pods, and Events about each, all of them different. */
 export function makeLargeDirectory(data: string, { at, pods, events }: LargeDirectory): void {
-  const time = at.toISOString().replace(/\.\d+/, '')
+  const time = secondOf(at.getTime() - lastedMs)
   mkdirSync(data, { recursive: true, mode: 0o700 })
   const path = join(data, 'sluice.db')
   closeSync(openSync(path, 'a', 0o600))
@@ -27,10 +29,15 @@ export function makeLargeDirectory(data: string, { at, pods, events }: LargeDire
   for (const name of ['default', 'many']) add('namespaces', '', namespaceOf(name, time))
   for (let index = 0; index < Math.max(pods, events); index += 1) {
     if (index < pods) add('pods', 'many', podOf(index, time))
-    if (index < events) add('events', 'many', eventOf(index, pods, time))
+    if (index < events)
+      add('events', 'many', eventOf(index, pods, secondOf(at.getTime() - lastedMs * (1 - (index + 1) / events))))
   }
   database.exec('COMMIT')
   database.close()
+}
+
+function secondOf(time: number): string {
+  return new Date(time).toISOString().replace(/\.\d+/, '')
 }
 
 function namespaceOf(name: string, time: string) {
