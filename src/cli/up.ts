@@ -1,3 +1,4 @@
+import { type NetworkChoice, networkChoices } from '../node/network/open-network.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { centerCodePattern } from '../resources/compute-center.ts'
 import type { UpOptions } from '../platform/up-options.ts'
@@ -50,6 +51,12 @@ const flags: readonly Flag[] = [
   },
   { name: 'finished-pods', value: 'COUNT', fallback: '1000', help: 'how many Pods that have finished are kept' },
   { name: 'no-card-preemption', help: 'do not give cards of idle models to those that somebody waits for' },
+  {
+    name: 'pod-network',
+    value: 'KIND',
+    fallback: 'detect',
+    help: 'namespaces: every Pod has a network of its own; loopback: Pods share that of the machine; detect: what it permits',
+  },
   { name: 'safe-mode', help: 'serve the Kubernetes API only, start no Pod, and say what is unusual' },
   { name: 'no-safe-mode', help: 'start as usual, though the starts before this one crashed' },
   { name: 'no-demo-model', help: 'do not create the model smollm2 nor fetch its file' },
@@ -107,10 +114,21 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
     gatewayWorkers: parsed.integer('gateway-workers', { min: 1, max: 64 }),
     finishedPodLimit: parsed.integer('finished-pods', { min: 0, max: 100_000 }),
     cardPreemption: !parsed.isSet('no-card-preemption'),
+    podNetwork: podNetwork(parsed.text('pod-network')),
     safeMode: safeMode(parsed),
     demoModel: !parsed.isSet('no-demo-model'),
     gateway: !parsed.isSet('no-gateway'),
   }
+}
+
+function podNetwork(asked: string | undefined): NetworkChoice {
+  const known = checked(
+    'pod-network',
+    asked,
+    new RegExp(`^(?:${networkChoices.join('|')})$`),
+    networkChoices.join(', '),
+  )
+  return networkChoices.find((one) => one === known) ?? 'detect'
 }
 
 function safeMode(parsed: ParsedFlags): boolean | undefined {

@@ -41,7 +41,8 @@ async function startProxy() {
   const services = new Informer({ ...common, kind: serviceKind })
   const slices = new Informer({ ...common, kind: endpointSliceKind })
   const event = vi.fn()
-  const proxy = new ClusterIpProxy({ ...common, services, slices, except: new Set(), event })
+  const isLocal = (address: string) => address.startsWith('127.')
+  const proxy = new ClusterIpProxy({ ...common, services, slices, except: new Set(), isLocal, event })
   const running = [services, slices, proxy].map((part) => part.run(stop.signal))
   onTestFinished(async () => {
     stop.abort()

@@ -13,6 +13,8 @@ export interface ClusterIpProxyOptions {
   readonly slices: ObjectCache<EndpointSlice>
   /** `namespace/name` of Services that somebody else listens for. */
   readonly except: ReadonlySet<string>
+  /** Which addresses are this machine's to listen on. */
+  isLocal(address: string): boolean
   /** Tells the Service's owner why it cannot be reached. */
   event(service: KubernetesObject, type: 'Warning', reason: string, message: string): void
   readonly clock: Clock
@@ -67,12 +69,12 @@ export class ClusterIpProxy {
   }
 
   async #reconcile(key: string): Promise<{ requeueAfterMs?: number }> {
-    const { services, except } = this.#options
+    const { services, except, isLocal } = this.#options
     if (except.has(key)) return {}
     const [namespace, name = ''] = key.split('/')
     const service = services.get({ namespace, name })
     const wanted = new Map(
-      planClusterIp(service, [...(this.#slices.get(key)?.values() ?? [])]).map((route) => [placeOf(route), route]),
+      planClusterIp(service, [...(this.#slices.get(key)?.values() ?? [])], isLocal).map((route) => [placeOf(route), route]),
     )
     const listeners = this.#listeners.get(key) ?? new Map<string, ClusterIpListener>()
     for (const [place, listener] of listeners) {

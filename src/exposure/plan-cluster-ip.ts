@@ -15,11 +15,14 @@ export interface ClusterIpRoute {
  * What to listen on for a Service: the TCP ports behind which something is ready. Where nothing is, nobody listens, and a
  * connection is refused as kube-proxy refuses it.
  */
-export function planClusterIp(service: Service | undefined, slices: readonly EndpointSlice[]): ClusterIpRoute[] {
+export function planClusterIp(
+  service: Service | undefined,
+  slices: readonly EndpointSlice[],
+  isLocal: (address: string) => boolean,
+): ClusterIpRoute[] {
   if (!service || service.metadata.deletionTimestamp !== undefined || service.spec.type === 'ExternalName') return []
   const { clusterIP = '', ports = [] } = service.spec
-  // Other addresses are not this machine's to listen on.
-  if (!/^127\.\d+\.\d+\.\d+$/.test(clusterIP)) return []
+  if (!isLocal(clusterIP)) return []
   const affinityMs = affinityOf(service)
   return ports.flatMap((port) => {
     if (port.protocol !== 'TCP') return []

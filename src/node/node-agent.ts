@@ -16,8 +16,9 @@ import { watchCards } from './card-watch.ts'
 import type { Card } from './gpu-inventory.ts'
 import { type MachineReadings, readMachine, reservedMemoryBytes } from './machine/machine-readings.ts'
 import { readNvidiaCards } from './nvidia-cards.ts'
+import { LoopbackNetwork } from './network/loopback-network.ts'
+import type { PodNetwork } from './network/pod-network.ts'
 import { NodeRegistration } from './node-registration.ts'
-import { PodAddresses, addressSeed } from './pod-addresses.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
 import type { PodStatus } from './pod-status.ts'
 import type { Tokens } from './pod-volumes.ts'
@@ -36,6 +37,8 @@ export interface NodeAgentOptions {
   readonly log: Logger
   /** Of this program; shown as part of the kubelet's version. */
   readonly version: string
+  /** Where Pods get their addresses; the machine's own network, unless given. */
+  readonly network?: PodNetwork
   readonly hostIP?: string
   readonly cpus?: number
   readonly memoryBytes?: number
@@ -66,7 +69,7 @@ export class NodeAgent implements Component {
   #registration: NodeRegistration | undefined
   #allocatable = { cpus: 0, memoryBytes: 0 }
   readonly #events: EventRecorder
-  readonly #addresses: PodAddresses
+  readonly #network: PodNetwork
   readonly #cards: CardLedger
   readonly #hostIP: string
   /** By the Pod's uid; a new Pod of the same name may come while the old one's processes still end. */
@@ -84,7 +87,8 @@ export class NodeAgent implements Component {
   constructor(options: NodeAgentOptions) {
     this.#options = options
     const { client, clock, log, cards, name } = options
-    this.#hostIP = options.hostIP ?? '127.0.0.1'
+    this.#network = options.network ?? new LoopbackNetwork(`${process.pid}/${name}`, 'nothing else was asked for')
+    this.#hostIP = options.hostIP ?? this.#network.hostIP
     this.#pods = new Informer({ client, kind: podKind, clock, log })
     this.#configMaps = new Informer({ client, kind: configMapKind, clock, log })
     this.#secrets = new Informer({ client, kind: secretKind, clock, log })
@@ -96,7 +100,6 @@ export class NodeAgent implements Component {
       reconcile: (key, signal) => this.#reconcile(key, signal),
     })
     this.#events = new EventRecorder({ client, component: 'kubelet', clock, log, settleMs: eventSettleMs })
-    this.#addresses = new PodAddresses(addressSeed(`${process.pid}/${name}`))
     this.#cards = new CardLedger(cards)
   }
 
@@ -107,8 +110,8 @@ export class NodeAgent implements Component {
     const registration = await this.#makeRegistration()
     this.#registration = registration
     // Before any Pod is looked at: what runs keeps its address and its cards.
-    for (const { podUid, podIP, container, cards } of adopted) {
-      this.#addresses.hold(podUid, podIP)
+    await this.#network.adopt(new Map(adopted.map(({ podUid, podIP }) => [podUid, podIP])))
+    for (const { podUid, container, cards } of adopted) {
       this.#cards.remember(podUid, container, cards)
     }
     this.#pods.onChange(({ object, previous }) => {
@@ -282,7 +285,7 @@ export class NodeAgent implements Component {
     const ending = orphans.map(async (uid) => {
       log.warn({ pod: uid }, 'ending processes of a Pod that is gone')
       await runtime.stop(uid, stopGraceMs)
-      this.#addresses.release(uid)
+      this.#network.release(uid)
       this.#cards.release(uid)
     })
     await Promise.all(ending)
@@ -296,7 +299,7 @@ export class NodeAgent implements Component {
       runtime,
       clock,
       log: log.child({ pod: key }),
-      addresses: this.#addresses,
+      network: this.#network,
       cards: this.#cards,
       hostIP: this.#hostIP,
       simulatedCards: cards.some(({ simulated }) => simulated),

@@ -67,6 +67,8 @@ export interface ContainerLaunch {
   /** 0 for the first start of the container, one more for each restart. */
   readonly attempt: number
   readonly podIP: string
+  /** The file of the network namespace it runs in; the machine's own where there is none. */
+  readonly network?: string
   /** Indices of the cards this container may use. */
   readonly cards: readonly number[]
   /** Declared, not there: whoever would compute on them is told. */

@@ -3,14 +3,13 @@ import { errorMessage } from '../foundation/errors.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { CardLedger, PodCards } from './card-ledger.ts'
 import type { PodFacts } from './downward-fields.ts'
-import { holdFreeAddress } from './free-address.ts'
-import type { PodAddresses } from './pod-addresses.ts'
+import type { PodNetwork, PodPlace } from './network/pod-network.ts'
 import type { PodVolumes } from './pod-volumes.ts'
 import { type SetupBackoff, afterFailure, neverFailed, sooner } from './setup-backoff.ts'
 
 export interface PodSetupOptions {
   readonly clock: Clock
-  readonly addresses: PodAddresses
+  readonly network: PodNetwork
   readonly cards: CardLedger
   readonly volumes: PodVolumes
   /** All of a Pod's facts but its address. */
@@ -19,7 +18,7 @@ export interface PodSetupOptions {
 }
 
 export type Setup =
-  | { readonly ready: true; readonly address: string; readonly cards: PodCards }
+  | { readonly ready: true; readonly place: PodPlace; readonly cards: PodCards }
   | { readonly ready: false; readonly problem: string }
 
 /** Between two times that the volumes of a Pod that runs are written. */
@@ -77,7 +76,7 @@ export class PodSetup {
     if (typeof room === 'string') return { ready: false, problem: room }
     // What changes a hundred times a second is written once a second.
     if (runs && this.#options.clock.now() < this.#filledAt + leastPauseMs) return { ready: true, ...room }
-    const filled = await this.#try('volumes', () => this.#fill(pod, room.address, signal))
+    const filled = await this.#try('volumes', () => this.#fill(pod, room.place.address, signal))
     if (typeof filled === 'string' && !runs) return { ready: false, problem: filled }
     return { ready: true, ...room }
   }
@@ -94,15 +93,15 @@ export class PodSetup {
     }
   }
 
-  async #takeRoom(pod: Pod): Promise<{ readonly address: string; readonly cards: PodCards } | string> {
-    const { addresses, cards } = this.#options
+  async #takeRoom(pod: Pod): Promise<{ readonly place: PodPlace; readonly cards: PodCards } | string> {
+    const { network, cards } = this.#options
     const ports = pod.spec.containers.flatMap((container) =>
       (container.ports ?? []).map(({ containerPort }) => containerPort),
     )
-    const held = await holdFreeAddress(addresses, pod.metadata.uid ?? '', ports)
-    if ('refused' in held) return held.refused
+    const place = await network.place(pod.metadata.uid ?? '', ports)
+    if ('refused' in place) return place.refused
     const granted = cards.take(pod)
-    return 'missing' in granted ? granted.missing : { address: held.address, cards: granted }
+    return 'missing' in granted ? granted.missing : { place, cards: granted }
   }
 
   /** Does it, or says what kept it from being done, now or when it was last tried. */

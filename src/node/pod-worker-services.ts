@@ -2,7 +2,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { CardLedger } from './card-ledger.ts'
-import type { PodAddresses } from './pod-addresses.ts'
+import type { PodNetwork } from './network/pod-network.ts'
 import type { PodRuntime } from './pod-runtime.ts'
 import type { PodStatus } from './pod-status.ts'
 import type { Tokens } from './pod-volumes.ts'
@@ -13,7 +13,7 @@ export interface PodWorkerServices {
   readonly runtime: PodRuntime
   readonly clock: Clock
   readonly log: Logger
-  readonly addresses: PodAddresses
+  readonly network: PodNetwork
   readonly cards: CardLedger
   readonly hostIP: string
   /** Said in events where cards are handed out that are only declared. */

@@ -1,3 +1,4 @@
+import type { PodPlace } from './network/pod-network.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import { type Container, type Pod, isPodFinished } from '../resources/pod.ts'
@@ -75,10 +76,10 @@ export class PodWorker {
       references: (of, signal) => services.references(of, namesInVolumes(of), signal),
       write: (volume, files) => services.runtime.writeVolume(uid, volume, files),
     })
-    const { clock, addresses, cards, hostIP, allocatable } = services
+    const { clock, network, cards, hostIP, allocatable } = services
     this.#setup = new PodSetup({
       clock,
-      addresses,
+      network,
       cards,
       volumes,
       facts: { hostIP, allocatable },
@@ -141,7 +142,7 @@ export class PodWorker {
       return dueIn(this.#setup.dueAt, clock.now())
     }
     const plan = planPod(this.#pod.spec.restartPolicy, this.#memories(), clock.now())
-    for (const name of plan.start) await this.#start(name, setup.address, setup.cards, signal)
+    for (const name of plan.start) await this.#start(name, setup.place, setup.cards, signal)
     const next = planPod(this.#pod.spec.restartPolicy, this.#memories(), clock.now())
     const finished = next.phase === 'Succeeded' || next.phase === 'Failed'
     const sidecars = finished ? this.#runningNow() : []
@@ -174,7 +175,7 @@ export class PodWorker {
     if (waited) this.#services.wake()
   }
 
-  async #start(name: string, podIP: string, granted: PodCards, signal: AbortSignal): Promise<void> {
+  async #start(name: string, place: PodPlace, granted: PodCards, signal: AbortSignal): Promise<void> {
     const { runtime, clock } = this.#services
     const memory = this.#containers.get(name)
     if (!memory) return
@@ -185,7 +186,8 @@ export class PodWorker {
       const references = await this.#services.references(this.#pod, namesInEnvironment(container), signal)
       const attempt = attemptOf(memory)
       const serviceVariables = this.#services.serviceVariables?.(this.#pod) ?? {}
-      const about = { attempt, podIP, cards, cardsSimulated, references, serviceVariables, allocatable }
+      const { address: podIP, namespace: network } = place
+      const about = { attempt, podIP, network, cards, cardsSimulated, references, serviceVariables, allocatable }
       const launch = { pod: this.#pod, container, ...about }
       for (const message of attempt === 0 ? unenforcedParts(this.#pod, container) : []) {
         this.#services.event(this.#pod, 'Warning', 'NotEnforced', message)
@@ -321,9 +323,9 @@ export class PodWorker {
     memories: readonly ContainerMemory[],
     signal: AbortSignal,
   ): Promise<void> {
-    const { addresses, hostIP, clock } = this.#services
+    const { network, hostIP, clock } = this.#services
     const before = this.#status ?? { startTime: timestamp(clock.now()) }
-    const podIP = this.#nodeStopping ? undefined : addresses.of(this.identity.uid)
+    const podIP = this.#nodeStopping ? undefined : network.of(this.identity.uid)?.address
     // What others say of the Pod is in the cluster's copy, what this node said last is in its own.
     const conditions = withForeignConditions(before.conditions ?? [], this.#pod.status?.conditions ?? [])
     const known = { ...this.#pod, status: { ...before, conditions } }
@@ -376,7 +378,7 @@ export class PodWorker {
 
   #release(): void {
     this.#services.cards.release(this.identity.uid)
-    this.#services.addresses.release(this.identity.uid)
+    this.#services.network.release(this.identity.uid)
     this.#services.roomFreed()
   }
 }

@@ -49,7 +49,7 @@ export interface ProcessRuntimeOptions {
   readonly hostIP?: string
   readonly logLimits?: LogLimits
   /** Whether containers get namespaces of their own: where the machine permits it, unless something else is said. */
-  readonly isolation?: IsolationChoice
+  readonly isolation?: IsolationChoice | Isolation
   /** Whether limits are enforced by cgroups where the machine permits it; true unless said otherwise. */
   readonly enforceLimits?: boolean
   /** Whether Pods may mount the machine's own folders; false unless said otherwise. */
@@ -258,6 +258,7 @@ export class ProcessRuntime implements PodRuntime {
   /** Tried out once, when it is first needed. */
   #detected(): Promise<Isolation> {
     const { isolation = 'detect', log } = this.#options
+    if (typeof isolation !== 'string') return Promise.resolve(isolation)
     this.#isolation ??= detectIsolation(join(this.#folders.node, 'try'), isolation).then((detected) => {
       if (detected.mode === 'paths') log.info({ reason: detected.reason }, 'Pods run without namespaces')
       return detected

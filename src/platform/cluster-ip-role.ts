@@ -5,6 +5,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import { keyOf } from '../resources/kubernetes-object.ts'
+import { parseRange, placeIn } from '../node/network/address-range.ts'
 import { apiServerService } from './api-server-service.ts'
 import { backgroundTask } from './background-task.ts'
 import type { ClusterCaches } from './cluster-caches.ts'
@@ -13,16 +14,20 @@ import type { ClusterCaches } from './cluster-caches.ts'
 export function clusterIpRole(options: {
   readonly client: ClusterClient
   readonly caches: ClusterCaches
+  /** Where the Services are; all of it is this machine's to listen on. */
+  readonly range: string
   readonly clock: Clock
   readonly log: Logger
 }): Component {
   const { client, caches, clock, log } = options
   const { services, slices } = caches
+  const range = parseRange(options.range)
+  const isLocal = (address: string) => range !== undefined && placeIn(range, address) !== undefined
   const events = new EventRecorder({ client, component: 'service-proxy', clock, log })
   return backgroundTask('service addresses', (signal) => {
     // The control plane itself listens for the Service of the API server.
     const except = new Set([keyOf(apiServerService)])
     const event = events.record.bind(events)
-    return new ClusterIpProxy({ services, slices, except, event, clock, log }).run(signal)
+    return new ClusterIpProxy({ services, slices, except, isLocal, event, clock, log }).run(signal)
   })
 }

@@ -22,7 +22,6 @@ import { clusterKind } from '../resources/cluster.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { serviceAccountKind } from '../resources/service-account.ts'
-import { serviceKind } from '../resources/service.ts'
 import { notFound } from '../resources/status-error.ts'
 import type { SqliteStore } from '../store/sqlite-store.ts'
 import type { KeyAndCertificate } from './certificates.ts'
@@ -30,6 +29,7 @@ import type { StoreInterruption } from './cluster-store.ts'
 import type { Identity } from './identity.ts'
 import { type Listening, listenOn, urlHost } from './listen.ts'
 import { recordApiServerService } from './api-server-service.ts'
+import { giveAddresses } from './give-addresses.ts'
 import { type ServiceNetwork, embeddedServiceNetwork } from './service-network.ts'
 
 export interface ControlPlaneOptions {
@@ -124,7 +124,7 @@ export class ControlPlane implements Component {
     const { host, port } = this.#options
     const where = { name: 'control-plane', flag: '--control-plane-port', host, port }
     this.#listening = await listenOn(this.#server, where)
-    await this.#giveAddresses()
+    await giveAddresses(this.client, this.#services.range)
     await this.#listenInside(urlHost(host), this.#listening.port)
   }
 
@@ -156,15 +156,6 @@ export class ControlPlane implements Component {
     if (object.metadata.uid !== uid) throw notFound(podKind, name)
     const bound = { kind: 'Pod', object } as const
     return this.#access.tokens.issue({ account, audiences, expirationSeconds, bound, now: this.#options.clock.now() })
-  }
-
-  /** Services that were made when there were no addresses. */
-  async #giveAddresses(): Promise<void> {
-    for (const { metadata, spec } of (await this.client.list(serviceKind)).items) {
-      if (spec.clusterIP || spec.type === 'ExternalName') continue
-      const { namespace, name } = metadata
-      await this.#api.patch(serviceKind, { namespace, name }, (current) => current)
-    }
   }
 
   /** The Service `kubernetes`, and behind it this cluster as programs in Pods expect it: at a host and a port, without a prefix. */

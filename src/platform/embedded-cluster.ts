@@ -8,7 +8,9 @@ import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import type { Card } from '../node/gpu-inventory.ts'
 import { ImageStore } from '../node/image-store.ts'
+import type { Isolation } from '../node/isolation/detect-isolation.ts'
 import { LogHub } from '../node/log-hub.ts'
+import type { PodNetwork } from '../node/network/pod-network.ts'
 import { NodeAgent } from '../node/node-agent.ts'
 import { NodePodAccess } from '../node/pod-access.ts'
 import { PodLogs } from '../node/pod-logs.ts'
@@ -41,6 +43,7 @@ import { type Credentials, type Identity, openServiceAccountKey } from './identi
 import { type EnginePrograms, enginePrograms } from './image-entries.ts'
 import { Informers } from './informers.ts'
 import { volumesDirectory } from './model-storage.ts'
+import type { ServiceNetwork } from './service-network.ts'
 import { version } from './version.ts'
 
 export interface EmbeddedClusterOptions {
@@ -55,6 +58,9 @@ export interface EmbeddedClusterOptions {
   /** How many Pods that have finished are kept. */
   readonly finishedPodLimit?: number | undefined
   readonly cards: readonly Card[]
+  readonly network: PodNetwork
+  readonly isolation: Isolation
+  readonly services: ServiceNetwork
   readonly config: ConfigFile
   readonly host: string
   readonly port: number
@@ -95,6 +101,7 @@ export class EmbeddedCluster {
       serviceAccountKey: openServiceAccountKey(directory),
       host,
       port,
+      services: options.services,
       podAccess: new NodePodAccess({ logs, runtime: this.#runtime, clock }),
       foreseePod: (pod) => (isOfModel(pod) ? this.#workloads?.foresee(pod) : undefined),
       clock,
@@ -140,7 +147,7 @@ export class EmbeddedCluster {
 
   /** In the order they start. `busy` tells how many requests a Pod is serving. */
   components(busy: (model: string, podName: string) => number): readonly Component[] {
-    const { directory, clock, log, fetchModel: name } = this.#options
+    const { directory, network, services, clock, log, fetchModel: name } = this.#options
     const fetch =
       name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
     const runtime = this.#runtime
@@ -152,7 +159,8 @@ export class EmbeddedCluster {
       { name: 'home', start: () => this.#createHome() },
       this.#informers,
       this.#workloads,
-      clusterIpRole({ client: this.client, caches: this.caches, clock, log }),
+      clusterIpRole({ client: this.client, caches: this.caches, range: services.range, clock, log }),
+      { name: 'Pod network', stop: () => network.close() },
       { name: 'runtime', stop: () => runtime.close() },
       node,
       ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
@@ -192,18 +200,29 @@ export class EmbeddedCluster {
   }
 
   #makeRuntime(): ProcessRuntime {
-    const { directory, clock, log } = this.#options
+    const { directory, isolation, network, clock, log } = this.#options
     const images = new ImageStore(this.#programs.images)
-    return new ProcessRuntime({ dataDir: directory.root, images, clock, log, logHub: this.#logHub })
+    const logHub = this.#logHub
+    return new ProcessRuntime({
+      dataDir: directory.root,
+      images,
+      isolation,
+      network,
+      hostIP: network.hostIP,
+      clock,
+      log,
+      logHub,
+    })
   }
 
   #nodeAgent(runtime: ProcessRuntime): NodeAgent {
-    const { cards, clock, log } = this.#options
+    const { cards, network, clock, log } = this.#options
     return new NodeAgent({
       name: nodeName(hostname()),
       client: this.client,
       runtime,
       cards,
+      network,
       clock,
       log,
       version,

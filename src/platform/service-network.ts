@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { formatAddress, formatRange } from '../node/network/address-range.ts'
+import type { ClusterRanges } from '../node/network/choose-ranges.ts'
 
 /** Where a cluster's Services are. */
 export interface ServiceNetwork {
@@ -21,6 +23,11 @@ export function embeddedServiceNetwork(clusterId: string): ServiceNetwork {
   // Neither the beginning of the range, which is for those who ask for an address, nor what looks like a network or its broadcast.
   const apiServer = `127.${128 + (high % 127)}.${1 + (middle % 254)}.${1 + (low % 254)}`
   return { range, apiServer, isLocal: true }
+}
+
+/** The Services of a cluster whose Pods have networks of their own: every address of the range is the machine's. */
+export function bridgedServiceNetwork({ services }: Pick<ClusterRanges, 'services'>): ServiceNetwork {
+  return { range: formatRange(services), apiServer: formatAddress(services.first + 1), isLocal: true }
 }
 
 /** The names by which programs in a cluster call its API server. */

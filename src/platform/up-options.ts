@@ -1,3 +1,5 @@
+import type { NetworkChoice } from '../node/network/open-network.ts'
+
 /** What `sluice up` was asked for. */
 export interface UpOptions {
   readonly data: string
@@ -28,6 +30,8 @@ export interface UpOptions {
   readonly gatewayWorkers?: number | undefined
   /** How many Pods that have finished are kept. */
   readonly finishedPodLimit?: number | undefined
+  /** Whether Pods get networks of their own; where the machine permits it, unless something else is said. */
+  readonly podNetwork: NetworkChoice
   /** Whether to serve the API only and start no Pod; undefined lets the record of earlier starts decide. */
   readonly safeMode?: boolean | undefined
   readonly demoModel: boolean

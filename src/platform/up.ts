@@ -34,7 +34,8 @@ import { ManagementRole } from './management-role.ts'
 import { defaultServingThreads } from './serving-count.ts'
 import { ServingRole } from './serving-role.ts'
 import { safeModeNotes } from './safe-mode.ts'
-import { apiServerNames, embeddedServiceNetwork } from './service-network.ts'
+import { openPodNetwork } from './pod-network-role.ts'
+import { apiServerNames } from './service-network.ts'
 import { collectStartGarbage } from './start-garbage.ts'
 import { StartRecord, crashesBeforeSafeMode } from './start-record.ts'
 import type { Endpoints, UpOptions } from './up-options.ts'
@@ -131,7 +132,14 @@ async function compose(
   directory.folder('volumes', userDataClaim)
 
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
-  const inside = [embeddedServiceNetwork(identity.clusterId).apiServer, ...apiServerNames]
+  const { isolation, network, services } = await openPodNetwork({
+    directory,
+    clusterId: identity.clusterId,
+    choice: options.podNetwork,
+    clock,
+    log,
+  })
+  const inside = [services.apiServer, ...apiServerNames]
   const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
   const controlPlaneTls = { ...controlPlane, ca: authority.certificate }
   let tellInterruption: (interruption: StoreInterruption) => void = () => {}
@@ -149,6 +157,9 @@ async function compose(
     center,
     credentials,
     cards,
+    isolation,
+    network,
+    services,
     config,
     host,
     port: ports.controlPlane,

@@ -87,7 +87,7 @@ async function runTry(tools: NamespaceTools, program: IsolatedProgram): Promise<
 
 function findTools(): NamespaceTools | string {
   const found = ['sh', 'unshare', 'nsenter', 'mount', 'umount', 'pivot_root', 'stat', 'env'].map(
-    (name) => [name, find(name)] as const,
+    (name) => [name, findProgram(name)] as const,
   )
   const missing = found.filter(([, path]) => path === undefined).map(([name]) => name)
   if (missing.length > 0) return `these programs are missing: ${missing.join(', ')}`
@@ -97,7 +97,7 @@ function findTools(): NamespaceTools | string {
   return { sh, unshare, nsenter, mount, umount, pivotRoot, stat, env, asUser: process.getuid?.() !== 0 }
 }
 
-function find(name: string): string | undefined {
+export function findProgram(name: string): string | undefined {
   return places.map((place) => join(place, name)).find(isExecutable)
 }
 

@@ -1,0 +1,258 @@
+import { readdirSync, writeFileSync } from 'node:fs'
+import type { CancelTimer, Clock } from '../../foundation/clock.ts'
+import { errorMessage } from '../../foundation/errors.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type AddressRange, formatAddress, formatRange, placeIn, sizeOf } from './address-range.ts'
+import type { ClusterRanges } from './choose-ranges.ts'
+import { NetworkNames } from './network-names.ts'
+import type { NetworkTool } from './network-tool.ts'
+import type { NetworkFacts, Placement, PodNetwork, PodPlace } from './pod-network.ts'
+
+export interface BridgeNetworkOptions {
+  readonly nodeId: string
+  readonly ranges: ClusterRanges
+  readonly tool: NetworkTool
+  readonly clock: Clock
+  readonly log: Logger
+  /** How many namespaces wait for Pods. */
+  readonly spares?: number
+}
+
+const usualSpares = 2
+/** By then a wake that took a spare one is over: starting programs stops this one for some milliseconds. */
+const refillMs = 200
+/** The first is the network's, the second the machine's. */
+const firstPod = 2
+const forwarding = '/proc/sys/net/ipv4/ip_forward'
+
+/** As container runtimes have it: what runs in its own network may listen on any port there, and ping. */
+const settings = { 'ipv4/ip_unprivileged_port_start': '0', 'ipv4/ping_group_range': '0 2147483647' }
+
+/**
+ * A network namespace for each Pod, joined by a bridge. Pods have an address for themselves and everything else by way of the
+ * machine, also other Pods: the bridge keeps its ports apart, so that every packet passes the machine's rules.
+ */
+export class BridgeNetwork implements PodNetwork {
+  readonly facts: NetworkFacts = { ownNetworks: true, message: 'Every Pod has a network namespace of its own.' }
+  readonly hostIP: string
+  readonly ranges: ClusterRanges
+  readonly #options: BridgeNetworkOptions
+  readonly #names: NetworkNames
+  readonly #range: AddressRange
+  readonly #byPod = new Map<string, PodPlace>()
+  readonly #taken = new Set<number>()
+  readonly #spare: number[] = []
+  /** What former runs left, until it is known what of it is in use. */
+  #leftovers: ReadonlySet<number> = new Set()
+  #next: number
+  #refilling: Promise<void> | undefined
+  #cancelRefill: CancelTimer | undefined
+  #removals: Promise<unknown> = Promise.resolve()
+  #closed = false
+
+  private constructor(options: BridgeNetworkOptions) {
+    this.#options = options
+    this.ranges = options.ranges
+    this.#names = new NetworkNames(options.nodeId)
+    this.#range = options.ranges.pods
+    this.hostIP = formatAddress(this.#range.first + 1)
+    // Not where the last run began: an address that was somebody's a moment ago is not somebody else's at once.
+    this.#next = firstPod + (Math.floor(Date.now() / 1000) % (sizeOf(this.#range) - 2 * firstPod))
+  }
+
+  /** Makes the bridge, or finds the one that a former run left. Throws where the machine does not permit it. */
+  static async open(options: BridgeNetworkOptions): Promise<BridgeNetwork> {
+    const network = new BridgeNetwork(options)
+    const { tool, ranges } = options
+    const { bridge } = network.#names
+    await tool.tryAll([`link add ${bridge} type bridge`])
+    await tool.change([
+      `link set ${bridge} up`,
+      `addr replace ${network.hostIP}/${ranges.pods.bits} dev ${bridge}`,
+      // Every address of the Services is the machine's own, so that it can be listened on without being set up one by one.
+      `route replace local ${formatRange(ranges.services)} dev lo table local src ${network.hostIP}`,
+    ])
+    writeFileSync(`/proc/sys/net/ipv4/conf/${bridge}/send_redirects`, '0')
+    writeFileSync(forwarding, '1')
+    network.#leftovers = await network.#left()
+    for (const number of network.#leftovers) network.#taken.add(number)
+    await network.#make([network.#propose()])
+    return network
+  }
+
+  get nextNamespace(): string {
+    const [next] = this.#spare
+    return next === undefined ? '' : this.#names.namespaceFile(next)
+  }
+
+  async adopt(places: ReadonlyMap<string, string>): Promise<void> {
+    const used = new Set<number>()
+    for (const [podUid, address] of places) {
+      const number = placeIn(this.#range, address)
+      // A Pod that was started in the machine's own network stays there.
+      const namespace = number === undefined ? '' : this.#names.namespaceFile(number)
+      this.#byPod.set(podUid, { address, namespace })
+      if (number === undefined) continue
+      this.#taken.add(number)
+      used.add(number)
+    }
+    this.#remove([...this.#leftovers].filter((number) => !used.has(number)))
+    this.#leftovers = new Set()
+    await this.#removals
+  }
+
+  async place(podUid: string): Promise<Placement> {
+    const held = this.#byPod.get(podUid)
+    if (held) return held
+    let number = this.#spare.shift()
+    if (number === undefined) {
+      try {
+        number = this.#propose()
+        await this.#make([number])
+        this.#spare.splice(this.#spare.indexOf(number), 1)
+      } catch (error) {
+        if (number !== undefined) this.#taken.delete(number)
+        return { refused: `A network for the Pod cannot be made: ${errorMessage(error)}` }
+      }
+    }
+    // Somebody may have asked for the same Pod meanwhile.
+    const other = this.#byPod.get(podUid)
+    if (other) {
+      this.#spare.push(number)
+      return other
+    }
+    const place = { address: formatAddress(this.#range.first + number), namespace: this.#names.namespaceFile(number) }
+    this.#byPod.set(podUid, place)
+    this.#refillSoon()
+    return place
+  }
+
+  of(podUid: string): PodPlace | undefined {
+    return this.#byPod.get(podUid)
+  }
+
+  release(podUid: string): void {
+    const place = this.#byPod.get(podUid)
+    if (!place) return
+    this.#byPod.delete(podUid)
+    const number = placeIn(this.#range, place.address)
+    if (number !== undefined) this.#remove([number])
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#cancelRefill?.()
+    await this.#refilling
+    this.#remove(this.#spare.splice(0))
+    await this.#removals
+    if (this.#byPod.size > 0) return
+    await this.#options.tool.tryAll([
+      `link del ${this.#names.bridge}`,
+      `route del local ${formatRange(this.ranges.services)} dev lo table local`,
+    ])
+  }
+
+  #propose(): number {
+    const most = sizeOf(this.#range)
+    for (let tries = 0; tries < most; tries += 1) {
+      const number = this.#next
+      this.#next = number + 1 < most - 1 ? number + 1 : firstPod
+      if (this.#taken.has(number)) continue
+      this.#taken.add(number)
+      return number
+    }
+    throw new Error('every address of this node is in use')
+  }
+
+  #refillSoon(): void {
+    if (this.#closed) return
+    this.#cancelRefill ??= this.#options.clock.after(refillMs, () => {
+      this.#cancelRefill = undefined
+      this.#refill()
+    })
+  }
+
+  #refill(): void {
+    const { spares = usualSpares, log } = this.#options
+    if (this.#closed || this.#refilling || this.#spare.length >= spares) return
+    const numbers = Array.from({ length: spares - this.#spare.length }, () => this.#propose())
+    this.#refilling = this.#make(numbers)
+      .catch((error: unknown) => {
+        for (const number of numbers) this.#taken.delete(number)
+        log.warn({ err: error }, 'networks for Pods cannot be made ahead')
+      })
+      .finally(() => (this.#refilling = undefined))
+  }
+
+  async #make(numbers: readonly number[]): Promise<void> {
+    const { tool } = this.#options
+    const { bridge } = this.#names
+    const lines = numbers.flatMap((number) => {
+      const [cable, namespace] = [this.#names.cable(number), this.#names.namespace(number)]
+      return [
+        `netns add ${namespace}`,
+        `link add ${cable} type veth peer name eth0 netns ${namespace}`,
+        `link set ${cable} master ${bridge}`,
+        `link set ${cable} type bridge_slave isolated on`,
+        `link set ${cable} up`,
+      ]
+    })
+    try {
+      await tool.change(lines)
+      for (const number of numbers) {
+        const inside = [
+          'link set lo up',
+          `addr add ${formatAddress(this.#range.first + number)}/32 dev eth0`,
+          'link set eth0 up',
+          `route add ${this.hostIP} dev eth0 scope link`,
+          `route add default via ${this.hostIP} dev eth0`,
+        ]
+        await tool.changeInside(this.#names.namespaceFile(number), inside, settings)
+      }
+    } catch (error) {
+      await tool.tryAll(this.#removalOf(numbers))
+      throw error
+    }
+    this.#spare.push(...numbers)
+  }
+
+  /** Not waited for by whoever lets a place go; its number is nobody's until it is gone. */
+  #remove(numbers: readonly number[]): void {
+    if (numbers.length === 0) return
+    const removed = this.#options.tool.tryAll(this.#removalOf(numbers)).then(() => {
+      for (const number of numbers) this.#taken.delete(number)
+    })
+    this.#removals = Promise.all([this.#removals, removed])
+  }
+
+  #removalOf(numbers: readonly number[]): string[] {
+    return numbers.flatMap((number) => [
+      `link del ${this.#names.cable(number)}`,
+      `netns del ${this.#names.namespace(number)}`,
+    ])
+  }
+
+  /** What is there of this node, from whichever run. */
+  async #left(): Promise<ReadonlySet<number>> {
+    const links = await this.#options.tool.read(['link', 'show', 'master', this.#names.bridge])
+    const names = [...namesOf(links), ...namespacesThere()]
+    return new Set(names.map((name) => this.#names.numberOf(name)).filter((number) => number !== undefined))
+  }
+}
+
+function namesOf(links: unknown): string[] {
+  if (!Array.isArray(links)) return []
+  return links.flatMap((link: unknown) =>
+    typeof link === 'object' && link !== null && 'ifname' in link && typeof link.ifname === 'string'
+      ? [link.ifname]
+      : [],
+  )
+}
+
+function namespacesThere(): string[] {
+  try {
+    return readdirSync(NetworkNames.namespaceFolder)
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,151 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../foundation/clock.ts'
+import { silentLogger } from '../../foundation/log.ts'
+import { findProgram } from '../isolation/detect-isolation.ts'
+import { BridgeNetwork } from './bridge-network.ts'
+import { LoopbackNetwork } from './loopback-network.ts'
+import { NetworkNames } from './network-names.ts'
+import { type NetworkChoice, openNetwork } from './open-network.ts'
+import type { PodNetwork, PodPlace } from './pod-network.ts'
+
+const run = promisify(execFile)
+const mayMakeNetworks = process.getuid?.() === 0 && findProgram('ip') !== undefined
+
+async function placed(network: PodNetwork, podUid: string): Promise<PodPlace> {
+  const placement = await network.place(podUid, [])
+  if ('refused' in placement) throw new Error(placement.refused)
+  return placement
+}
+
+describe.each<{ choice: NetworkChoice; permitted: boolean }>([
+  { choice: 'loopback', permitted: true },
+  { choice: 'namespaces', permitted: mayMakeNetworks },
+])('a network of Pods by $choice', ({ choice, permitted }) => {
+  let folder: string
+  let nodeId: string
+  let networks: PodNetwork[]
+  const open = async () => {
+    const network = await openNetwork({ nodeId, folder, choice, clock: systemClock, log: silentLogger })
+    networks.push(network)
+    return network
+  }
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-network-'))
+    nodeId = randomUUID()
+    networks = []
+  })
+  afterEach(async () => {
+    for (const network of networks) await network.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it.runIf(permitted)('gives every Pod an address of its own, and the same one until it is let go', async () => {
+    const network = await open()
+    await network.adopt(new Map())
+    const places = await Promise.all(['a', 'b', 'c', 'a'].map((uid) => placed(network, uid)))
+    expect(new Set(places.map(({ address }) => address)).size).toBe(3)
+    expect(places[3]).toEqual(places[0])
+    expect(network.of('b')).toEqual(places[1])
+    for (const uid of ['a', 'b', 'c']) network.release(uid)
+    expect(network.of('b')).toBeUndefined()
+  })
+
+  it.runIf(permitted)('keeps the places of Pods that run on when this program ends without a word', async () => {
+    const before = await open()
+    await before.adopt(new Map())
+    const kept = await placed(before, 'stays')
+    await placed(before, 'goes')
+    const after = await open()
+    await after.adopt(new Map([['stays', kept.address]]))
+    expect(await placed(after, 'stays')).toEqual(kept)
+    expect((await placed(after, 'new')).address).not.toBe(kept.address)
+    for (const uid of ['stays', 'new']) after.release(uid)
+  })
+})
+
+describe.runIf(mayMakeNetworks)('the network namespaces of Pods', () => {
+  let folder: string
+  let network: BridgeNetwork
+  let names: NetworkNames
+  const inside = (place: PodPlace, ...words: string[]) => run('nsenter', [`--net=${place.namespace}`, ...words])
+  const reopen = async (nodeId: string) => {
+    const opened = await openNetwork({ nodeId, folder, choice: 'namespaces', clock: systemClock, log: silentLogger })
+    if (!(opened instanceof BridgeNetwork)) throw new Error('there are no namespaces here')
+    return opened
+  }
+  let nodeId: string
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sluice-network-'))
+    nodeId = randomUUID()
+    names = new NetworkNames(nodeId)
+    network = await reopen(nodeId)
+    await network.adopt(new Map())
+  })
+  afterEach(async () => {
+    await network.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('let Pods listen on the same port of all addresses, and reach each other, Services and the machine', async () => {
+    const [one, other] = [await placed(network, 'one'), await placed(network, 'other')]
+    const listen = `require('http').createServer((q, s) => s.end(process.argv[1])).listen(80, () => console.log('listens'))`
+    const servers = [one, other].map(({ namespace }, index) =>
+      execFile('nsenter', [`--net=${namespace}`, process.execPath, '-e', listen, `server ${index}`]),
+    )
+    try {
+      await Promise.all(servers.map((server) => new Promise((resolve) => server.stdout?.once('data', resolve))))
+      const fromMachine = await Promise.all([one, other].map(({ address }) => fetch(`http://${address}/`)))
+      expect(await Promise.all(fromMachine.map((answer) => answer.text()))).toEqual(['server 0', 'server 1'])
+      const ask = `fetch(process.argv[1]).then((a) => a.text()).then((t) => console.log(t))`
+      const asked = await inside(other, process.execPath, '-e', ask, `http://${one.address}/`)
+      expect(asked.stdout.trim()).toBe('server 0')
+    } finally {
+      for (const server of servers) server.kill('SIGKILL')
+      for (const uid of ['one', 'other']) network.release(uid)
+    }
+    const service = `${network.ranges.services.first >>> 24}.${(network.ranges.services.first >>> 16) & 255}.${(network.ranges.services.first >>> 8) & 255}.7`
+    const api = createServer((_request, answer) => answer.end('a Service'))
+    await new Promise<void>((resolve) => api.listen(0, service, resolve))
+    const address = api.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    const pod = await placed(network, 'client')
+    const ask = `fetch(process.argv[1]).then((a) => a.text()).then((t) => console.log(t))`
+    expect((await inside(pod, process.execPath, '-e', ask, `http://${service}:${port}/`)).stdout.trim()).toBe(
+      'a Service',
+    )
+    api.close()
+    network.release('client')
+  })
+
+  it('leave nothing behind when the last Pod is gone', async () => {
+    await placed(network, 'one')
+    const crashed = network
+    // As after a kill: nobody closed the network, and nobody runs in it any more.
+    network = await reopen(nodeId)
+    await network.adopt(new Map())
+    await network.close()
+    await crashed.close()
+    const { stdout } = await run('ip', ['-o', 'link'])
+    expect(stdout).not.toContain(names.bridge)
+    expect(stdout).not.toContain(names.cable(0).slice(0, 9))
+    expect(readdirSync(NetworkNames.namespaceFolder).filter((name) => names.numberOf(name) !== undefined)).toEqual([])
+    expect((await run('ip', ['route', 'show', 'table', 'local'])).stdout).not.toContain(network.hostIP)
+  })
+})
+
+it.runIf(process.platform === 'linux')('says why Pods share the network of the machine', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sluice-network-'))
+  const options = { nodeId: randomUUID(), folder, clock: systemClock, log: silentLogger }
+  const network = await openNetwork({ ...options, choice: 'loopback' })
+  expect(network).toBeInstanceOf(LoopbackNetwork)
+  expect(network.facts).toMatchObject({ ownNetworks: false })
+  expect(network.facts.message).toContain('turned off')
+  rmSync(folder, { recursive: true, force: true })
+})

@@ -1,0 +1,32 @@
+/** Where a Pod is in the network. */
+export interface PodPlace {
+  readonly address: string
+  /** The file of the network namespace that all its containers run in; empty where they share the machine's. */
+  readonly namespace: string
+}
+
+export type Placement = PodPlace | { readonly refused: string }
+
+/** What the network of this node's Pods promises, and what it does not. */
+export interface NetworkFacts {
+  /** Whether every Pod has a network of its own, with all ports free. */
+  readonly ownNetworks: boolean
+  readonly message: string
+}
+
+/** Gives Pods their places in the network. A Pod has one from its first container to its last, also while this program restarts. */
+export interface PodNetwork {
+  readonly facts: NetworkFacts
+  /** The address by which Pods know the machine. */
+  readonly hostIP: string
+  /** What Pods that were found running have; everything else that former runs left goes. To be called before anything is placed. */
+  adopt(places: ReadonlyMap<string, string>): Promise<void>
+  /** The Pod's place; the same each time until it is let go. `ports` are those it says it listens on. */
+  place(podUid: string, ports: readonly number[]): Promise<Placement>
+  of(podUid: string): PodPlace | undefined
+  release(podUid: string): void
+  /** The namespace of the Pod that is placed next, where that is known: things may be made ready in it. */
+  readonly nextNamespace: string
+  /** Takes away what no Pod uses any more. */
+  close(): Promise<void>
+}
