@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest'
+import { podSchema } from '../../resources/pod.ts'
+import { grantedCapabilities } from './capabilities.ts'
+import { type ImageUser, planSecurity, volumeGroup } from './security-plan.ts'
+
+const root: ImageUser = { uid: 0, gid: 0 }
+
+function planned(ofPod: object, ofContainer: object, image = root) {
+  const pod = podSchema.parse({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'shop', uid: 'u-1' },
+    spec: { containers: [{ name: 'main', image: 'x', securityContext: ofContainer }], securityContext: ofPod },
+  })
+  const [container] = pod.spec.containers
+  if (!container) throw new Error('no container')
+  return { pod, plan: planSecurity(pod, container, image) }
+}
+
+describe('planSecurity', () => {
+  it('leaves a container that asks for nothing the rights that runtimes give', () => {
+    const { plan } = planned({}, {})
+    expect(plan).toMatchObject({
+      uid: 0,
+      gid: 0,
+      groups: [],
+      noNewPrivileges: false,
+      readOnlyRoot: false,
+      filterCalls: false,
+    })
+    expect('capabilities' in plan && plan.capabilities).toHaveLength(14)
+  })
+
+  it('takes the user of the image, of the Pod, of the container: the last that says so', () => {
+    const image = { uid: 33, gid: 34, groups: [35] }
+    expect(planned({}, {}, image).plan).toMatchObject({ uid: 33, gid: 34, groups: [35] })
+    expect(planned({ runAsUser: 1000 }, {}, image).plan).toMatchObject({ uid: 1000, gid: 0, groups: [] })
+    expect(planned({ runAsUser: 1000, runAsGroup: 7 }, { runAsUser: 2000 }).plan).toMatchObject({ uid: 2000, gid: 7 })
+    expect(planned({ runAsUser: 33 }, {}, image).plan).toMatchObject({ uid: 33, gid: 34 })
+  })
+
+  it('joins supplemental groups and the group of volumes', () => {
+    const { pod, plan } = planned({ fsGroup: 2000, supplementalGroups: [5, 6] }, {})
+    expect(plan).toMatchObject({ groups: [5, 6, 2000] })
+    expect(volumeGroup(pod)).toBe(2000)
+    const strict = { supplementalGroups: [5], supplementalGroupsPolicy: 'Strict' }
+    expect(planned(strict, {}, { uid: 1, gid: 1, groups: [9] }).plan).toMatchObject({ groups: [5] })
+  })
+
+  it.each<[string, object, object, ImageUser, string | undefined]>([
+    ['root by default', { runAsNonRoot: true }, {}, root, 'image will run as root'],
+    ['root by name of the field', { runAsNonRoot: true }, { runAsUser: 0 }, root, 'breaks non-root policy'],
+    ['a name', { runAsNonRoot: true }, {}, { uid: 33, gid: 33, name: 'www' }, 'non-numeric user (www)'],
+    ['a number', { runAsNonRoot: true }, {}, { uid: 33, gid: 33 }, undefined],
+    ['another user', { runAsNonRoot: true, runAsUser: 1000 }, {}, root, undefined],
+    ['root where the container allows it', { runAsNonRoot: true }, { runAsNonRoot: false }, root, undefined],
+  ])('with runAsNonRoot, judges %s', (_what, ofPod, ofContainer, image, refused) => {
+    const { plan } = planned(ofPod, ofContainer, image)
+    if (refused === undefined) expect(plan).not.toHaveProperty('refused')
+    else expect('refused' in plan && plan.refused).toContain(refused)
+  })
+
+  it.each<[object, string]>([
+    [{ privileged: true }, 'securityContext.privileged'],
+    [{ procMount: 'Unmasked' }, 'securityContext.procMount'],
+    [{ seccompProfile: { type: 'Localhost', localhostProfile: 'x' } }, 'securityContext.seccompProfile'],
+    [{ appArmorProfile: { type: 'RuntimeDefault' } }, 'securityContext.appArmorProfile'],
+    [{ capabilities: { add: ['SYS_ADMIN'] } }, 'securityContext.capabilities'],
+    [{ capabilities: { add: ['ALL'] } }, 'securityContext.capabilities'],
+    [{ capabilities: { drop: ['NO_SUCH'] } }, 'securityContext.capabilities'],
+    [{ runAsUser: 'me' }, 'securityContext'],
+  ])('refuses %j by the name of the field', (context, field) => {
+    const { plan } = planned({}, context)
+    expect('refused' in plan && plan.refused).toContain(field)
+  })
+
+  it('reads what the restricted profile of Pods asks for', () => {
+    const restricted = {
+      runAsNonRoot: true,
+      runAsUser: 1000,
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    }
+    expect(planned({}, restricted).plan).toEqual({
+      uid: 1000,
+      gid: 0,
+      groups: [],
+      capabilities: [],
+      noNewPrivileges: true,
+      readOnlyRoot: true,
+      filterCalls: true,
+    })
+  })
+})
+
+describe('grantedCapabilities', () => {
+  it('drops and adds, with and without the prefix, in any case', () => {
+    expect(grantedCapabilities({ drop: ['ALL'], add: ['cap_net_bind_service', 'NET_ADMIN'] })).toEqual({
+      granted: ['NET_BIND_SERVICE', 'NET_ADMIN'],
+    })
+    const without = grantedCapabilities({ drop: ['NET_RAW'] })
+    expect('granted' in without && without.granted).not.toContain('NET_RAW')
+  })
+})
