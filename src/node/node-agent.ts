@@ -195,6 +195,7 @@ export class NodeAgent implements Component {
       version,
       cards,
       runtime: runtimeFacts,
+      network: this.#network.facts,
     }
     this.#allocatable = { cpus: facts.cpus, memoryBytes: facts.memoryBytes - reservedMemoryBytes(facts.memoryBytes) }
     return new NodeRegistration({

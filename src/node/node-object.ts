@@ -3,6 +3,7 @@ import { type Condition, timestamp } from '../resources/kubernetes-object.ts'
 import { type Node, simulatedCardsLabel } from '../resources/node.ts'
 import type { Card } from './gpu-inventory.ts'
 import { type MachineReadings, pressures, reservedMemoryBytes } from './machine/machine-readings.ts'
+import type { NetworkFacts } from './network/pod-network.ts'
 import type { RuntimeFacts } from './pod-runtime.ts'
 
 export interface MachineFacts {
@@ -16,6 +17,7 @@ export interface MachineFacts {
   readonly version: string
   readonly cards: readonly Card[]
   readonly runtime: RuntimeFacts
+  readonly network: NetworkFacts
 }
 
 /** What changes while the node runs. */
@@ -89,7 +91,7 @@ export function nodeStatus(
 
 type NodeCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-function nodeConditions({ cards, runtime }: MachineFacts, ready: boolean, readings: NodeReadings): NodeCondition[] {
+function nodeConditions({ cards, runtime, network }: MachineFacts, ready: boolean, readings: NodeReadings): NodeCondition[] {
   const pressed = pressures(readings.machine).map(({ type, pressed: isPressed, message }): NodeCondition => {
     const thing = type.replace('Pressure', '')
     const reason = isPressed
@@ -122,6 +124,12 @@ function nodeConditions({ cards, runtime }: MachineFacts, ready: boolean, readin
       status: runtime.namespaces ? 'True' : 'False',
       reason: runtime.namespaces ? 'Namespaces' : 'PathsReplaced',
       message: runtime.isolationMessage,
+    },
+    {
+      type: 'PodNetworks',
+      status: network.ownNetworks ? 'True' : 'False',
+      reason: network.ownNetworks ? 'Namespaces' : 'SharedLoopback',
+      message: network.message,
     },
     {
       type: 'LimitsEnforced',
