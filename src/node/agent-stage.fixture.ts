@@ -31,6 +31,8 @@ export class AgentStage {
     new ClusterApi({ store: new MemoryStore(), kinds: [...coreKinds, ...customKinds], clock: systemClock }),
   )
   readonly hub = new LogHub()
+  /** Whether the cluster takes no status from the node. */
+  muted = false
   readonly #mode: IsolationChoice
   readonly #options: Partial<NodeAgentOptions>
   readonly #lost: NodeAgent[] = []
@@ -154,10 +156,12 @@ export class AgentStage {
 
   #severable(): ClusterClient {
     let severed = false
+    const isMuted = () => this.muted
     this.#sever = () => (severed = true)
     return new Proxy<EmbeddedClient>(this.client, {
       get(object, property) {
         if (severed) throw new Error('this agent is dead')
+        if (isMuted() && property === 'updateStatus') return () => Promise.reject(new Error('nobody listens'))
         const value: unknown = Reflect.get(object, property)
         return typeof value === 'function' ? value.bind(object) : value
       },

@@ -5,7 +5,8 @@ import { Cgroups } from './isolation/cgroups.ts'
 import { layOutRoot } from './isolation/container-root.ts'
 import { detectIsolation } from './isolation/detect-isolation.ts'
 import { containerScript } from './isolation/container-script.ts'
-import { NamespaceShell } from './isolation/namespace-shell.ts'
+import { ContainerShell } from './isolation/container-shell.ts'
+import { namespaceCommand } from './isolation/isolated-command.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
 import { systemClock } from '../foundation/clock.ts'
 import { RuntimeStage, never } from './running-containers.fixture.ts'
@@ -108,9 +109,10 @@ describe('a part of a volume that is swapped while it is mounted', () => {
     const laidOut = layOutRoot(join(stage.dataDir, 'root'), [mount])
     const [table, output] = [join(stage.dataDir, 'table'), join(stage.dataDir, 'output')]
     writeFileSync(table, laidOut.table)
-    const place = { laidOut, table, workingDir: '/', cgroups: [], env: {}, output, exitFile: '/dev/null' }
-    const script = containerScript(isolation.tools, { ...place, words: ['/bin/echo', 'ran'] })
-    const report = await new NamespaceShell(isolation.tools, { owner: stage.dataDir }).run(script, systemClock)
+    const { tools } = isolation
+    const place = { view: { laidOut, table, tools }, workingDir: '/', cgroups: [], output, exitFile: '/dev/null' }
+    const script = containerScript({ ...place, words: ['/bin/echo', 'ran'], env: {}, envTool: tools.env })
+    const report = await new ContainerShell(namespaceCommand(tools, stage.dataDir)).run(script, systemClock)
     expect(report).toBe('/sluice-test changed while it was mounted')
     expect(readFileSync(output, 'utf8')).toBe('')
   })

@@ -1,23 +1,13 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, mkdirSync, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, isAbsolute, join } from 'node:path'
 import { parseQuantity } from '../resources/quantity.ts'
-import type { SpawnCommand } from './container-process.ts'
+import { makeExitFile } from './exit-file.ts'
 import type { ImageStore } from './image-store.ts'
 import { type Cgroups, removeGroups } from './isolation/cgroups.ts'
 import { layOutRoot } from './isolation/container-root.ts'
-import { containerScript } from './isolation/container-script.ts'
+import { type ContainerScript, type ContainerView, containerScript } from './isolation/container-script.ts'
 import { type Isolation, isExecutable } from './isolation/detect-isolation.ts'
-import { type NamespaceTools, plainCommand } from './isolation/isolated-command.ts'
+import { type NamespaceTools, plainTools } from './isolation/isolated-command.ts'
 import { type LaunchPlan, planLaunch } from './launch-plan.ts'
 import type { PodFolders } from './pod-folders.ts'
 import { containerParts } from './pod-parts.ts'
@@ -35,14 +25,9 @@ export interface ContainerLauncherOptions {
   marks(launch: ContainerLaunch): Readonly<Record<string, string>>
 }
 
-/** What is started as it is, or what the first process of a container's namespaces is told. */
-export type PreparedCommand =
-  | ({ readonly mode: 'paths' } & SpawnCommand)
-  | { readonly mode: 'namespaces'; readonly tools: NamespaceTools; readonly script: string }
-
-/** A container ready to run: what to start, what to remember of it, and what to let go of once it runs. */
+/** A container ready to run: what its first process is told, what to remember of it, and what to let go of once it runs. */
 export interface PreparedContainer {
-  readonly command: PreparedCommand
+  readonly script: ContainerScript
   readonly record: Omit<ContainerRecord, 'pid' | 'startTime' | 'startedAt'>
   /** Closes what only the start needs. */
   release(): void
@@ -51,7 +36,6 @@ export interface PreparedContainer {
 /** What of this program's own environment its Pods get; nothing else leaks into them. */
 const inheritedVariables = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'LD_LIBRARY_PATH', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
 const defaultMessagePath = '/dev/termination-log'
-const shell = '/bin/sh'
 
 /** Turns a container's spec into a command for this machine, with its mounts, limits and files in place. */
 export class ContainerLauncher {
@@ -62,11 +46,7 @@ export class ContainerLauncher {
   }
 
   /** `output` is the file it writes to, `stdin` the one (a FIFO) it reads from, where it has one. */
-  prepare(
-    launch: ContainerLaunch,
-    output: string,
-    stdin: { readonly path: string; readonly descriptor: number } | undefined,
-  ): PreparedContainer {
+  prepare(launch: ContainerLaunch, output: string, stdin: { readonly path: string } | undefined): PreparedContainer {
     const { isolation, folders, cgroups } = this.#options
     const { pod, container, attempt, cards } = launch
     const uid = pod.metadata.uid ?? ''
@@ -81,35 +61,24 @@ export class ContainerLauncher {
       for (const descriptor of handles.splice(0)) closeSync(descriptor)
     }
     const entered = groups.map((folder) => join(folder, 'cgroup.procs'))
-    const words = [plan.program, ...plan.args]
-    let command: PreparedCommand
-    const exitFile = isolated ? join(own, 'exit') : ''
+    const exitFile = join(own, 'exit')
+    let script: ContainerScript
     try {
-      if (isolation.mode === 'namespaces') {
-        const mounts = [...plan.mounts, ...(message.mountPath === defaultMessagePath ? [] : [message])]
-        requireProgram(plan, mounts)
-        if (!isFolder(onMachine(plan.workingDir, mounts))) mounts.push(emptyFolder(plan.workingDir, join(own, 'work')))
-        const sources = mounts.map((mount) => {
-          if (mount.partial !== true) return mount
-          // Kept open until it is mounted, so that nothing else can get its number meanwhile.
-          const descriptor = openInside(mount)
-          handles.push(descriptor)
-          const { dev, ino } = fstatSync(descriptor, { bigint: true })
-          return { ...mount, identity: `${dev}:${ino}` }
-        })
-        const table = join(own, 'table')
-        const laidOut = layOutRoot(join(own, 'root'), sources)
-        writeFileSync(table, laidOut.table)
-        writeFileSync(exitFile, '', { mode: 0o600 })
-        const { workingDir, env } = plan
-        const input = stdin && { path: stdin.path, ends: parts.stdinOnce }
-        const program = { laidOut, table, workingDir, cgroups: entered, words, env, stdin: input, output, exitFile }
-        const { tools } = isolation
-        command = { mode: 'namespaces', tools, script: containerScript(tools, program) }
-      } else {
-        const whole = plainCommand(shell, entered, words)
-        command = { mode: 'paths', words: whole, env: plan.env, cwd: plan.workingDir, stdin: stdin?.descriptor }
-      }
+      const mounts = isolated ? [...plan.mounts, ...(message.mountPath === defaultMessagePath ? [] : [message])] : []
+      requireProgram(plan, mounts)
+      const view = isolation.mode === 'namespaces' ? this.#view(own, plan, mounts, isolation.tools, handles) : undefined
+      makeExitFile(exitFile)
+      script = containerScript({
+        view,
+        workingDir: plan.workingDir,
+        cgroups: entered,
+        words: [plan.program, ...plan.args],
+        env: plan.env,
+        envTool: view?.tools.env ?? plainTools.env,
+        stdin: stdin && { path: stdin.path, ends: parts.stdinOnce },
+        output,
+        exitFile,
+      })
     } catch (error) {
       release()
       removeGroups(groups)
@@ -134,7 +103,30 @@ export class ContainerLauncher {
       stdinFile: stdin?.path ?? '',
       env: plan.env,
     }
-    return { command, record, release }
+    return { script, record, release }
+  }
+
+  /** `handles` gets what is to be kept open until it is mounted, so that nothing else can get its number meanwhile. */
+  #view(
+    own: string,
+    { workingDir }: LaunchPlan,
+    planned: readonly Mount[],
+    tools: NamespaceTools,
+    handles: number[],
+  ): ContainerView {
+    const hasFolder = isFolder(onMachine(workingDir, planned))
+    const mounts = hasFolder ? planned : [...planned, emptyFolder(workingDir, join(own, 'work'))]
+    const sources = mounts.map((mount) => {
+      if (mount.partial !== true) return mount
+      const descriptor = openInside(mount)
+      handles.push(descriptor)
+      const { dev, ino } = fstatSync(descriptor, { bigint: true })
+      return { ...mount, identity: `${dev}:${ino}` }
+    })
+    const table = join(own, 'table')
+    const laidOut = layOutRoot(join(own, 'root'), sources)
+    writeFileSync(table, laidOut.table)
+    return { laidOut, table, tools }
   }
 
   #plan(launch: ContainerLaunch, message: Mount, isolated: boolean): LaunchPlan {
@@ -190,7 +182,7 @@ function emptyFolder(mountPath: string, folder: string): Mount {
 /** Asked for here: inside its namespaces a program that is not there would only be an exit code. */
 function requireProgram({ program, env, workingDir }: LaunchPlan, mounts: readonly Mount[]): void {
   const there = program.includes('/')
-    ? existsSync(onMachine(isAbsolute(program) ? program : join(workingDir, program), mounts))
+    ? isExecutable(onMachine(isAbsolute(program) ? program : join(workingDir, program), mounts))
     : (env['PATH'] ?? '').split(delimiter).some((folder) => isExecutable(onMachine(join(folder, program), mounts)))
   if (!there) throw new ContainerRefused('RunContainerError', `cannot run "${program}": there is no such program`)
 }

@@ -1,6 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, Pod } from '../resources/pod.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
-import type { ContainerExit, RunningContainer } from './pod-runtime.ts'
+import type { ContainerExit, EndedContainer, RunningContainer } from './pod-runtime.ts'
 import { type CrashBackoff, backoffAfterExit, noBackoff } from './restart-policy.ts'
 
 /** What the node knows of one container. Replaced as a whole, never changed in place. */
@@ -19,6 +19,9 @@ export interface ContainerMemory {
   readonly ready: boolean
 }
 
+/** Why a container waits that was ended because the node stopped: it is run again, however it ended. */
+export const nodeStoppedReason = 'NodeStopped'
+
 export type MemoryState =
   | { readonly type: 'waiting'; readonly reason: string; readonly message?: string | undefined }
   | { readonly type: 'running'; readonly running: RunningContainer }
@@ -36,14 +39,24 @@ export function waitingFor(problem: string, memories: readonly ContainerMemory[]
   )
 }
 
-/** What is known from the Pod's status about a container whose process did not come along. */
+/** What two places remember of a container: the Pod's status, and the machine it ran on. */
+export interface Recollection {
+  readonly status: ContainerStatus | undefined
+  readonly ended: EndedContainer | undefined
+}
+
+/** What is known about a container whose process did not come along. */
 export function recalledMemory(
   spec: Container,
   init: boolean,
-  status: ContainerStatus | undefined,
+  { status, ended }: Recollection,
   now: number,
 ): ContainerMemory {
   const memory = { ...freshMemory(spec, init), restarts: status?.restartCount ?? 0 }
+  if (ended && isNews(ended, status)) {
+    const { exit, startedAt, attempt } = ended
+    return afterExit({ ...memory, restarts: attempt, state: { type: 'exited', exit, startedAt } }, now)
+  }
   const terminated = status?.state?.terminated
   if (terminated) {
     const reason = terminated.exitCode === 0 ? ('Completed' as const) : ('Error' as const)
@@ -64,6 +77,11 @@ export function recalledMemory(
     },
     now,
   )
+}
+
+/** Whether the status does not yet say what came after it. */
+function isNews({ attempt }: EndedContainer, status: ContainerStatus | undefined): boolean {
+  return attempt >= (status?.restartCount ?? 0) && status?.state?.waiting?.reason !== nodeStoppedReason
 }
 
 /** A container whose process came along: as it was before this program was restarted; the probes correct what is no longer true. */

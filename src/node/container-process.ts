@@ -1,13 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
 import type { Clock } from '../foundation/clock.ts'
-import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
-import type { NamespaceShell } from './isolation/namespace-shell.ts'
+import { readExitFile } from './exit-file.ts'
+import type { ContainerScript } from './isolation/container-script.ts'
+import type { ContainerShell } from './isolation/container-shell.ts'
 import { type ContainerExit, ContainerRefused } from './pod-runtime.ts'
 import {
+  type ProcessFacts,
   type ProcessIdentity,
   isAlive,
   readProcess,
@@ -22,15 +22,9 @@ export interface ContainerProcessOptions {
   readonly log: Logger
   /** The entries in its environment (`NAME=value`) that all its descendants carry. */
   readonly marks: readonly string[]
+  /** The entry that the shells of all containers carry: until they become its program, what they fork has nothing else. */
+  readonly shellMark: string
   readonly search: ProcessSearch
-}
-
-/** Exactly what is handed to the operating system. */
-export interface SpawnCommand {
-  readonly words: readonly string[]
-  readonly env: Readonly<Record<string, string>>
-  readonly cwd: string
-  readonly stdin?: number | undefined
 }
 
 /** How often to look whether a process that is not our child is still there: nobody tells us. */
@@ -61,8 +55,8 @@ export class ContainerProcess {
     this.identity = identity
     this.#signal = signal
     this.#options = options
-    this.exited = leaderExited.then(async ({ exit, whole }) => {
-      const finishedAt = options.clock.now()
+    this.exited = leaderExited.then(async ({ exit, whole, at }) => {
+      const finishedAt = at ?? options.clock.now()
       this.#cancelKill()
       if (!whole) await this.#endLeftovers()
       this.#gone = true
@@ -70,45 +64,29 @@ export class ContainerProcess {
     })
   }
 
-  static async spawn(
-    command: SpawnCommand,
-    outputFd: number,
-    options: ContainerProcessOptions,
-  ): Promise<ContainerProcess> {
-    const { words, env, cwd, stdin = 'ignore' } = command
-    const [program = '', ...args] = words
-    let child: ChildProcess
-    try {
-      child = spawn(program, args, {
-        cwd,
-        env,
-        stdio: [stdin, outputFd, outputFd],
-        // A session and process group of its own: it does not get our Ctrl-C, and all of it can be signalled at once.
-        detached: true,
-      })
-      await once(child, 'spawn')
-    } catch (error) {
-      const message = `cannot run "${program}": ${errorMessage(error)}`
-      throw new ContainerRefused('RunContainerError', message, { cause: error })
-    }
-    return ContainerProcess.#of(child, false, options)
-  }
-
-  /** Has the shell run the script in its namespaces. */
+  /**
+   * Has the shell run the script. `record` is given what the process will be known by, while the container is set up; its program
+   * runs when that is done, and not at all when it fails.
+   */
   static async enter(
-    shell: NamespaceShell,
-    script: string,
+    shell: ContainerShell,
+    script: ContainerScript,
+    isolated: boolean,
+    record: (identity: ProcessIdentity) => Promise<void>,
     options: ContainerProcessOptions,
   ): Promise<ContainerProcess> {
-    const refused = (report: string) =>
-      new ContainerRefused('RunContainerError', `the container's namespaces cannot be made: ${report}`)
+    const refused = (report: string) => {
+      const what = isolated ? "the container's namespaces cannot be made" : 'the container cannot be set up'
+      return new ContainerRefused('RunContainerError', `${what}: ${report}`)
+    }
     const { child } = shell
-    const reported = shell.run(script, options.clock)
-    if (child.pid === undefined) throw refused(await reported)
-    const container = ContainerProcess.#of(child, true, options)
-    const report = await reported
+    if (child.pid === undefined) throw refused(await shell.run(script, options.clock))
+    const container = ContainerProcess.#of(child, isolated, options)
+    const recorded = record(container.identity)
+    const report = await shell.run(script, options.clock, recorded)
     if (report === '') return container
     await container.stop(0)
+    await recorded
     throw refused(report)
   }
 
@@ -122,11 +100,14 @@ export class ContainerProcess {
     return new ContainerProcess(identity, exitOf(child, isolated), signalChild, options)
   }
 
-  /** `exitFile` is where a container with namespaces of its own leaves its exit code. */
-  static adopt(identity: ProcessIdentity, exitFile: string, options: ContainerProcessOptions): ContainerProcess {
-    const signalAdopted = (signal: NodeJS.Signals) => void signalGroup(identity, signal)
-    const gone = disappearanceOf(identity, exitFile, options.clock)
-    return new ContainerProcess(identity, gone, signalAdopted, options)
+  /** One that another program started, whether it still runs or not. Of another boot of the machine nothing does. */
+  static adopt(leader: AdoptedLeader, options: ContainerProcessOptions): ContainerProcess {
+    const signalAdopted = (signal: NodeJS.Signals) => {
+      if (leader.thisBoot) signalGroup(leader, signal)
+    }
+    const { pid, startTime } = leader
+    const gone = disappearanceOf(leader, options.clock)
+    return new ContainerProcess({ pid, startTime }, gone, signalAdopted, options)
   }
 
   /** Asks once, and forces after the grace; called again with a shorter one, forces earlier. */
@@ -146,11 +127,17 @@ export class ContainerProcess {
     await this.exited
   }
 
+  async #findLeftovers(): Promise<readonly ProcessFacts[]> {
+    const { search, marks, shellMark } = this.#options
+    const [members, shells] = await Promise.all([search.find(marks), search.find([shellMark])])
+    return [...members, ...shells.filter(({ group }) => group === this.identity.pid)]
+  }
+
   /** Members of the group that outlived their leader: a container ends as a whole. */
   async #endLeftovers(): Promise<void> {
     const deadline = this.#options.clock.now() + leftoverDeadlineMs
     for (let pauseMs = firstLookMs; ; pauseMs = Math.min(longestLookMs, pauseMs * 2)) {
-      const leftovers = await this.#options.search.find(this.#options.marks)
+      const leftovers = await this.#findLeftovers()
       if (leftovers.length === 0) return
       for (const leftover of leftovers) signalProcess(leftover, 'SIGKILL')
       if (this.#options.clock.now() > deadline) {
@@ -171,6 +158,15 @@ interface LeaderExit {
    * known. Where there is no such namespace, or the process outside of it was killed, something may be left.
    */
   readonly whole: boolean
+  /** When that was, where it was not just now. */
+  readonly at?: number
+}
+
+/** The process of a container as it was recorded. */
+export interface AdoptedLeader extends ProcessIdentity {
+  readonly isolated: boolean
+  readonly exitFile: string
+  readonly thisBoot: boolean
 }
 
 async function exitOf(child: ChildProcess, isolated: boolean): Promise<LeaderExit> {
@@ -179,12 +175,12 @@ async function exitOf(child: ChildProcess, isolated: boolean): Promise<LeaderExi
     else child.once('exit', (...exit) => resolve(exit))
   })
   if (signal !== null) return { exit: endedBy(constants.signals[signal]), whole: false }
-  return { exit: exitWith(code ?? 0, isolated), whole: isolated }
+  return { exit: exitWith(code ?? 0), whole: isolated }
 }
 
-function exitWith(code: number, isolated: boolean): ExitFacts {
-  // The shell that is the first process of a namespace tells of its program's signal in this way.
-  if (isolated && code > 128 && code <= 128 + 31) return endedBy(code - 128)
+function exitWith(code: number): ExitFacts {
+  // The shell that is the first process of a container tells of its program's signal in this way.
+  if (code > 128 && code <= 128 + 31) return endedBy(code - 128)
   return { exitCode: code, reason: code === 0 ? 'Completed' : 'Error' }
 }
 
@@ -194,18 +190,12 @@ function endedBy(number: number): ExitFacts {
 }
 
 /** Never resolves early: a pid that now belongs to another process counts as gone. */
-async function disappearanceOf(identity: ProcessIdentity, exitFile: string, clock: Clock): Promise<LeaderExit> {
-  while (isAlive(identity)) await clock.sleep(watchPeriodMs)
-  const code = exitFile === '' ? '' : readExitCode(exitFile)
-  if (/^\d+$/.test(code)) return { exit: exitWith(Number(code), true), whole: true }
+async function disappearanceOf(leader: AdoptedLeader, clock: Clock): Promise<LeaderExit> {
+  while (leader.thisBoot && isAlive(leader)) await clock.sleep(watchPeriodMs)
+  const note = await readExitFile(leader.exitFile)
+  if (note.state === 'ended') return { exit: exitWith(note.code), whole: leader.isolated, at: note.at }
+  // Nothing else keeps the shell from telling how its program ended.
+  if (note.state === 'started' && leader.thisBoot) return { exit: endedBy(constants.signals.SIGKILL), whole: false }
   const message = 'The process ended after the program that had started it; its exit code is not known.'
   return { exit: { exitCode: 137, reason: 'ContainerStatusUnknown', message }, whole: false }
-}
-
-export function readExitCode(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    return ''
-  }
 }

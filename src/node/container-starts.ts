@@ -1,10 +1,17 @@
-import { closeSync, openSync } from 'node:fs'
 import type { Clock } from '../foundation/clock.ts'
-import type { PreparedCommand } from './container-launcher.ts'
 import { ContainerProcess, type ContainerProcessOptions } from './container-process.ts'
-import type { NamespaceTools } from './isolation/isolated-command.ts'
-import { NamespaceShell, type ShellOwner } from './isolation/namespace-shell.ts'
+import type { ContainerScript } from './isolation/container-script.ts'
+import { ContainerShell } from './isolation/container-shell.ts'
+import type { Isolation } from './isolation/detect-isolation.ts'
+import { namespaceCommand, plainShellCommand } from './isolation/isolated-command.ts'
 import { SpareShell } from './isolation/spare-shell.ts'
+import type { ProcessIdentity } from './process-identity.ts'
+
+/** Whose the shells are: what the list of the machine's processes shows, and marks in their own environment. */
+export interface ShellOwner {
+  readonly owner: string
+  readonly env: Readonly<Record<string, string>>
+}
 
 /** Makes processes of prepared containers; what takes long about that is done ahead where it can be. */
 export class ContainerStarts {
@@ -20,20 +27,19 @@ export class ContainerStarts {
   }
 
   /** From now on there is a shell that waits for a container. */
-  prepare(tools: NamespaceTools): void {
-    if (!this.#closed) this.#shellsOf(tools).refillSoon()
+  prepare(isolation: Isolation): void {
+    if (!this.#closed) this.#shellsOf(isolation).refillSoon()
   }
 
-  async run(command: PreparedCommand, output: string, options: ContainerProcessOptions): Promise<ContainerProcess> {
-    if (command.mode === 'namespaces') {
-      return ContainerProcess.enter(this.#shellsOf(command.tools).take(), command.script, options)
-    }
-    const descriptor = openSync(output, 'a')
-    try {
-      return await ContainerProcess.spawn(command, descriptor, options)
-    } finally {
-      closeSync(descriptor)
-    }
+  /** The program runs once `record` has noted what its process is known by. */
+  async run(
+    isolation: Isolation,
+    script: ContainerScript,
+    record: (identity: ProcessIdentity) => Promise<void>,
+    options: ContainerProcessOptions,
+  ): Promise<ContainerProcess> {
+    const shell = this.#shellsOf(isolation).take()
+    return ContainerProcess.enter(shell, script, isolation.mode === 'namespaces', record, options)
   }
 
   close(): void {
@@ -41,8 +47,11 @@ export class ContainerStarts {
     this.#shells?.close()
   }
 
-  #shellsOf(tools: NamespaceTools): SpareShell {
-    this.#shells ??= new SpareShell(this.#clock, () => new NamespaceShell(tools, this.#owner))
+  #shellsOf(isolation: Isolation): SpareShell {
+    const { owner, env } = this.#owner
+    const command =
+      isolation.mode === 'namespaces' ? namespaceCommand(isolation.tools, owner) : plainShellCommand(owner)
+    this.#shells ??= new SpareShell(this.#clock, () => new ContainerShell(command, env))
     return this.#shells
   }
 }

@@ -14,6 +14,10 @@ export interface PodRuntime {
   stop(podUid: string, graceMs: number, container?: string): Promise<void>
   /** What a former run of this program left running and this one owns from now on. Ends what it cannot tell the Pod of. */
   adopt(): Promise<readonly RunningContainer[]>
+  /** Containers of a Pod whose end nobody has said to have noted: that may have been while this program did not run. */
+  unsettled(podUid: string): readonly EndedContainer[]
+  /** How these containers ended is noted where it outlasts this program. */
+  settle(podUid: string, containers: readonly string[]): Promise<void>
   /** Makes a volume of a Pod hold exactly these files, all at once. Returns whether that changed anything. */
   writeVolume(podUid: string, volume: string, files: VolumeFiles): Promise<boolean>
   /** Runs a program beside a container's own and resolves when it has ended. Aborting the signal kills it. */
@@ -99,6 +103,13 @@ export interface ContainerExit {
   readonly reason: 'Completed' | 'Error' | 'OOMKilled' | 'StartError' | 'ContainerStatusUnknown'
   readonly message?: string
   readonly finishedAt: number
+}
+
+export interface EndedContainer {
+  readonly container: string
+  readonly attempt: number
+  readonly startedAt: number
+  readonly exit: ContainerExit
 }
 
 /** Why a container cannot start, in the word that stands in its status. */

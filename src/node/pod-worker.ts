@@ -14,6 +14,7 @@ import {
   afterStartError,
   afterStart,
   attemptOf,
+  nodeStoppedReason,
   recalledMemory,
   trySooner,
 } from './container-memory.ts'
@@ -95,7 +96,10 @@ export class PodWorker {
     this.#pod = pod
     if (this.#nodeStopping || this.#removed) return {}
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod, signal)
-    if (this.#done && this.#running().length === 0) return {}
+    if (this.#done && this.#running().length === 0) {
+      await this.#services.runtime.settle(this.identity.uid, [...this.#containers.keys()])
+      return {}
+    }
     const unsupported = unsupportedPart(pod, this.#services.hostPathAllowed)
     if (unsupported !== undefined) return this.#refuse('UnsupportedPod', unsupported, signal)
     return this.#run(signal)
@@ -121,7 +125,7 @@ export class PodWorker {
     if (this.#pod.metadata.deletionTimestamp !== undefined) return this.#services.remove(this.#pod, signal)
     const waiting = {
       type: 'waiting',
-      reason: 'NodeStopped',
+      reason: nodeStoppedReason,
       message: 'The node was stopped; it starts again with it.',
     } as const
     const left = [...this.#containers.values()].map((memory) => ({
@@ -330,8 +334,12 @@ export class PodWorker {
     const conditions = withForeignConditions(before.conditions ?? [], this.#pod.status?.conditions ?? [])
     const known = { ...this.#pod, status: { ...before, conditions } }
     const status = podStatus(known, plan, memories, { podIP, hostIP }, clock.now())
-    if (JSON.stringify(status) === JSON.stringify(this.#status)) return
-    if (await this.#services.writeStatus(this.#pod, status, signal)) this.#status = status
+    if (JSON.stringify(status) !== JSON.stringify(this.#status)) {
+      if (!(await this.#services.writeStatus(this.#pod, status, signal))) return
+      this.#status = status
+    }
+    const told = memories.filter(({ state }) => state.type !== 'running').map(({ spec }) => spec.name)
+    await this.#services.runtime.settle(this.identity.uid, told)
   }
 
   #change(name: string, change: (memory: ContainerMemory) => ContainerMemory): void {
@@ -343,6 +351,7 @@ export class PodWorker {
 
   #recall(pod: Pod, adopted: readonly RunningContainer[]): void {
     const { clock } = this.#services
+    const unsettled = this.#services.runtime.unsettled(this.identity.uid)
     const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
     for (const [list, init] of [
       [pod.spec.initContainers ?? [], true],
@@ -352,7 +361,8 @@ export class PodWorker {
         const status = statuses.find(({ name }) => name === spec.name)
         const running = adopted.find(({ container }) => container === spec.name)
         if (!running) {
-          this.#containers.set(spec.name, recalledMemory(spec, init, status, clock.now()))
+          const ended = unsettled.find(({ container }) => container === spec.name)
+          this.#containers.set(spec.name, recalledMemory(spec, init, { status, ended }, clock.now()))
           continue
         }
         const memory = adoptedMemory(spec, init, status, running)

@@ -13,6 +13,7 @@ import { ContainerLauncher, openStdin } from './container-launcher.ts'
 import { ContainerProcess } from './container-process.ts'
 import { ContainerStarts } from './container-starts.ts'
 import { collectEnd, withLastWords } from './container-end.ts'
+import { readExitFile } from './exit-file.ts'
 import type { ImageStore } from './image-store.ts'
 import { Cgroups, removeGroups } from './isolation/cgroups.ts'
 import { type Isolation, type IsolationChoice, detectIsolation } from './isolation/detect-isolation.ts'
@@ -22,11 +23,12 @@ import type { LogHub } from './log-hub.ts'
 import { LogTurns } from './log-turns.ts'
 import { PodFolders } from './pod-folders.ts'
 import { containerParts } from './pod-parts.ts'
-import { type ContainerRecord, type PodRecord, PodRecords } from './pod-records.ts'
+import { type ContainerRecord, PodRecords, recordOf } from './pod-records.ts'
 import {
   type ContainerExit,
   type ContainerLaunch,
   ContainerRefused,
+  type EndedContainer,
   type ExecResult,
   type ExecStreams,
   type PodIdentity,
@@ -34,7 +36,8 @@ import {
   type RunningContainer,
   type RuntimeFacts,
 } from './pod-runtime.ts'
-import { environmentEntry, isAlive, processesMarkedWithAny, readBootId, signalProcess } from './process-identity.ts'
+import { type ProcessIdentity, isAlive, readBootId, signalGroup } from './process-identity.ts'
+import { containerMarks, endUnowned, processMarks, shellMark } from './process-marks.ts'
 import { ProcessSearch } from './process-search.ts'
 import { unsafeName } from './unsupported-pod.ts'
 import { publishFiles } from './volumes/published-folder.ts'
@@ -56,13 +59,6 @@ export interface ProcessRuntimeOptions {
   readonly allowHostPath?: boolean
 }
 
-/** The marks every process carries in its environment: which node's it is, which Pod's, and which start of which container's. */
-const nodeMark = 'SLUICE_NODE_ID'
-const podMark = 'SLUICE_POD_UID'
-const containerMark = 'SLUICE_CONTAINER'
-/** The mark of processes that hold a container's namespaces, or wait for a container: they were there before it. */
-const shellMark = 'SLUICE_SHELL_OF'
-
 interface OwnedContainer extends RunningContainer {
   readonly process: ContainerProcess
   readonly collector: LogCollector
@@ -77,7 +73,8 @@ export class ProcessRuntime implements PodRuntime {
   readonly nodeId: string
   readonly #options: ProcessRuntimeOptions
   readonly #records: PodRecords
-  readonly #pods = new Map<string, { readonly record: PodRecord; readonly containers: Map<string, OwnedContainer> }>()
+  /** What runs, by Pod and container. */
+  readonly #pods = new Map<string, Map<string, OwnedContainer>>()
   readonly #folders: PodFolders
   readonly #cgroups: Cgroups
   readonly #search = new ProcessSearch()
@@ -100,16 +97,17 @@ export class ProcessRuntime implements PodRuntime {
     const uid = launch.pod.metadata.uid ?? ''
     const { container, attempt, podIP } = launch
     if (this.#closed) throw new ContainerRefused('NodeStopping', 'this node is stopping')
-    if (this.#pods.get(uid)?.containers.has(container.name)) {
+    if (this.#pods.get(uid)?.has(container.name)) {
       throw new ContainerRefused('CreateContainerError', `container "${container.name}" already runs`)
     }
     const unsafe = unsafeName(launch.pod)
     if (unsafe !== undefined) throw new ContainerRefused('CreateContainerConfigError', unsafe)
-    const launcher = this.#launcher(await this.#detected())
+    const isolation = await this.#detected()
+    const launcher = this.#launcher(isolation)
     const input = await this.#makeInput(launch)
     if (signal.aborted) throw abortReason(signal)
-    const record = this.#pods.get(uid)?.record ?? this.#newRecord(launch)
-    const folder = containerLogFolder(this.#folders.logs, record, container.name)
+    const pod = identityOf(launch)
+    const folder = containerLogFolder(this.#folders.logs, pod, container.name)
     const output = rawPath(folder, attempt)
     let prepared
     try {
@@ -121,30 +119,35 @@ export class ProcessRuntime implements PodRuntime {
     }
     mkdirSync(folder, { recursive: true })
     removeOldLogs(folder, attempt)
-    let process: ContainerProcess
+    const { script, record } = prepared
+    const startedAt = this.#options.clock.now()
+    // Before the program runs: the next run of this one must find it, and learn how it ended.
+    const note = async (process: ProcessIdentity) => {
+      const written = { ...process, ...record, startedAt }
+      await this.#records.start(recordOf(pod, podIP, readBootId()), container.name, written).catch((error: unknown) => {
+        const message = `cannot record the process of "${container.name}": ${errorMessage(error)}`
+        throw new ContainerRefused('CreateContainerError', message, { cause: error })
+      })
+    }
+    let process: ContainerProcess | undefined
     try {
-      process = await this.#starts.run(prepared.command, output, this.#processOptions(uid, container.name, attempt))
+      const options = this.#processOptions(uid, container.name, attempt)
+      process = await this.#starts.run(isolation, script, note, options)
+      return this.#own(pod, container.name, { ...process.identity, ...record, startedAt }, podIP, process, input?.held)
     } catch (error) {
-      removeGroups(prepared.record.cgroups)
+      await process?.stop(0)
+      removeGroups(record.cgroups)
       closeAll([input?.held])
+      await this.#records.drop(uid, container.name).catch(() => {})
       throw error
     } finally {
       closeAll([input?.descriptor])
       prepared.release()
     }
-    const written = { ...process.identity, ...prepared.record, startedAt: this.#options.clock.now() }
-    try {
-      return this.#own(record, container.name, written, podIP, process, input?.held)
-    } catch (error) {
-      // Without a record the next run could not find it.
-      await process.stop(0)
-      const message = `cannot record the process of "${container.name}": ${errorMessage(error)}`
-      throw new ContainerRefused('CreateContainerError', message, { cause: error })
-    }
   }
 
   async stop(podUid: string, graceMs: number, container?: string): Promise<void> {
-    const containers = [...(this.#pods.get(podUid)?.containers.values() ?? [])]
+    const containers = [...(this.#pods.get(podUid)?.values() ?? [])]
     const chosen = container === undefined ? containers : containers.filter((owned) => owned.container === container)
     await Promise.all(
       chosen.map(async ({ process, exited }) => {
@@ -157,28 +160,38 @@ export class ProcessRuntime implements PodRuntime {
   async adopt(): Promise<readonly RunningContainer[]> {
     const bootId = readBootId()
     const adopted: RunningContainer[] = []
-    const ended: Promise<void>[] = []
-    for (const record of this.#records.all()) {
-      if (this.#pods.has(record.uid)) continue
+    const ended: Promise<unknown>[] = []
+    for (const record of await this.#records.load()) {
+      const thisBoot = record.bootId === bootId
       for (const [name, written] of Object.entries(record.containers)) {
-        if (record.bootId !== bootId || !isAlive(written)) {
-          ended.push(this.#collectRest(record, name, written))
+        if (written.exit) continue
+        const runs = thisBoot && isAlive(written)
+        if (thisBoot && (await readExitFile(written.exitFile)).state === 'unstarted') {
+          // Nobody is told that it is set up, so its program never runs: it is as if it had not been tried.
+          signalGroup(written, 'SIGKILL')
+          await this.#records.drop(record.uid, name)
           continue
         }
-        const process = ContainerProcess.adopt(
-          written,
-          written.exitFile,
-          this.#processOptions(record.uid, name, written.attempt),
-        )
-        adopted.push(this.#own({ ...record, containers: {} }, name, written, record.podIP, process))
+        const options = this.#processOptions(record.uid, name, written.attempt)
+        const process = ContainerProcess.adopt({ ...written, thisBoot }, options)
+        const owned = this.#own(record, name, written, record.podIP, process)
+        if (runs) adopted.push(owned)
+        else ended.push(owned.exited)
       }
-      if (!this.#pods.has(record.uid)) this.#records.remove(record.uid)
     }
     await Promise.all(ended)
-    this.#endUnrecorded(new Set(adopted.map(({ pid }) => pid)))
-    const isolation = await this.#detected()
-    if (isolation.mode === 'namespaces') this.#starts.prepare(isolation.tools)
+    const leaders = new Set(adopted.map(({ pid }) => pid))
+    endUnowned(this.nodeId, leaders, (uid) => this.#pods.has(uid), this.#options.log)
+    this.#starts.prepare(await this.#detected())
     return adopted
+  }
+
+  unsettled(podUid: string): readonly EndedContainer[] {
+    return this.#records.unsettled(podUid)
+  }
+
+  settle(podUid: string, containers: readonly string[]): Promise<void> {
+    return this.#records.settle(podUid, (name) => containers.includes(name))
   }
 
   async writeVolume(podUid: string, volume: string, files: VolumeFiles): Promise<boolean> {
@@ -192,7 +205,7 @@ export class ProcessRuntime implements PodRuntime {
     streams: ExecStreams,
     signal: AbortSignal,
   ): Promise<ExecResult> {
-    const owned = this.#pods.get(podUid)?.containers.get(container)
+    const owned = this.#pods.get(podUid)?.get(container)
     if (!owned) throw new ContainerRefused('RunContainerError', `container "${container}" does not run`)
     return execInContainer(
       owned.record,
@@ -205,7 +218,7 @@ export class ProcessRuntime implements PodRuntime {
 
   /** Where to write what a container's own program is to read; `undefined` when it reads nothing. */
   input(podUid: string, container: string): Writable | undefined {
-    const owned = this.#pods.get(podUid)?.containers.get(container)
+    const owned = this.#pods.get(podUid)?.get(container)
     if (!owned || owned.record.stdinFile === '') return undefined
     const descriptor = openSync(owned.record.stdinFile, constants.O_WRONLY | constants.O_NONBLOCK)
     const socket = new Socket({ fd: descriptor, readable: false, writable: true })
@@ -218,7 +231,7 @@ export class ProcessRuntime implements PodRuntime {
 
   /** How a container ends, if it runs now. */
   exitOf(podUid: string, container: string): Promise<ContainerExit> | undefined {
-    return this.#pods.get(podUid)?.containers.get(container)?.exited
+    return this.#pods.get(podUid)?.get(container)?.exited
   }
 
   async facts(): Promise<RuntimeFacts> {
@@ -238,17 +251,20 @@ export class ProcessRuntime implements PodRuntime {
 
   async forget(pod: PodIdentity): Promise<void> {
     if (this.#pods.has(pod.uid)) throw new Error(`Pod ${pod.uid} still has processes`)
+    await this.#records.remove(pod.uid)
     await this.#folders.remove(pod)
   }
 
   async retain(podUids: ReadonlySet<string>): Promise<void> {
-    await this.#folders.removeUnknown((uid) => podUids.has(uid) || this.#pods.has(uid))
+    const isKnown = (uid: string) => podUids.has(uid) || this.#pods.has(uid)
+    await this.#records.retain(isKnown)
+    await this.#folders.removeUnknown(isKnown)
   }
 
   /** Lets go of everything without ending it: what happens, in short, when this program is killed. */
   close(): void {
     this.#closed = true
-    for (const { containers } of this.#pods.values()) {
+    for (const containers of this.#pods.values()) {
       for (const { collector } of containers.values()) collector.close()
     }
     this.#starts.close()
@@ -275,11 +291,8 @@ export class ProcessRuntime implements PodRuntime {
       cgroups: this.#cgroups,
       hostIP,
       hostPathAllowed: allowHostPath,
-      marks: ({ pod, container, attempt }) => ({
-        [nodeMark]: this.nodeId,
-        [podMark]: pod.metadata.uid ?? '',
-        [containerMark]: `${container.name}.${attempt}`,
-      }),
+      marks: ({ pod, container, attempt }) =>
+        processMarks(this.nodeId, pod.metadata.uid ?? '', container.name, attempt),
     })
   }
 
@@ -292,61 +305,48 @@ export class ProcessRuntime implements PodRuntime {
     return { path, ...openStdin(path, stdinOnce) }
   }
 
-  /** From here on the process is ours: recorded, its output collected, and forgotten when it is gone. */
+  /** From here on the process is ours: its output collected, and its end noted when it is gone. */
   #own(
-    record: PodRecord,
+    pod: PodIdentity,
     name: string,
-    written: ContainerRecord,
+    record: ContainerRecord,
     podIP: string,
     process: ContainerProcess,
     heldInput?: number,
   ) {
-    const { uid } = record
-    const pod = this.#pods.get(uid) ?? { record, containers: new Map<string, OwnedContainer>() }
-    this.#pods.set(uid, pod)
-    pod.record.containers[name] = written
-    this.#records.write(pod.record)
-    const collector = this.#collector(record, name, written.attempt)
+    const { uid } = pod
+    const { attempt, cards, pid, startedAt } = record
+    const collector = this.#collector(pod, name, attempt)
+    const about = { podUid: uid, container: name, attempt, podIP, cards, pid, startedAt }
     const owned: OwnedContainer = {
-      podUid: uid,
-      container: name,
-      attempt: written.attempt,
-      podIP,
-      cards: written.cards,
-      pid: written.pid,
-      startedAt: written.startedAt,
+      ...about,
       process,
       collector,
-      record: written,
+      record,
       heldInput,
       exited: process.exited.then((exit) => this.#disown(owned, exit)),
     }
-    pod.containers.set(name, owned)
+    const containers = this.#pods.get(uid) ?? new Map<string, OwnedContainer>()
+    this.#pods.set(uid, containers.set(name, owned))
     return owned
   }
 
   async #disown(owned: OwnedContainer, exit: ContainerExit): Promise<ContainerExit> {
+    const { podUid, container, record } = owned
     await collectEnd(owned.collector, this.#options.clock)
     closeAll([owned.heldInput])
     owned.heldInput = undefined
-    const told = await withLastWords(exit, owned.record, owned.collector.path)
-    const pod = this.#pods.get(owned.podUid)
-    if (this.#closed || !pod) return told
-    removeGroups(owned.record.cgroups)
-    pod.containers.delete(owned.container)
-    delete pod.record.containers[owned.container]
-    if (pod.containers.size > 0) this.#records.write(pod.record)
-    else {
-      this.#pods.delete(owned.podUid)
-      this.#records.remove(owned.podUid)
-    }
+    const told = await withLastWords(exit, record, owned.collector.path)
+    if (this.#closed) return told
+    removeGroups(record.cgroups)
+    // Whoever is told may be lost before it is noted in the cluster.
+    await this.#records.end(podUid, container, told).catch((error: unknown) => {
+      this.#options.log.warn({ err: error, pod: podUid, container }, 'the end of a container could not be recorded')
+    })
+    const containers = this.#pods.get(podUid)
+    containers?.delete(container)
+    if (containers?.size === 0) this.#pods.delete(podUid)
     return told
-  }
-
-  /** The last words of a container that ended while nobody looked. */
-  async #collectRest(record: PodRecord, container: string, { attempt, cgroups }: ContainerRecord): Promise<void> {
-    removeGroups(cgroups)
-    await collectEnd(this.#collector(record, container, attempt), this.#options.clock)
   }
 
   #collector(pod: PodIdentity, container: string, attempt: number): LogCollector {
@@ -356,28 +356,16 @@ export class ProcessRuntime implements PodRuntime {
     return new LogCollector({ folder, attempt, clock, log, hub, turns, ...(logLimits && { limits: logLimits }) })
   }
 
-  /** Started right before we were killed, or left behind by a leader that died alone: ours, but no Pod can own it. */
-  #endUnrecorded(leaders: ReadonlySet<number>): void {
-    const marks = [nodeMark, shellMark].map((mark) => [`${mark}=${this.nodeId}`])
-    const [members = [], shells = []] = processesMarkedWithAny(marks)
-    for (const found of [...members, ...shells.filter(({ group }) => !leaders.has(group))]) {
-      // By Pod, not by group: a member of an adopted Pod may have made a group of its own.
-      const uid = environmentEntry(found.pid, podMark)
-      if (uid !== undefined && this.#pods.has(uid)) continue
-      this.#options.log.warn({ pid: found.pid, pod: uid }, 'ending a process no Pod owns')
-      signalProcess(found, 'SIGKILL')
-    }
-  }
-
-  #newRecord({ pod, podIP }: ContainerLaunch): PodRecord {
-    const { uid = '', namespace = '', name } = pod.metadata
-    return { uid, namespace, name, podIP, bootId: readBootId(), containers: {} }
-  }
-
   #processOptions(uid: string, container: string, attempt: number) {
-    const marks = [`${podMark}=${uid}`, `${containerMark}=${container}.${attempt}`]
-    return { clock: this.#options.clock, log: this.#options.log, marks, search: this.#search }
+    const { clock, log } = this.#options
+    const marks = containerMarks(uid, container, attempt)
+    return { clock, log, marks, shellMark: `${shellMark}=${this.nodeId}`, search: this.#search }
   }
+}
+
+function identityOf({ pod }: ContainerLaunch): PodIdentity {
+  const { uid = '', namespace = '', name } = pod.metadata
+  return { uid, namespace, name }
 }
 
 function readOrMakeId(path: string): string {

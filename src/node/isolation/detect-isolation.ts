@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { systemClock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import { layOutRoot } from './container-root.ts'
-import { type IsolatedProgram, containerScript } from './container-script.ts'
-import type { NamespaceTools } from './isolated-command.ts'
-import { NamespaceShell } from './namespace-shell.ts'
+import { type ContainerProgram, containerScript } from './container-script.ts'
+import { ContainerShell } from './container-shell.ts'
+import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
 import { sendSignal } from '../process-identity.ts'
 
 /** How this node keeps Pods apart: in namespaces of their own, or only by replacing mount paths in what they are told. */
@@ -48,8 +48,8 @@ async function tryOut(folder: string, tools: NamespaceTools): Promise<string | u
     const exitFile = join(stage, 'exit')
     const env = { PATH: places.join(':') }
     return await runTry(tools, {
-      laidOut,
-      table,
+      view: { laidOut, table, tools },
+      envTool: tools.env,
       workingDir: '/',
       cgroups: [],
       words: [tools.sh, '-c', script],
@@ -63,8 +63,8 @@ async function tryOut(folder: string, tools: NamespaceTools): Promise<string | u
   }
 }
 
-async function runTry(tools: NamespaceTools, program: IsolatedProgram): Promise<string | undefined> {
-  const shell = new NamespaceShell(tools, { owner: program.exitFile }, 'pipe')
+async function runTry(tools: NamespaceTools, program: ContainerProgram): Promise<string | undefined> {
+  const shell = new ContainerShell(namespaceCommand(tools, program.exitFile), {}, 'pipe')
   const { child } = shell
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('error', () => resolve(null))
@@ -76,7 +76,7 @@ async function runTry(tools: NamespaceTools, program: IsolatedProgram): Promise<
   const timer = setTimeout(() => kill('SIGKILL'), deadlineMs)
   try {
     child.stdout?.on('data', () => kill('SIGTERM'))
-    const report = await shell.run(containerScript(tools, program), systemClock)
+    const report = await shell.run(containerScript(program), systemClock)
     const end = await ended
     if (end === 42) return undefined
     return report || `the attempt ended with ${end}`

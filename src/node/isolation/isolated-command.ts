@@ -12,6 +12,14 @@ export interface NamespaceTools {
   readonly asUser: boolean
 }
 
+/** What a container's shell is, and what sets variables, where there are no namespaces. */
+export const plainTools = { sh: '/bin/sh', env: '/usr/bin/env' } as const
+
+/** The command of a shell without namespaces of its own that reads what to do from its input. */
+export function plainShellCommand(owner: string): readonly [string, ...string[]] {
+  return [plainTools.sh, '-s', owner]
+}
+
 /**
  * The command of a shell that is the first process of a mount and a PID namespace of its own, and reads what to do from its input.
  * `owner` is for whoever looks at the machine's processes.

@@ -9,8 +9,8 @@ import { isAlive, readProcess } from '../process-identity.ts'
 import { layOutRoot } from './container-root.ts'
 import { containerScript } from './container-script.ts'
 import { detectIsolation } from './detect-isolation.ts'
-import type { NamespaceTools } from './isolated-command.ts'
-import { NamespaceShell } from './namespace-shell.ts'
+import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
+import { ContainerShell } from './container-shell.ts'
 import { isolationModes } from './permitted-modes.fixture.ts'
 import { SpareShell } from './spare-shell.ts'
 
@@ -29,24 +29,25 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  function script(words: readonly string[], env: Record<string, string> = {}): string {
+  function script(words: readonly string[], env: Record<string, string> = {}) {
     const laidOut = layOutRoot(join(folder, 'root'), [])
     const table = join(folder, 'table')
     writeFileSync(table, laidOut.table)
-    const files = { table, output: join(folder, 'output'), exitFile: join(folder, 'exit') }
-    return containerScript(tools, { laidOut, ...files, workingDir: '/', cgroups: [], words, env })
+    const files = { output: join(folder, 'output'), exitFile: join(folder, 'exit') }
+    const view = { laidOut, table, tools }
+    return containerScript({ view, ...files, workingDir: '/', cgroups: [], words, env, envTool: tools.env })
   }
 
   async function outputOf(words: readonly string[], env?: Record<string, string>): Promise<string> {
-    const shell = new NamespaceShell(tools, { owner: folder, env: { OWN: 'of the shell' } })
+    const shell = new ContainerShell(namespaceCommand(tools, folder), { OWN: 'of the shell' })
     const exited = once(shell.child, 'exit')
     expect(await shell.run(script(words, env), systemClock)).toBe('')
     await exited
     return readFileSync(join(folder, 'output'), 'utf8')
   }
 
-  function startedInto(started: NamespaceShell[]): NamespaceShell {
-    const shell = new NamespaceShell(tools, { owner: folder })
+  function startedInto(started: ContainerShell[]): ContainerShell {
+    const shell = new ContainerShell(namespaceCommand(tools, folder))
     started.push(shell)
     return shell
   }
@@ -75,21 +76,42 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
 
   it('says what kept the program from being run, and leaves its exit code for whoever comes later', async () => {
     await outputOf(['/bin/sh', '-c', 'exit 7'])
-    expect(readFileSync(join(folder, 'exit'), 'utf8')).toBe('7\n')
-    const elsewhere = script(['/bin/true']).replace("cd '/'", "cd '/no/such/folder'")
-    expect(await new NamespaceShell(tools, { owner: folder }).run(elsewhere, systemClock)).toContain('/no/such/folder')
+    expect(readFileSync(join(folder, 'exit'), 'utf8')).toBe('started\n7\n')
+    const { setup, program } = script(['/bin/true'])
+    const elsewhere = { setup: setup.replace("cd '/'", "cd '/no/such/folder'"), program }
+    expect(await new ContainerShell(namespaceCommand(tools, folder)).run(elsewhere, systemClock)).toContain(
+      '/no/such/folder',
+    )
   })
 
   it('runs nothing of a script that did not come whole', async () => {
-    const shell = new NamespaceShell(tools, { owner: folder })
+    const shell = new ContainerShell(namespaceCommand(tools, folder))
     const whole = script(['/bin/sh', '-c', 'echo ran'])
-    expect(await shell.run(whole.slice(0, whole.lastIndexOf('}')), systemClock)).not.toBe('')
-    expect(() => readFileSync(join(folder, 'output'))).toThrow('ENOENT')
+    const cut = { ...whole, program: whole.program.slice(0, whole.program.lastIndexOf('}')) }
+    expect(await shell.run(cut, systemClock)).not.toBe('')
+    expect(readFileSync(join(folder, 'output'), 'utf8')).toBe('')
+  })
+
+  it('runs no program that must not run, and runs one only when it may', async () => {
+    const print = script(['/bin/sh', '-c', 'echo ran'])
+    const refused = new ContainerShell(namespaceCommand(tools, folder))
+    expect(await refused.run(print, systemClock, Promise.reject(new Error('no')))).not.toBe('')
+    const shell = new ContainerShell(namespaceCommand(tools, folder))
+    const exited = once(shell.child, 'exit')
+    const permitted = Promise.withResolvers<void>()
+    const running = shell.run(print, systemClock, permitted.promise)
+    const mounted = () => readFileSync(`/proc/${shell.child.pid}/task/${shell.child.pid}/children`, 'utf8')
+    await expect.poll(mounted).not.toBe('')
+    expect(readFileSync(join(folder, 'output'), 'utf8')).toBe('')
+    permitted.resolve()
+    expect(await running).toBe('')
+    await exited
+    expect(readFileSync(join(folder, 'output'), 'utf8')).toBe('ran\n')
   })
 
   it('is made ahead, taken once, and replaced later', async () => {
     const clock = new FakeClock()
-    const started: NamespaceShell[] = []
+    const started: ContainerShell[] = []
     const spare = new SpareShell(clock, () => startedInto(started))
     spare.refillSoon()
     await clock.advance(1000)
@@ -114,7 +136,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
 
   it('is not handed out when it has ended meanwhile', async () => {
     const clock = new FakeClock()
-    const started: NamespaceShell[] = []
+    const started: ContainerShell[] = []
     const spare = new SpareShell(clock, () => startedInto(started))
     spare.refillSoon()
     await clock.advance(1000)

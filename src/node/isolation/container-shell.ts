@@ -2,30 +2,27 @@ import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process'
 import { Socket } from 'node:net'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Clock } from '../../foundation/clock.ts'
-import { readyWord } from './container-script.ts'
-import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
+import { type ContainerScript, readyWord } from './container-script.ts'
 
 /** How long making a container's namespaces may take. */
 const setupDeadlineMs = 30_000
 const longestReport = 2000
 
-/** Whose the shell is: what the list of the machine's processes shows, and marks in its own environment. */
-export interface ShellOwner {
-  readonly owner: string
-  readonly env?: Readonly<Record<string, string>>
-}
-
 /**
- * The first process of namespaces that are made for one container. It does nothing until it is told what, and ends by itself when
- * whoever started it is gone before that.
+ * The first process of one container, in namespaces that are made for it where its command says so. It does nothing until it is
+ * told what, and ends by itself when whoever started it is gone before that.
  */
-export class NamespaceShell {
+export class ContainerShell {
   readonly child: ChildProcess
   #isUsed = false
   #failure = ''
 
-  constructor(tools: NamespaceTools, { owner, env = {} }: ShellOwner, output: 'ignore' | 'pipe' = 'ignore') {
-    const [program, ...args] = namespaceCommand(tools, owner)
+  constructor(
+    command: readonly [string, ...string[]],
+    env: Readonly<Record<string, string>> = {},
+    output: 'ignore' | 'pipe' = 'ignore',
+  ) {
+    const [program, ...args] = command
     const stdio: StdioOptions = ['pipe', output, 'pipe']
     // A session and process group of its own: it does not get our Ctrl-C, and all of it can be signalled at once.
     this.child = spawn(program, args, { cwd: '/', env, stdio, detached: true })
@@ -41,11 +38,21 @@ export class NamespaceShell {
     return !this.#isUsed && pid !== undefined && exitCode === null && signalCode === null
   }
 
-  /** Resolves when the program of the script is about to run, with nothing to say, or with what kept it from that. */
-  async run(script: string, clock: Clock): Promise<string> {
+  /**
+   * Resolves when the program of the script is about to run, with nothing to say, or with what kept it from that. The program runs
+   * when `permitted` resolves, and not at all when it rejects; everything before that is done meanwhile.
+   */
+  async run({ setup, program }: ContainerScript, clock: Clock, permitted?: Promise<unknown>): Promise<string> {
     const { stdin, stderr } = this.child
     this.#isUsed = true
-    stdin?.end(script)
+    if (!permitted) stdin?.end(setup + program)
+    else {
+      stdin?.write(setup)
+      permitted.then(
+        () => stdin?.end(program),
+        () => stdin?.end(),
+      )
+    }
     if (!stderr) return this.#failure
     const cancel = clock.after(setupDeadlineMs, () => stderr.destroy(new Error('it took too long')))
     let report = ''
