@@ -33,7 +33,7 @@ export async function execInContainer(
   const program = sizes ? terminalCommand(told, sizes.first) : told
   const command =
     container.isolated && isolation.mode === 'namespaces'
-      ? enteringCommand(isolation.tools, container.pid, container.workingDir, program)
+      ? enteringCommand(isolation.tools, container, container.workingDir, program)
       : program
   const groups = container.cgroups.map((folder) => join(folder, 'cgroup.procs'))
   const [first = '', ...rest] = plainCommand(shell, groups, command)

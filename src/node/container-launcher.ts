@@ -94,6 +94,7 @@ export class ContainerLauncher {
       attempt,
       cards: [...cards],
       isolated,
+      network: launch.network ?? '',
       workingDir: plan.workingDir,
       cgroups: groups,
       mounts,

@@ -17,13 +17,15 @@ export interface ShellOwner {
 export class ContainerStarts {
   readonly #clock: Clock
   readonly #owner: ShellOwner
+  readonly #nextNetwork: () => string | undefined
   #shells: SpareShell | undefined
   #closed = false
 
   /** `owner` is for processes that are nobody's yet: they must be known for ours, too. */
-  constructor(clock: Clock, owner: ShellOwner) {
+  constructor(clock: Clock, owner: ShellOwner, nextNetwork: () => string | undefined) {
     this.#clock = clock
     this.#owner = owner
+    this.#nextNetwork = nextNetwork
   }
 
   /** From now on there is a shell that waits for a container. */
@@ -34,11 +36,12 @@ export class ContainerStarts {
   /** The program runs once `record` has noted what its process is known by. */
   async run(
     isolation: Isolation,
+    network: string,
     script: ContainerScript,
     record: (identity: ProcessIdentity) => Promise<void>,
     options: ContainerProcessOptions,
   ): Promise<ContainerProcess> {
-    const shell = this.#shellsOf(isolation).take()
+    const shell = this.#shellsOf(isolation).take(network)
     return ContainerProcess.enter(shell, script, isolation.mode === 'namespaces', record, options)
   }
 
@@ -49,9 +52,13 @@ export class ContainerStarts {
 
   #shellsOf(isolation: Isolation): SpareShell {
     const { owner, env } = this.#owner
-    const command =
-      isolation.mode === 'namespaces' ? namespaceCommand(isolation.tools, owner) : plainShellCommand(owner)
-    this.#shells ??= new SpareShell(this.#clock, () => new ContainerShell(command, env))
+    const command = (network: string) =>
+      isolation.mode === 'namespaces' ? namespaceCommand(isolation.tools, owner, network) : plainShellCommand(owner)
+    this.#shells ??= new SpareShell({
+      clock: this.#clock,
+      start: (network) => new ContainerShell(command(network), env),
+      nextNetwork: this.#nextNetwork,
+    })
     return this.#shells
   }
 }

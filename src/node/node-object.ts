@@ -91,7 +91,11 @@ export function nodeStatus(
 
 type NodeCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>
 
-function nodeConditions({ cards, runtime, network }: MachineFacts, ready: boolean, readings: NodeReadings): NodeCondition[] {
+function nodeConditions(
+  { cards, runtime, network }: MachineFacts,
+  ready: boolean,
+  readings: NodeReadings,
+): NodeCondition[] {
   const pressed = pressures(readings.machine).map(({ type, pressed: isPressed, message }): NodeCondition => {
     const thing = type.replace('Pressure', '')
     const reason = isPressed

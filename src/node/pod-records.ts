@@ -20,6 +20,8 @@ const containerRecordSchema = z.object({
   cards: z.array(z.int()),
   /** In namespaces of its own. */
   isolated: z.boolean().default(false),
+  /** The file of the network namespace it is in; empty where that is the machine's. */
+  network: z.string().default(''),
   workingDir: z.string().default('/'),
   cgroups: z.array(z.string()).default([]),
   /** Where paths are replaced: what a program that is run beside it needs to be told, too. */

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto'
 import { execFile } from 'node:child_process'
-import { closeSync, constants, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -21,6 +20,7 @@ import { LogCollector, type LogLimits } from './log-collector.ts'
 import { containerLogFolder, rawPath, removeOldLogs } from './log-files.ts'
 import type { LogHub } from './log-hub.ts'
 import { LogTurns } from './log-turns.ts'
+import { nodeIdOf } from './node-id.ts'
 import { PodFolders } from './pod-folders.ts'
 import { containerParts } from './pod-parts.ts'
 import { type ContainerRecord, PodRecords, recordOf } from './pod-records.ts'
@@ -50,6 +50,8 @@ export interface ProcessRuntimeOptions {
   readonly log: Logger
   readonly logHub: LogHub
   readonly hostIP?: string
+  /** The network namespace that the next Pod will be in: a container can be made ready there. */
+  readonly nextNetwork?: () => string | undefined
   readonly logLimits?: LogLimits
   /** Whether containers get namespaces of their own: where the machine permits it, unless something else is said. */
   readonly isolation?: IsolationChoice | Isolation
@@ -86,9 +88,10 @@ export class ProcessRuntime implements PodRuntime {
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options
     let nodeId = ''
-    this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = readOrMakeId(join(folder, 'id'))))
+    this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = nodeIdOf(folder)))
     this.nodeId = nodeId
-    this.#starts = new ContainerStarts(options.clock, { owner: this.#folders.node, env: { [shellMark]: nodeId } })
+    const owner = { owner: this.#folders.node, env: { [shellMark]: nodeId } }
+    this.#starts = new ContainerStarts(options.clock, owner, options.nextNetwork ?? (() => ''))
     this.#records = new PodRecords(join(this.#folders.node, 'pods'))
     this.#cgroups = options.enforceLimits === false ? Cgroups.none() : Cgroups.onThisMachine(nodeId)
   }
@@ -132,7 +135,7 @@ export class ProcessRuntime implements PodRuntime {
     let process: ContainerProcess | undefined
     try {
       const options = this.#processOptions(uid, container.name, attempt)
-      process = await this.#starts.run(isolation, script, note, options)
+      process = await this.#starts.run(isolation, record.network, script, note, options)
       return this.#own(pod, container.name, { ...process.identity, ...record, startedAt }, podIP, process, input?.held)
     } catch (error) {
       await process?.stop(0)
@@ -366,16 +369,6 @@ export class ProcessRuntime implements PodRuntime {
 function identityOf({ pod }: ContainerLaunch): PodIdentity {
   const { uid = '', namespace = '', name } = pod.metadata
   return { uid, namespace, name }
-}
-
-function readOrMakeId(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch {
-    const id = randomUUID()
-    writeFileSync(path, `${id}\n`)
-    return id
-  }
 }
 
 function closeAll(descriptors: readonly (number | undefined)[]): void {

@@ -207,7 +207,7 @@ export class EmbeddedCluster {
       dataDir: directory.root,
       images,
       isolation,
-      network,
+      nextNetwork: () => network.nextNamespace,
       hostIP: network.hostIP,
       clock,
       log,

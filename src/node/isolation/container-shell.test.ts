@@ -112,13 +112,13 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   it('is made ahead, taken once, and replaced later', async () => {
     const clock = new FakeClock()
     const started: ContainerShell[] = []
-    const spare = new SpareShell(clock, () => startedInto(started))
+    const spare = new SpareShell({ clock, start: () => startedInto(started), nextNetwork: () => '' })
     spare.refillSoon()
     await clock.advance(1000)
     expect(started).toHaveLength(1)
-    expect(spare.take()).toBe(started[0])
+    expect(spare.take('')).toBe(started[0])
     // Nobody waits for the one that is to be next.
-    expect(spare.take()).toBe(started[1])
+    expect(spare.take('')).toBe(started[1])
     await clock.advance(1000)
     expect(started).toHaveLength(3)
     const [, , third] = started
@@ -137,7 +137,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   it('is not handed out when it has ended meanwhile', async () => {
     const clock = new FakeClock()
     const started: ContainerShell[] = []
-    const spare = new SpareShell(clock, () => startedInto(started))
+    const spare = new SpareShell({ clock, start: () => startedInto(started), nextNetwork: () => '' })
     spare.refillSoon()
     await clock.advance(1000)
     const [first] = started
@@ -145,10 +145,41 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     const exited = once(first.child, 'exit')
     process.kill(-(first.child.pid ?? 0), 'SIGKILL')
     await exited
-    const second = spare.take()
+    const second = spare.take('')
     expect(second).toBe(started[1])
     expect(second.isWaiting).toBe(true)
     second.discard()
     spare.close()
+  })
+
+  it('waits in the network of the next Pod, and in no other', async () => {
+    const clock = new FakeClock()
+    const started: ContainerShell[] = []
+    const networks: string[] = []
+    let next: string | undefined
+    const start = (network: string) => {
+      networks.push(network)
+      return startedInto(started)
+    }
+    const spare = new SpareShell({ clock, start, nextNetwork: () => next })
+    spare.refillSoon()
+    await clock.advance(1000)
+    expect(networks).toEqual([])
+    next = 'first'
+    await clock.advance(1000)
+    expect(networks).toEqual(['first'])
+    // A second container of a Pod that runs: it is not the one that is waited for.
+    expect(spare.take('other')).toBe(started[1])
+    expect(spare.take('first')).toBe(started[0])
+    next = 'second'
+    await clock.advance(1000)
+    next = 'third'
+    expect(spare.take('fourth')).toBe(started[3])
+    await clock.advance(1000)
+    expect(networks).toEqual(['first', 'other', 'second', 'fourth', 'third'])
+    const exits = started.map(({ child }) => once(child, 'exit'))
+    for (const shell of started) shell.discard()
+    spare.close()
+    await Promise.all(exits)
   })
 })

@@ -22,24 +22,26 @@ export function plainShellCommand(owner: string): readonly [string, ...string[]]
 
 /**
  * The command of a shell that is the first process of a mount and a PID namespace of its own, and reads what to do from its input.
- * `owner` is for whoever looks at the machine's processes.
+ * `owner` is for whoever looks at the machine's processes, `network` the file of a network namespace to be in.
  */
-export function namespaceCommand(tools: NamespaceTools, owner: string): readonly [string, ...string[]] {
+export function namespaceCommand(tools: NamespaceTools, owner: string, network = ''): readonly [string, ...string[]] {
   const user = tools.asUser ? ['--user', '--map-root-user'] : []
   const made = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child']
-  return [tools.unshare, ...user, ...made, tools.sh, '-s', owner]
+  const unshare = [tools.unshare, ...user, ...made, tools.sh, '-s', owner] as const
+  return network === '' ? unshare : [tools.nsenter, `--net=${network}`, ...unshare]
 }
 
-/** The command that runs a program inside the namespaces that the process `pid` (that of `unshare`) made. */
+/** The command that runs a program inside the namespaces that the process `pid` (that of `unshare`) made or is in. */
 export function enteringCommand(
   tools: NamespaceTools,
-  pid: number,
+  { pid, network }: { readonly pid: number; readonly network: string },
   workingDir: string,
   words: readonly string[],
 ): string[] {
   return [
     tools.nsenter,
     ...(tools.asUser ? [`--user=/proc/${pid}/ns/user`, '--preserve-credentials'] : []),
+    ...(network === '' ? [] : [`--net=/proc/${pid}/ns/net`]),
     `--mount=/proc/${pid}/ns/mnt`,
     `--pid=/proc/${pid}/ns/pid_for_children`,
     tools.sh,

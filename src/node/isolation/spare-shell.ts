@@ -4,46 +4,61 @@ import type { ContainerShell } from './container-shell.ts'
 /** By then a wake that took the spare one is over: making another stops this program for some milliseconds. */
 const refillMs = 200
 
+export interface SpareShellOptions {
+  readonly clock: Clock
+  /** A new shell in this network (the file of its namespace; empty for the machine's). */
+  start(network: string): ContainerShell
+  /** The network that the next container will be in; `undefined` as long as nobody knows. */
+  nextNetwork(): string | undefined
+}
+
 /**
  * Keeps one shell waiting, in namespaces of its own where there are any. Making them takes longer than everything else about the
  * start of a container; one that somebody waits for does not wait for that.
  */
 export class SpareShell {
-  readonly #clock: Clock
-  readonly #start: () => ContainerShell
-  #spare: ContainerShell | undefined
+  readonly #options: SpareShellOptions
+  #spare: { readonly shell: ContainerShell; readonly network: string } | undefined
   #cancelRefill: CancelTimer | undefined
   #closed = false
 
-  constructor(clock: Clock, start: () => ContainerShell) {
-    this.#clock = clock
-    this.#start = start
+  constructor(options: SpareShellOptions) {
+    this.#options = options
   }
 
-  /** The spare one, or a new one where there is none. Another is made later. */
-  take(): ContainerShell {
+  /** The spare one, or a new one where there is none in that network. Another is made later. */
+  take(network: string): ContainerShell {
     const spare = this.#spare
-    this.#spare = undefined
     this.refillSoon()
-    if (!spare?.isWaiting) return this.#start()
-    spare.ref()
-    return spare
+    if (spare?.network !== network) return this.#options.start(network)
+    this.#spare = undefined
+    if (!spare.shell.isWaiting) return this.#options.start(network)
+    spare.shell.ref()
+    return spare.shell
   }
 
   refillSoon(): void {
     if (this.#closed) return
-    this.#cancelRefill ??= this.#clock.after(refillMs, () => {
+    this.#cancelRefill ??= this.#options.clock.after(refillMs, () => {
       this.#cancelRefill = undefined
-      if (this.#spare?.isWaiting) return
-      this.#spare = this.#start()
-      this.#spare.unref()
+      this.#refill()
     })
   }
 
   close(): void {
     this.#closed = true
     this.#cancelRefill?.()
-    this.#spare?.discard()
+    this.#spare?.shell.discard()
     this.#spare = undefined
+  }
+
+  #refill(): void {
+    const network = this.#options.nextNetwork()
+    if (network === undefined) return this.refillSoon()
+    if (this.#spare?.network === network && this.#spare.shell.isWaiting) return
+    this.#spare?.shell.discard()
+    const shell = this.#options.start(network)
+    this.#spare = { shell, network }
+    shell.unref()
   }
 }

@@ -15,7 +15,7 @@ export interface BridgeNetworkOptions {
   readonly clock: Clock
   readonly log: Logger
   /** How many namespaces wait for Pods. */
-  readonly spares?: number
+  readonly spares?: number | undefined
 }
 
 const usualSpares = 2
@@ -80,9 +80,9 @@ export class BridgeNetwork implements PodNetwork {
     return network
   }
 
-  get nextNamespace(): string {
+  get nextNamespace(): string | undefined {
     const [next] = this.#spare
-    return next === undefined ? '' : this.#names.namespaceFile(next)
+    return next === undefined ? undefined : this.#names.namespaceFile(next)
   }
 
   async adopt(places: ReadonlyMap<string, string>): Promise<void> {

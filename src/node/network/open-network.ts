@@ -23,6 +23,8 @@ export interface OpenNetworkOptions {
   readonly choice: NetworkChoice
   readonly clock: Clock
   readonly log: Logger
+  /** How many networks are made ahead. */
+  readonly spares?: number | undefined
 }
 
 const rangesFile = 'network.json'
@@ -45,7 +47,7 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNe
   const tool = new NetworkTool({ ip, nsenter, sh }, options.clock)
   try {
     const ranges = await rangesFor(tool, options)
-    return await BridgeNetwork.open({ nodeId, ranges, tool, clock: options.clock, log })
+    return await BridgeNetwork.open({ nodeId, ranges, tool, clock: options.clock, log, spares: options.spares })
   } catch (error) {
     return loopback(errorMessage(error))
   }

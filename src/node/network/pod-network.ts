@@ -25,8 +25,8 @@ export interface PodNetwork {
   place(podUid: string, ports: readonly number[]): Promise<Placement>
   of(podUid: string): PodPlace | undefined
   release(podUid: string): void
-  /** The namespace of the Pod that is placed next, where that is known: things may be made ready in it. */
-  readonly nextNamespace: string
+  /** The namespace of the Pod that is placed next, once that is known: things may be made ready in it. */
+  readonly nextNamespace: string | undefined
   /** Takes away what no Pod uses any more. */
   close(): Promise<void>
 }
