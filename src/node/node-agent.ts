@@ -155,6 +155,7 @@ export class NodeAgent implements Component {
       }),
     )
     await Promise.all([...leaving, ...this.#vanishing])
+    for (const uid of this.#workers.keys()) this.#network.release(uid)
     await this.#registration?.report(false, signal)
     await this.#events.idle()
   }
