@@ -1,0 +1,183 @@
+import { type Server, type Socket, createServer } from 'node:net'
+import type { CancelTimer, Clock } from '../foundation/clock.ts'
+import type { DnsMetrics } from './dns-metrics.ts'
+import { lengthPrefix } from './exchange.ts'
+import type { Resolver } from './resolver.ts'
+
+export interface TcpFaceOptions {
+  readonly resolver: Resolver
+  readonly clock: Clock
+  readonly metrics: DnsMetrics
+}
+
+export const tcpLimits = {
+  connections: 512,
+  connectionsPerClient: 32,
+  /** Queries of one connection that wait for their answers; more are read when there are fewer. */
+  underWay: 64,
+  /** Queries of one connection that are answered in a turn of the event loop. */
+  perTurn: 32,
+  /** From one whole query to the next, answers included. */
+  idleMs: 10_000,
+}
+
+/** Queries over connections, several on one, each with its length before it. Answers go as they come. */
+export class TcpFace {
+  readonly #options: TcpFaceOptions
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  readonly #clients = new Map<string, number>()
+
+  constructor(options: TcpFaceOptions) {
+    this.#options = options
+    this.#server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => this.#accept(socket))
+    this.#server.maxConnections = tcpLimits.connections
+  }
+
+  /** Resolves to the port. */
+  listen(address: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, address, () => {
+        this.#server.off('error', reject)
+        // Out of file descriptors for a moment: the next connection may be taken again.
+        this.#server.on('error', () => {})
+        const bound = this.#server.address()
+        resolve(typeof bound === 'object' && bound ? bound.port : port)
+      })
+    })
+  }
+
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#server.close(() => resolve())
+      for (const socket of this.#sockets) socket.destroy()
+    })
+  }
+
+  #accept(socket: Socket): void {
+    const { connections } = this.#options.metrics
+    const address = socket.remoteAddress ?? ''
+    const others = this.#clients.get(address) ?? 0
+    socket.on('error', () => {})
+    if (others >= tcpLimits.connectionsPerClient) return void socket.destroy()
+    this.#clients.set(address, others + 1)
+    this.#sockets.add(socket)
+    connections.inc()
+    const conversation = new Conversation(socket, address, this.#options)
+    socket.on('close', () => {
+      conversation.end()
+      this.#sockets.delete(socket)
+      connections.dec()
+      const left = (this.#clients.get(address) ?? 1) - 1
+      if (left > 0) this.#clients.set(address, left)
+      else this.#clients.delete(address)
+    })
+  }
+}
+
+/** One connection: pieces in, answers out. */
+class Conversation {
+  readonly #socket: Socket
+  readonly #address: string
+  readonly #options: TcpFaceOptions
+  /** What has come and is not a whole message yet; put together only when it is. */
+  #pieces: Buffer[] = []
+  #bytes = 0
+  #underWay = 0
+  #ended = false
+  #saidAll = false
+  #cancelIdle: CancelTimer = () => {}
+
+  constructor(socket: Socket, address: string, options: TcpFaceOptions) {
+    this.#socket = socket
+    this.#address = address
+    this.#options = options
+    this.#rest()
+    socket.on('data', (piece) => {
+      this.#pieces.push(piece)
+      this.#bytes += piece.length
+      this.#proceed()
+    })
+    socket.on('drain', () => this.#proceed())
+    socket.on('end', () => {
+      this.#saidAll = true
+      this.#proceed()
+    })
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#cancelIdle()
+    this.#pieces = []
+  }
+
+  /** Answers what is whole, as long as the client takes answers and not too many are under way; so much in a turn. */
+  #proceed(): void {
+    for (let count = 0; !this.#ended && !this.#full; count++) {
+      if (count === tcpLimits.perTurn) return this.#later()
+      const query = this.#next()
+      if (!query) return this.#wait()
+      this.#rest()
+      this.#underWay++
+      const answer = this.#options.resolver.answer(query, { address: this.#address, transport: 'tcp' })
+      if (answer instanceof Promise) void answer.then((bytes) => this.#sendLate(bytes))
+      else this.#send(answer)
+    }
+    this.#socket.pause()
+  }
+
+  #later(): void {
+    this.#socket.pause()
+    setImmediate(() => this.#proceed())
+  }
+
+  /** For the rest of a query; a client that has no more to say is left when all is answered. */
+  #wait(): void {
+    if (!this.#saidAll) this.#socket.resume()
+    else if (this.#underWay === 0) this.#socket.end()
+  }
+
+  get #full(): boolean {
+    return this.#underWay >= tcpLimits.underWay || this.#socket.writableNeedDrain
+  }
+
+  #send(bytes: Buffer | undefined): void {
+    this.#underWay--
+    if (this.#ended) return
+    // What is not to be answered was no query: there is no telling where the next one would begin.
+    if (!bytes) return void this.#socket.destroy()
+    this.#socket.write(Buffer.concat([lengthPrefix(bytes), bytes]))
+    this.#rest()
+  }
+
+  #sendLate(bytes: Buffer | undefined): void {
+    this.#send(bytes)
+    this.#proceed()
+  }
+
+  #next(): Buffer | undefined {
+    if (this.#bytes < 2) return undefined
+    const [first = Buffer.alloc(0)] = this.#pieces
+    const length = first.length >= 2 ? first.readUInt16BE(0) : this.#joined().readUInt16BE(0)
+    if (this.#bytes < 2 + length) return undefined
+    const whole = this.#joined()
+    const rest = whole.subarray(2 + length)
+    this.#pieces = rest.length > 0 ? [rest] : []
+    this.#bytes = rest.length
+    return whole.subarray(2, 2 + length)
+  }
+
+  #joined(): Buffer {
+    const [only] = this.#pieces
+    const whole = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces)
+    this.#pieces = [whole]
+    return whole
+  }
+
+  /** Begins the time in which the next query has to come whole. */
+  #rest(): void {
+    this.#cancelIdle()
+    this.#cancelIdle = this.#options.clock.after(tcpLimits.idleMs, () => this.#socket.destroy())
+  }
+}
