@@ -2,7 +2,8 @@ import { createSocket } from 'node:dgram'
 import { connect, isIPv6 } from 'node:net'
 import type { Clock } from '../foundation/clock.ts'
 import { nameKey } from './domain-name.ts'
-import { type Message, type Question, mostMessageBytes } from './message.ts'
+import { MessageFramer, framed } from './message-framer.ts'
+import type { Message, Question } from './message.ts'
 import { readMessage } from './message-reader.ts'
 import type { Upstream } from './resolvers-file.ts'
 
@@ -41,26 +42,20 @@ export function askOverTcp(
 ): Promise<Message> {
   return inTime(options, (resolve, reject) => {
     const socket = connect({ host: upstream.address, port: upstream.port, noDelay: true })
-    let received = Buffer.alloc(0)
+    const framer = new MessageFramer()
     socket.on('error', reject)
     socket.on('close', () => reject(new Error('the connection ended without an answer')))
-    socket.on('connect', () => socket.write(Buffer.concat([lengthPrefix(bytes), bytes])))
+    socket.on('connect', () => socket.write(framed(bytes)))
     socket.on('data', (piece) => {
-      received = Buffer.concat([received, piece])
-      if (received.length > mostMessageBytes + 2) return reject(new Error('more than one answer'))
-      if (received.length < 2 || received.length < 2 + received.readUInt16BE(0)) return
-      const message = answerTo(query, received.subarray(2, 2 + received.readUInt16BE(0)))
+      framer.add(piece)
+      const received = framer.next()
+      if (!received) return
+      const message = answerTo(query, received)
       if (message) resolve(message)
       else reject(new Error('an answer to another question'))
     })
     return () => socket.destroy()
   })
-}
-
-export function lengthPrefix(message: Buffer): Buffer {
-  const prefix = Buffer.alloc(2)
-  prefix.writeUInt16BE(message.length)
-  return prefix
 }
 
 /** `undefined` unless it is the answer to just this question. */

@@ -29,15 +29,21 @@ export interface Client {
   readonly transport: 'udp' | 'tcp'
 }
 
-/** From the bytes of a query to those of its answer. */
-export class Resolver {
+/** From the bytes of a query to those of its answer; see `Resolver`. */
+export interface QueryAnswerer {
+  /** `undefined`: say nothing. Never throws and never rejects. */
+  answer(bytes: Buffer, client: Client): Buffer | undefined | Promise<Buffer | undefined>
+}
+
+/** Knows the names of the cluster, and whom to ask for all others. */
+export class Resolver implements QueryAnswerer {
   readonly #options: ResolverOptions
 
   constructor(options: ResolverOptions) {
     this.#options = options
   }
 
-  /** `undefined`: say nothing. At once for names of the cluster; never throws and never rejects. */
+  /** At once for names of the cluster. */
   answer(bytes: Buffer, client: Client): Buffer | undefined | Promise<Buffer | undefined> {
     try {
       const read = readQuery(bytes)

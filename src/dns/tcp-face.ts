@@ -1,11 +1,11 @@
-import { type Server, type Socket, createServer } from 'node:net'
+import { type Server, type Socket, createServer, isIPv6 } from 'node:net'
 import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { DnsMetrics } from './dns-metrics.ts'
-import { lengthPrefix } from './exchange.ts'
-import type { Resolver } from './resolver.ts'
+import { MessageFramer, framed } from './message-framer.ts'
+import type { QueryAnswerer } from './resolver.ts'
 
 export interface TcpFaceOptions {
-  readonly resolver: Resolver
+  readonly resolver: QueryAnswerer
   readonly clock: Clock
   readonly metrics: DnsMetrics
 }
@@ -38,7 +38,7 @@ export class TcpFace {
   listen(address: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject)
-      this.#server.listen(port, address, () => {
+      this.#server.listen({ port, host: address, ipv6Only: isIPv6(address) }, () => {
         this.#server.off('error', reject)
         // Out of file descriptors for a moment: the next connection may be taken again.
         this.#server.on('error', () => {})
@@ -81,9 +81,7 @@ class Conversation {
   readonly #socket: Socket
   readonly #address: string
   readonly #options: TcpFaceOptions
-  /** What has come and is not a whole message yet; put together only when it is. */
-  #pieces: Buffer[] = []
-  #bytes = 0
+  readonly #framer = new MessageFramer()
   #underWay = 0
   #ended = false
   #saidAll = false
@@ -95,8 +93,7 @@ class Conversation {
     this.#options = options
     this.#rest()
     socket.on('data', (piece) => {
-      this.#pieces.push(piece)
-      this.#bytes += piece.length
+      this.#framer.add(piece)
       this.#proceed()
     })
     socket.on('drain', () => this.#proceed())
@@ -109,14 +106,13 @@ class Conversation {
   end(): void {
     this.#ended = true
     this.#cancelIdle()
-    this.#pieces = []
   }
 
   /** Answers what is whole, as long as the client takes answers and not too many are under way; so much in a turn. */
   #proceed(): void {
     for (let count = 0; !this.#ended && !this.#full; count++) {
       if (count === tcpLimits.perTurn) return this.#later()
-      const query = this.#next()
+      const query = this.#framer.next()
       if (!query) return this.#wait()
       this.#rest()
       this.#underWay++
@@ -147,32 +143,13 @@ class Conversation {
     if (this.#ended) return
     // What is not to be answered was no query: there is no telling where the next one would begin.
     if (!bytes) return void this.#socket.destroy()
-    this.#socket.write(Buffer.concat([lengthPrefix(bytes), bytes]))
+    this.#socket.write(framed(bytes))
     this.#rest()
   }
 
   #sendLate(bytes: Buffer | undefined): void {
     this.#send(bytes)
     this.#proceed()
-  }
-
-  #next(): Buffer | undefined {
-    if (this.#bytes < 2) return undefined
-    const [first = Buffer.alloc(0)] = this.#pieces
-    const length = first.length >= 2 ? first.readUInt16BE(0) : this.#joined().readUInt16BE(0)
-    if (this.#bytes < 2 + length) return undefined
-    const whole = this.#joined()
-    const rest = whole.subarray(2 + length)
-    this.#pieces = rest.length > 0 ? [rest] : []
-    this.#bytes = rest.length
-    return whole.subarray(2, 2 + length)
-  }
-
-  #joined(): Buffer {
-    const [only] = this.#pieces
-    const whole = this.#pieces.length === 1 && only ? only : Buffer.concat(this.#pieces)
-    this.#pieces = [whole]
-    return whole
   }
 
   /** Begins the time in which the next query has to come whole. */

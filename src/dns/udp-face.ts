@@ -1,13 +1,14 @@
 import { type Socket, createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
-import type { Resolver } from './resolver.ts'
+import type { QueryAnswerer } from './resolver.ts'
 
 /** Queries in datagrams: what cannot be answered or sent is dropped, and the client asks again. */
 export class UdpFace {
   readonly #socket: Socket
+  #closed = false
 
-  constructor(address: string, resolver: Resolver) {
-    this.#socket = createSocket({ type: isIPv6(address) ? 'udp6' : 'udp4', ipv6Only: true })
+  constructor(address: string, resolver: QueryAnswerer) {
+    this.#socket = isIPv6(address) ? createSocket({ type: 'udp6', ipv6Only: true }) : createSocket('udp4')
     this.#socket.on('message', (query, from) => {
       const send = (answer: Buffer | undefined) => {
         if (answer) this.#send(answer, from.port, from.address)
@@ -36,8 +37,6 @@ export class UdpFace {
       this.#socket.close(() => resolve())
     })
   }
-
-  #closed = false
 
   #send(answer: Buffer, port: number, address: string): void {
     if (!this.#closed) this.#socket.send(answer, port, address, () => {})
