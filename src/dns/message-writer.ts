@@ -25,11 +25,11 @@ export function writeMessage(message: Message, limit: number): Buffer {
   const answers = writer.records(message.answers, bound)
   const whole = answers === message.answers.length
   const authorities = whole ? writer.records(message.authorities, bound) : 0
-  const truncated = message.truncated || !whole || authorities < message.authorities.length
-  const additionals = truncated ? 0 : writer.records(message.additionals, bound)
+  const cut = !whole || authorities < message.authorities.length
+  const additionals = cut ? 0 : writer.records(message.additionals, bound)
   if (edns) writer.option(edns, message.rcode)
   const counts = [message.questions.length, answers, authorities, additionals + (edns ? 1 : 0)]
-  return writer.end([message.id, flagsOf(message, truncated), ...counts])
+  return writer.end([message.id, flagsOf(message, message.truncated || cut), ...counts])
 }
 
 function flagsOf(message: Message, truncated: boolean): number {
@@ -50,6 +50,8 @@ class MessageWriter {
   #at = headerBytes
   /** Where the rest of a name begins. By its letters as they are: a name is not to be given another's case. */
   readonly #written = new Map<string, number>()
+  /** The same for whole names that come again, as that of a question in its answers. */
+  readonly #names = new Map<DomainName, number>()
 
   /** How many of them fit. */
   records(records: readonly ResourceRecord[], bound: number): number {
@@ -60,6 +62,7 @@ class MessageWriter {
       this.#at = before
       // What was noted beyond is overwritten, and must not be pointed to.
       for (const [rest, at] of this.#written) if (at >= before) this.#written.delete(rest)
+      for (const [name, at] of this.#names) if (at >= before) this.#names.delete(name)
       return index
     }
     return records.length
@@ -75,17 +78,30 @@ class MessageWriter {
   }
 
   name(name: DomainName, compressed: boolean): void {
-    const keys = compressed ? restsOf(name) : []
+    if (compressed) return this.#compressedName(name)
+    for (const label of name) this.#label(label)
+    room[this.#at++] = 0
+  }
+
+  #compressedName(name: DomainName): void {
+    const whole = this.#names.get(name)
+    if (whole !== undefined) return this.number16(0xc000 | whole)
+    if (name.length > 0 && this.#at <= farthestPointer) this.#names.set(name, this.#at)
+    const rests = restsOf(name)
     for (const [index, label] of name.entries()) {
-      const key = keys[index]
-      const known = key === undefined ? undefined : this.#written.get(key)
+      const rest = rests[index] ?? ''
+      const known = this.#written.get(rest)
       if (known !== undefined) return this.number16(0xc000 | known)
-      if (key !== undefined && this.#at <= farthestPointer) this.#written.set(key, this.#at)
-      room[this.#at] = label.length
-      room.write(label, this.#at + 1, 'latin1')
-      this.#at += 1 + label.length
+      if (this.#at <= farthestPointer) this.#written.set(rest, this.#at)
+      this.#label(label)
     }
     room[this.#at++] = 0
+  }
+
+  #label(label: string): void {
+    room[this.#at] = label.length
+    room.write(label, this.#at + 1, 'latin1')
+    this.#at += 1 + label.length
   }
 
   number16(value: number): void {
@@ -115,11 +131,12 @@ class MessageWriter {
 
 /** From each label to the end, as keys. */
 function restsOf(name: DomainName): string[] {
-  const rests: string[] = []
+  const rests = [...name]
   let rest = ''
-  for (const label of name.toReversed()) {
+  for (let index = name.length - 1; index >= 0; index--) {
+    const label = name[index] ?? ''
     rest = String.fromCharCode(label.length) + label + rest
-    rests.unshift(rest)
+    rests[index] = rest
   }
   return rests
 }
