@@ -35,6 +35,7 @@ export class DnsServer {
   readonly #forwarder: Forwarder
   readonly #faces: { readonly resolver: Resolver; readonly clock: Clock; readonly metrics: DnsMetrics }
   readonly #listeners = new Set<DnsListener>()
+  #closed = false
 
   constructor({ names, upstreams, clock, log, metrics = new DnsMetrics() }: DnsServerOptions) {
     const isOurselves = (upstream: Upstream) => this.#listensAt(upstream)
@@ -55,15 +56,17 @@ export class DnsServer {
       try {
         const bound = await tcp.listen(address, port)
         await udp.listen(address, bound)
+        if (this.#closed) throw new Error('the DNS server is closed')
         return this.#keep({ address, port: bound }, tcp, udp)
       } catch (error) {
         await Promise.allSettled([tcp.close(), udp.close()])
-        if (port !== 0 || attempt === freePortAttempts) throw error
+        if (port !== 0 || attempt === freePortAttempts || this.#closed) throw error
       }
     }
   }
 
   async close(): Promise<void> {
+    this.#closed = true
     this.#forwarder.close()
     await Promise.all(this.listeners.map((listener) => listener.close()))
   }

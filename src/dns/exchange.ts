@@ -28,7 +28,9 @@ export function askOverUdp(
       const message = answerTo(query, answer)
       if (message) resolve(message)
     })
-    socket.connect(upstream.port, upstream.address, () => socket.send(bytes))
+    socket.on('connect', () => socket.send(bytes))
+    // Without a callback, what fails here is an error of the socket as everything else.
+    socket.connect(upstream.port, upstream.address)
     return () => socket.close()
   })
 }

@@ -110,6 +110,26 @@ describe('a name that is not of the cluster', () => {
     expect(upstream.asked).toHaveLength(2)
   })
 
+  it('fails when a resolver cannot even be asked, and the server goes on', async () => {
+    const upstreams = ['255.255.255.255', 'fe80::1%nowhere0'].map((address) => ({ address, port: 53 }))
+    const { port } = await startServer({ upstreams })
+    expect(await ask(port, newQuery('www.example'))).toEqual(['SERVFAIL'])
+    expect(await ask(port, newQuery('dns-version.cluster.local', 'A'))).toEqual(['NOERROR'])
+  })
+
+  it('fails for those who wait when the server is closed', async () => {
+    const clock = new FakeClock()
+    const silent = await startUpstream(() => undefined, clock)
+    const { server, port, metrics } = await startServer({ clock, upstreams: [silent] })
+    const client = await TcpClient.connect(port)
+    client.socket.write(framed(newQuery('www.example')))
+    await silent.until(1)
+    await server.close()
+    await client.closed
+    await expect.poll(() => metrics.text()).toContain('sluice_dns_forwarded_total{result="failed"} 1')
+    await expect(server.listen(localhost, 0)).rejects.toThrow('closed')
+  })
+
   it('is not believed of an answer to something else', async () => {
     const clock = new FakeClock()
     const forgeries: ReadonlyArray<(query: Message) => Message> = [
