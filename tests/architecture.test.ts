@@ -21,6 +21,7 @@ const mayImport: Record<string, readonly string[]> = {
   gateway: ['traffic', 'relay', 'resources'],
   exposure: ['relay', 'cluster', 'resources'],
   management: ['cluster', 'resources'],
+  dns: ['cluster', 'resources'],
   engine: [],
   platform: [
     'resources',
@@ -36,6 +37,7 @@ const mayImport: Record<string, readonly string[]> = {
     'gateway',
     'exposure',
     'management',
+    'dns',
     'engine',
   ],
   cli: ['platform', 'engine', 'resources'],
