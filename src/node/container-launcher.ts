@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { delimiter, isAbsolute, join } from 'node:path'
+import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { parseQuantity } from '../resources/quantity.ts'
 import { makeExitFile } from './exit-file.ts'
 import type { ImageStore } from './image-store.ts'
@@ -64,7 +64,9 @@ export class ContainerLauncher {
     const exitFile = join(own, 'exit')
     let script: ContainerScript
     try {
-      const mounts = isolated ? [...plan.mounts, ...(message.mountPath === defaultMessagePath ? [] : [message])] : []
+      const mounts = isolated
+        ? [...plan.mounts, ...(message.mountPath === defaultMessagePath ? [] : [message]), ...nameFiles(launch, own)]
+        : []
       requireProgram(plan, mounts)
       const view = isolation.mode === 'namespaces' ? this.#view(own, plan, mounts, isolation.tools, handles) : undefined
       makeExitFile(exitFile)
@@ -78,6 +80,7 @@ export class ContainerLauncher {
         stdin: stdin && { path: stdin.path, ends: parts.stdinOnce },
         output,
         exitFile,
+        hostname: isolated ? launch.names?.hostname : undefined,
       })
     } catch (error) {
       release()
@@ -169,6 +172,17 @@ function messageMount(mountPath: string, file: string): Mount {
   rmSync(file, { force: true })
   writeFileSync(file, '', { mode: 0o666 })
   return { mountPath, folder: file, root: file, readOnly: false }
+}
+
+/** The files of names, except where the container mounts something else. */
+function nameFiles({ names, container }: ContainerLaunch, own: string): Mount[] {
+  const mounted = new Set(containerParts(container).volumeMounts.map(({ mountPath }) => mountPath))
+  return (names?.files ?? []).flatMap(({ path, text }) => {
+    if (mounted.has(path)) return []
+    const file = join(own, basename(path))
+    writeFileSync(file, text, { mode: 0o644 })
+    return [{ mountPath: path, folder: file, root: file, readOnly: false }]
+  })
 }
 
 /** A working directory that nothing provides is an empty one, as in an image without it. */

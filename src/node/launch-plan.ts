@@ -36,7 +36,7 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   const { image, podFolder, hostIP, machineEnv, marks, isolated } = surroundings
   if (image.found === 'nothing') throw new ContainerRefused('ErrImagePull', image.message)
 
-  const own = { HOME: podFolder, HOSTNAME: pod.metadata.name, POD_IP: podIP }
+  const own = { HOME: podFolder, HOSTNAME: launch.names?.hostname ?? pod.metadata.name, POD_IP: podIP }
   const given = { ...machineEnv, ...own, ...image.env, ...launch.serviceVariables }
   const facts = { podIP, hostIP, allocatable: launch.allocatable }
   const variables = containerVariables(pod, container, facts, new Map(Object.entries(given)), launch.references)

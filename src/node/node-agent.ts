@@ -17,6 +17,7 @@ import type { Card } from './gpu-inventory.ts'
 import { type MachineReadings, readMachine, reservedMemoryBytes } from './machine/machine-readings.ts'
 import { readNvidiaCards } from './nvidia-cards.ts'
 import { LoopbackNetwork } from './network/loopback-network.ts'
+import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
 import { NodeRegistration } from './node-registration.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
@@ -39,6 +40,8 @@ export interface NodeAgentOptions {
   readonly version: string
   /** Where Pods get their addresses; the machine's own network, unless given. */
   readonly network?: PodNetwork
+  /** By which names a Pod with a network of its own knows itself and finds others. */
+  readonly names?: (pod: Pod, podIP: string) => PodNames
   readonly hostIP?: string
   readonly cpus?: number
   readonly memoryBytes?: number
@@ -295,7 +298,7 @@ export class NodeAgent implements Component {
   }
 
   #servicesFor(key: string): PodWorkerServices {
-    const { runtime, clock, log, cards, client, tokens, serviceVariables, allowHostPath = false } = this.#options
+    const { runtime, clock, log, cards, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
     const { cpus, memoryBytes } = this.#allocatable
     return {
       runtime,
@@ -307,6 +310,7 @@ export class NodeAgent implements Component {
       simulatedCards: cards.some(({ simulated }) => simulated),
       hostPathAllowed: allowHostPath,
       tokens,
+      names,
       serviceVariables,
       allocatable: { cpus, memoryBytes },
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),

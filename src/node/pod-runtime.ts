@@ -1,3 +1,4 @@
+import type { PodNames } from './network/pod-names.ts'
 import type { Readable, Writable } from 'node:stream'
 import type { Container, Pod } from '../resources/pod.ts'
 import type { ReferencedObjects } from './referenced-objects.ts'
@@ -73,6 +74,8 @@ export interface ContainerLaunch {
   readonly podIP: string
   /** The file of the network namespace it runs in; the machine's own where there is none. */
   readonly network?: string
+  /** What stands in its files of names, where these are not the machine's. */
+  readonly names?: Pick<PodNames, 'hostname' | 'files'> | undefined
   /** Indices of the cards this container may use. */
   readonly cards: readonly number[]
   /** Declared, not there: whoever would compute on them is told. */

@@ -2,6 +2,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { CardLedger } from './card-ledger.ts'
+import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
 import type { PodRuntime } from './pod-runtime.ts'
 import type { PodStatus } from './pod-status.ts'
@@ -20,6 +21,8 @@ export interface PodWorkerServices {
   readonly simulatedCards: boolean
   readonly hostPathAllowed: boolean
   readonly tokens: Tokens | undefined
+  /** By which names a Pod with a network of its own knows itself and finds others. */
+  readonly names?: ((pod: Pod, podIP: string) => PodNames) | undefined
   readonly serviceVariables?: ((pod: Pod) => Readonly<Record<string, string>>) | undefined
   /** What a container without limits may use. */
   readonly allocatable: { readonly cpus: number; readonly memoryBytes: number }

@@ -191,7 +191,12 @@ export class PodWorker {
       const attempt = attemptOf(memory)
       const serviceVariables = this.#services.serviceVariables?.(this.#pod) ?? {}
       const { address: podIP, namespace: network } = place
-      const about = { attempt, podIP, network, cards, cardsSimulated, references, serviceVariables, allocatable }
+      // A Pod that was started in the machine's network goes by the machine's names.
+      const names = network === '' ? undefined : this.#services.names?.(this.#pod, podIP)
+      for (const warning of attempt === 0 ? (names?.warnings ?? []) : []) {
+        this.#services.event(this.#pod, 'Warning', 'DNSConfigForming', warning)
+      }
+      const about = { attempt, podIP, network, names, cards, cardsSimulated, references, serviceVariables, allocatable }
       const launch = { pod: this.#pod, container, ...about }
       for (const message of attempt === 0 ? unenforcedParts(this.#pod, container) : []) {
         this.#services.event(this.#pod, 'Warning', 'NotEnforced', message)

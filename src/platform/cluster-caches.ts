@@ -4,6 +4,7 @@ import { type Cluster, clusterKind } from '../resources/cluster.ts'
 import { type ComputeCenter, computeCenterKind } from '../resources/compute-center.ts'
 import { type EndpointSlice, endpointSliceKind } from '../resources/endpoint-slice.ts'
 import { type Model, modelKind } from '../resources/model.ts'
+import { type Namespace, namespaceKind } from '../resources/namespace.ts'
 import { type Node, nodeKind } from '../resources/node.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
@@ -21,7 +22,11 @@ export interface ClusterCaches {
   readonly keys: ObjectCache<ApiKey>
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ObjectCache<Cluster>
+  readonly namespaces: ObjectCache<Namespace>
 }
+
+/** What cluster DNS reads. */
+export type DnsCaches = Pick<ClusterCaches, 'services' | 'slices' | 'pods' | 'namespaces'>
 
 export function clusterCaches(informers: Informers): ClusterCaches {
   return {
@@ -34,5 +39,6 @@ export function clusterCaches(informers: Informers): ClusterCaches {
     keys: informers.add(apiKeyKind),
     centers: informers.add(computeCenterKind),
     clusters: informers.add(clusterKind),
+    namespaces: informers.add(namespaceKind),
   }
 }

@@ -7,6 +7,7 @@ import type { Logger } from '../foundation/log.ts'
 import { keyOf } from '../resources/kubernetes-object.ts'
 import { parseRange, placeIn } from '../node/network/address-range.ts'
 import { apiServerService } from './api-server-service.ts'
+import { dnsService } from './dns-role.ts'
 import { backgroundTask } from './background-task.ts'
 import type { ClusterCaches } from './cluster-caches.ts'
 
@@ -25,8 +26,8 @@ export function clusterIpRole(options: {
   const isLocal = (address: string) => range !== undefined && placeIn(range, address) !== undefined
   const events = new EventRecorder({ client, component: 'service-proxy', clock, log })
   return backgroundTask('service addresses', (signal) => {
-    // The control plane itself listens for the Service of the API server.
-    const except = new Set([keyOf(apiServerService)])
+    // The control plane and cluster DNS listen for their Services themselves.
+    const except = new Set([keyOf(apiServerService), keyOf(dnsService)])
     const event = events.record.bind(events)
     return new ClusterIpProxy({ services, slices, except, isLocal, event, clock, log }).run(signal)
   })

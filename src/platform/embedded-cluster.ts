@@ -10,6 +10,7 @@ import type { Card } from '../node/gpu-inventory.ts'
 import { ImageStore } from '../node/image-store.ts'
 import type { Isolation } from '../node/isolation/detect-isolation.ts'
 import { LogHub } from '../node/log-hub.ts'
+import { podNames } from '../node/network/pod-names.ts'
 import type { PodNetwork } from '../node/network/pod-network.ts'
 import { NodeAgent } from '../node/node-agent.ts'
 import { NodePodAccess } from '../node/pod-access.ts'
@@ -37,6 +38,7 @@ import type { ConfigFile } from './config-file.ts'
 import { clusterIpRole } from './cluster-ip-role.ts'
 import { ControlPlane } from './control-plane.ts'
 import type { DataDirectory } from './data-directory.ts'
+import { clusterDomain, dnsRole } from './dns-role.ts'
 import { DemoModelFetch } from './demo-model-fetch.ts'
 import { type CenterFacts, createHomeResources } from './home-resources.ts'
 import { type Credentials, type Identity, openServiceAccountKey } from './identity.ts'
@@ -147,7 +149,7 @@ export class EmbeddedCluster {
 
   /** In the order they start. `busy` tells how many requests a Pod is serving. */
   components(busy: (model: string, podName: string) => number): readonly Component[] {
-    const { directory, network, services, clock, log, fetchModel: name } = this.#options
+    const { directory, network, services, clock, log, metrics, fetchModel: name } = this.#options
     const fetch =
       name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
     const runtime = this.#runtime
@@ -160,6 +162,9 @@ export class EmbeddedCluster {
       this.#informers,
       this.#workloads,
       clusterIpRole({ client: this.client, caches: this.caches, range: services.range, clock, log }),
+      ...(services.dns === undefined
+        ? []
+        : [dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics })]),
       { name: 'Pod network', stop: () => network.close() },
       { name: 'runtime', stop: () => runtime.close() },
       node,
@@ -216,13 +221,17 @@ export class EmbeddedCluster {
   }
 
   #nodeAgent(runtime: ProcessRuntime): NodeAgent {
-    const { cards, network, clock, log } = this.#options
+    const { cards, network, services, clock, log } = this.#options
+    const { dns } = services
     return new NodeAgent({
       name: nodeName(hostname()),
       client: this.client,
       runtime,
       cards,
       network,
+      ...(dns !== undefined && {
+        names: (pod, podIP) => podNames(pod, podIP, { clusterDomain, nameserver: dns }),
+      }),
       clock,
       log,
       version,

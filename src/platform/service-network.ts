@@ -7,6 +7,8 @@ export interface ServiceNetwork {
   readonly range: string
   /** Of the Service `kubernetes`, by which Pods reach the API. */
   readonly apiServer: string
+  /** Of the Service `kube-dns`, where the cluster has a DNS server. */
+  readonly dns?: string | undefined
   /** Whether something can listen at these addresses, as on loopback. */
   readonly isLocal: boolean
 }
@@ -27,7 +29,8 @@ export function embeddedServiceNetwork(clusterId: string): ServiceNetwork {
 
 /** The Services of a cluster whose Pods have networks of their own: every address of the range is the machine's. */
 export function bridgedServiceNetwork({ services }: Pick<ClusterRanges, 'services'>): ServiceNetwork {
-  return { range: formatRange(services), apiServer: formatAddress(services.first + 1), isLocal: true }
+  const [apiServer, dns] = [formatAddress(services.first + 1), formatAddress(services.first + 10)]
+  return { range: formatRange(services), apiServer, dns, isLocal: true }
 }
 
 /** The names by which programs in a cluster call its API server. */

@@ -26,6 +26,8 @@ export interface ContainerProgram {
   readonly output?: string | undefined
   /** Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise. */
   readonly exitFile: string
+  /** What the machine is called in it; it has a namespace for that where there is one. */
+  readonly hostname?: string | undefined
 }
 
 /** What a container's shell is told. Each part is one compound command: of one that did not come whole, nothing runs. */
@@ -52,13 +54,14 @@ const caughtSignals = 'HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF'
  * unlike ignoring them, is not handed down. What shells say about a program that was ended by a signal is not the program's to say.
  */
 export function containerScript(program: ContainerProgram): ContainerScript {
-  const { view, workingDir, cgroups, stdin, output, exitFile } = program
+  const { view, workingDir, cgroups, stdin, output, exitFile, hostname } = program
   const input = stdin ? `${stdin.ends ? '<' : '<>'}${quoted(stdin.path)}` : '</dev/null'
   const said = output === undefined ? '>&1' : `>>${quoted(output)}`
   const setup = [
     // Opened first: the container's own mounts may lie above them.
     `exec 4>>${quoted(exitFile)} 5${input} 6${said}`,
     ...cgroups.map((group) => `echo 0 >${quoted(group)} || exit 125`),
+    ...(hostname === undefined ? [] : [`echo ${quoted(hostname)} >/proc/sys/kernel/hostname || exit 125`]),
     ...(view ? viewLines(view) : []),
     `cd ${quoted(workingDir)} || exit 125`,
   ]

@@ -26,7 +26,7 @@ export function plainShellCommand(owner: string): readonly [string, ...string[]]
  */
 export function namespaceCommand(tools: NamespaceTools, owner: string, network = ''): readonly [string, ...string[]] {
   const user = tools.asUser ? ['--user', '--map-root-user'] : []
-  const made = ['--mount', '--propagation', 'private', '--pid', '--fork', '--kill-child']
+  const made = ['--mount', '--propagation', 'private', '--uts', '--pid', '--fork', '--kill-child']
   const unshare = [tools.unshare, ...user, ...made, tools.sh, '-s', owner] as const
   return network === '' ? unshare : [tools.nsenter, `--net=${network}`, ...unshare]
 }
@@ -42,6 +42,7 @@ export function enteringCommand(
     tools.nsenter,
     ...(tools.asUser ? [`--user=/proc/${pid}/ns/user`, '--preserve-credentials'] : []),
     ...(network === '' ? [] : [`--net=/proc/${pid}/ns/net`]),
+    `--uts=/proc/${pid}/ns/uts`,
     `--mount=/proc/${pid}/ns/mnt`,
     `--pid=/proc/${pid}/ns/pid_for_children`,
     tools.sh,
