@@ -21,8 +21,8 @@ const port = 53
 export interface DnsRoleOptions {
   readonly client: ClusterClient
   readonly caches: DnsCaches
-  /** Its cluster IP, which is an address of this machine. */
-  readonly address: string
+  /** Its cluster IP, which is an address of this machine; without one there are no names. */
+  readonly address: string | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -30,17 +30,24 @@ export interface DnsRoleOptions {
 
 /** Answers the names of Services and Pods, for Pods with networks of their own. */
 export function dnsRole({ client, caches, address, clock, log, metrics }: DnsRoleOptions): Component {
+  const dnsMetrics = new DnsMetrics(metrics)
   let server: DnsServer | undefined
   let index: ClusterIndex | undefined
   return {
     name: 'cluster DNS',
     async start() {
+      if (address === undefined) return
       await recordService(client, address)
       index = new ClusterIndex(caches, clock)
-      const names = new ClusterNames({ clusterDomain, index })
+      const names = new ClusterNames({
+        clusterDomain,
+        index,
+        serverService: dnsService,
+        serverAddresses: () => [address],
+      })
       const resolvers = new ResolversFile(clock)
       const upstreams = () => resolvers.upstreams()
-      server = new DnsServer({ names, upstreams, clock, log, metrics: new DnsMetrics(metrics) })
+      server = new DnsServer({ names, upstreams, clock, log, metrics: dnsMetrics })
       await server.listen(address, port)
     },
     async stop() {

@@ -162,9 +162,7 @@ export class EmbeddedCluster {
       this.#informers,
       this.#workloads,
       clusterIpRole({ client: this.client, caches: this.caches, range: services.range, clock, log }),
-      ...(services.dns === undefined
-        ? []
-        : [dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics })]),
+      dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics }),
       { name: 'Pod network', stop: () => network.close() },
       { name: 'runtime', stop: () => runtime.close() },
       node,

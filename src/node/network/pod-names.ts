@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Pod } from '../../resources/pod.ts'
 import { hostsFileOf } from './hosts-file.ts'
-import { kernelHostnameOf } from './pod-hostname.ts'
+import { hostnameOf, kernelHostnameOf } from './pod-hostname.ts'
 import { resolvConfOf } from './resolv-conf.ts'
 
 /** By which names a Pod knows itself and finds others. */
@@ -20,12 +20,15 @@ export interface NameFacts {
 }
 
 const resolvConf = '/etc/resolv.conf'
+/** Where systemd keeps the resolvers themselves: its own, on loopback, is none that a Pod could reach. */
+const systemdResolvConf = '/run/systemd/resolve/resolv.conf'
 
 /** The names of a Pod that has a network of its own. */
 export function podNames(pod: Pod, podIP: string, { clusterDomain, nameserver }: NameFacts): PodNames {
-  const hostname = kernelHostnameOf(pod, clusterDomain) ?? pod.metadata.name.slice(0, 63)
+  const { hostname: short } = hostnameOf(pod, clusterDomain)
+  const hostname = kernelHostnameOf(pod, clusterDomain) ?? short
   const hosts = hostsFileOf(pod, { clusterDomain, podIPs: [podIP], machineHosts: '' })
-  const machineResolvConf = textOf(resolvConf)
+  const machineResolvConf = textOf(systemdResolvConf) || textOf(resolvConf)
   const resolving = resolvConfOf(pod, { clusterDomain, nameservers: [nameserver], machineResolvConf })
   const files = [
     { path: '/etc/hosts', text: hosts },
