@@ -14,7 +14,7 @@ export interface ClusterIpProxyOptions {
   /** `namespace/name` of Services that somebody else listens for. */
   readonly except: ReadonlySet<string>
   /** Which addresses are this machine's to listen on. */
-  isLocal(address: string): boolean
+  readonly isLocal: (address: string) => boolean
   /** Tells the Service's owner why it cannot be reached. */
   event(service: KubernetesObject, type: 'Warning', reason: string, message: string): void
   readonly clock: Clock

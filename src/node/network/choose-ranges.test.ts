@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type AddressRange, formatRange, overlap, parseRange, placeIn } from './address-range.ts'
 import { chooseRanges } from './choose-ranges.ts'
