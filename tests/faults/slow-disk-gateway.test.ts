@@ -27,7 +27,7 @@ const slowMs = 3_000
  * waits for a sync is late with nearly everything, by up to 2 s. A machine on which streams past the gateway come late as well has
  * others to serve, and says less about ours.
  */
-const allowances = { quiet: { lateShare: 0.002, p99: 15 }, busy: { lateShare: 0.1, p99: 400 } }
+const allowances = { quiet: { lateShare: 0.005, p99: 40 }, busy: { lateShare: 0.1, p99: 400 } }
 const quietMs = 25
 
 describe.skipIf(noSlowDisk !== undefined)(`a gateway beside a slow disk${noSlowDisk ? ` (${noSlowDisk})` : ''}`, () => {
@@ -90,11 +90,11 @@ describe.skipIf(noSlowDisk !== undefined)(`a gateway beside a slow disk${noSlowD
 
     // The API, too, goes on reading, though what is written waits for the disk.
     for (const reads of ['read', 'read beside own writes']) {
-      expect(slow.count(reads)).toBeGreaterThan(20)
-      expect(slow.worst(reads)).toBeLessThan(syncMs / 2 + slow.ownStallMs)
+      expect(slow.count(reads)).toBeGreaterThan(10)
+      expect(slow.worst(reads)).toBeLessThan(0.75 * syncMs + slow.ownStallMs)
     }
     expect(slow.worst('write')).toBeGreaterThan(syncMs)
-    expect(fast.worst('write')).toBeLessThan(syncMs / 2 + fast.ownStallMs)
+    expect(fast.worst('write')).toBeLessThan(0.75 * syncMs + fast.ownStallMs)
     expect(load.refused).toEqual([])
     expect(await load.differences()).toEqual([])
   })
