@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 
-const mostShared = 1024
+const mostShared = 512
 /** Many have something in them that no other has, such as a uid: they are seen once and make room for the next. */
 const mostSeenOnce = 128
 const longestShared = 4096
