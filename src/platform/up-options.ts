@@ -28,6 +28,8 @@ export interface UpOptions {
   readonly gatewayWorkers?: number | undefined
   /** How many Pods that have finished are kept. */
   readonly finishedPodLimit?: number | undefined
+  /** How long Events are kept after their last change. */
+  readonly eventTtlMs?: number | undefined
   /** Whether to serve the API only and start no Pod; undefined lets the record of earlier starts decide. */
   readonly safeMode?: boolean | undefined
   readonly demoModel: boolean
