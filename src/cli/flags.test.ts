@@ -18,6 +18,7 @@ describe('flags of sluice up', () => {
       config: undefined,
       bodyLimitBytes: 32 * 1024 * 1024,
       finishedPodLimit: 1000,
+      eventTtlMs: 3_600_000,
       requireApiKeys: false,
       trustedProxies: '127.0.0.1,::1',
       idleWindowMs: 600_000,
@@ -35,12 +36,15 @@ describe('flags of sluice up', () => {
       '--gpus=nvidia.com/gpu-h800=16',
       '--idle-window',
       '2.5',
+      '--event-ttl',
+      '600',
       '--no-demo-model',
       '--no-gateway',
     )
     expect(options).toMatchObject({
       gpus: 'nvidia.com/gpu-h800=16',
       idleWindowMs: 2500,
+      eventTtlMs: 600_000,
       demoModel: false,
       gateway: false,
     })
@@ -52,6 +56,7 @@ describe('flags of sluice up', () => {
     [['--gateway-port', '80.5'], '--gateway-port: "80.5" is not a whole number'],
     [['--gateway-port', ''], '--gateway-port: "" is not a number'],
     [['--idle-window', 'soon'], '--idle-window: "soon" is not a number'],
+    [['--event-ttl', '5'], '--event-ttl: "5" is not a number from 60'],
     [['--cards', '3'], "Unknown option '--cards'"],
     [['--data'], 'argument missing'],
     [['--center', 'Mars'], '--center: "Mars" must have the form <site>-<n>'],

@@ -50,6 +50,7 @@ const flags: readonly Flag[] = [
     help: 'threads that serve the gateway and exposed services (default: 1; with 8 cores or more 2 to 4)',
   },
   { name: 'finished-pods', value: 'COUNT', fallback: '1000', help: 'how many Pods that have finished are kept' },
+  { name: 'event-ttl', value: 'SECONDS', fallback: '3600', help: 'how long Events are kept after their last change' },
   { name: 'no-card-preemption', help: 'do not give cards of idle models to those that somebody waits for' },
   {
     name: 'pod-network',
@@ -113,6 +114,7 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
     bodyLimitBytes: (parsed.integer('body-limit', { min: 1, max: 1_024 }) ?? 32) * 1024 * 1024,
     gatewayWorkers: parsed.integer('gateway-workers', { min: 1, max: 64 }),
     finishedPodLimit: parsed.integer('finished-pods', { min: 0, max: 100_000 }),
+    eventTtlMs: (parsed.number('event-ttl', { min: 60, max: 30 * 24 * 3600 }) ?? 3600) * 1000,
     cardPreemption: !parsed.isSet('no-card-preemption'),
     podNetwork: podNetwork(parsed.text('pod-network')),
     safeMode: safeMode(parsed),

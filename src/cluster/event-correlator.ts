@@ -81,6 +81,7 @@ export class EventCorrelator {
     const similar = known && at - known.lastAt <= similarMs ? known : { messages: new Set<string>(), lastAt: at }
     similar.lastAt = at
     this.#similar.set(group, similar)
+    this.#similar.forgetOldest(({ lastAt }) => at - lastAt > similarMs)
     similar.messages.add(message)
     if (similar.messages.size < mostSimilar) return { key: [group, message].join('\n'), message }
     similar.messages.delete(message)

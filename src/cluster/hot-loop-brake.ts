@@ -1,3 +1,5 @@
+import { RecentMap } from './recent-map.ts'
+
 /**
  * No controller has a hundred reasons in ten seconds to look at the same object, but two of them that write against each other, or
  * one that is woken by what it writes itself, have as many as the machine allows. Beyond that the pace is 100 ms, twice that for
@@ -6,6 +8,8 @@
  */
 const limits = { runs: 100, windowMs: 10_000, firstMs: 100, longestMs: 2_000 }
 const mostKeys = 4_096
+/** What was not asked for so long begins anew, however hot it was. */
+const longestHeatMs = limits.windowMs + limits.longestMs
 
 interface Heat {
   windowStart: number
@@ -26,14 +30,20 @@ const free: Admission = { waitMs: 0, begins: false }
 
 /** Slows down keys that are reconciled again and again although nothing fails. Time is an argument. */
 export class HotLoopBrake {
-  readonly #heats = new Map<string, Heat>()
+  readonly #heats = new RecentMap<Heat>(mostKeys)
+
+  /** Keys that it remembers. */
+  get size(): number {
+    return this.#heats.size
+  }
 
   /** To be asked right before a key is reconciled. */
   admit(key: string, now: number): Admission {
     const heat = this.#heats.get(key)
     // Set back, the clock tells nothing: it begins anew.
     if (!heat || now < heat.lastAt || now - heat.lastAt >= limits.windowMs + pauseMs(heat.level)) {
-      this.#remember(key, { windowStart: now, runs: 1, level: 0, lastAt: now })
+      this.#heats.set(key, { windowStart: now, runs: 1, level: 0, lastAt: now })
+      this.#heats.forgetOldest(({ lastAt }) => now - lastAt >= longestHeatMs)
       return free
     }
     if (now - heat.windowStart >= limits.windowMs) openWindow(heat, now)
@@ -43,15 +53,7 @@ export class HotLoopBrake {
     if (waitMs > 0) return { waitMs, begins }
     heat.runs += 1
     heat.lastAt = now
-    this.#remember(key, heat)
     return { waitMs: 0, begins }
-  }
-
-  #remember(key: string, heat: Heat): void {
-    this.#heats.delete(key)
-    this.#heats.set(key, heat)
-    const [oldest] = this.#heats.keys()
-    if (this.#heats.size > mostKeys && oldest !== undefined) this.#heats.delete(oldest)
   }
 }
 

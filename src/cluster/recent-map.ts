@@ -27,6 +27,18 @@ export class RecentMap<V> {
     if (oldest !== undefined) this.#values.delete(oldest)
   }
 
+  /**
+   * Forgets what was used the longest time ago as far as nobody needs it any more. Two at a time: called whenever something is added, it
+   * keeps up, and never takes long.
+   */
+  forgetOldest(isOver: (value: V) => boolean): void {
+    for (let times = 0; times < 2; times += 1) {
+      const [oldest] = this.#values
+      if (!oldest || !isOver(oldest[1])) return
+      this.#values.delete(oldest[0])
+    }
+  }
+
   delete(key: string): void {
     this.#values.delete(key)
   }

@@ -51,12 +51,14 @@ export class AnswerGrammars {
   }
 
   async #forSchema(schema: unknown, param: string): Promise<LlamaGrammar> {
-    // Each of these may take some 20 ms for the largest schema that is taken: others have their turn in between.
+    // Each of these may take some 20 ms for the largest schema that is taken, the library's own some 50 ms: others have their turn
+    // in between.
     const converted = toGbnfSchema(schema, param)
     await nextTurn()
     checkAlternatives(converted, param)
     await nextTurn()
     const { schema: subset, putBack } = liftEnums(converted, param)
+    await nextTurn()
     try {
       const { grammar } = new LlamaJsonSchemaGrammar(this.#llama, gbnfSchema(subset))
       if (!libraryEnding.test(grammar)) throw new Error('its grammar ends in an unknown way')

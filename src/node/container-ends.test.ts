@@ -106,7 +106,7 @@ describe('a part of a volume that is swapped while it is mounted', () => {
     const isolation = await detectIsolation(join(stage.dataDir, 'try'), 'namespaces')
     if (isolation.mode !== 'namespaces') throw new Error('no namespaces')
     const mount = { mountPath: '/sluice-test', folder, root: folder, readOnly: false, identity: '1:1' }
-    const laidOut = layOutRoot(join(stage.dataDir, 'root'), [mount])
+    const laidOut = await layOutRoot(join(stage.dataDir, 'root'), [mount])
     const [table, output] = [join(stage.dataDir, 'table'), join(stage.dataDir, 'output')]
     writeFileSync(table, laidOut.table)
     const { tools } = isolation

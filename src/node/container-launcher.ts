@@ -46,7 +46,11 @@ export class ContainerLauncher {
   }
 
   /** `output` is the file it writes to, `stdin` the one (a FIFO) it reads from, where it has one. */
-  prepare(launch: ContainerLaunch, output: string, stdin: { readonly path: string } | undefined): PreparedContainer {
+  async prepare(
+    launch: ContainerLaunch,
+    output: string,
+    stdin: { readonly path: string } | undefined,
+  ): Promise<PreparedContainer> {
     const { isolation, folders, cgroups } = this.#options
     const { pod, container, attempt, cards } = launch
     const uid = pod.metadata.uid ?? ''
@@ -68,7 +72,8 @@ export class ContainerLauncher {
         ? [...plan.mounts, ...(message.mountPath === defaultMessagePath ? [] : [message]), ...nameFiles(launch, own)]
         : []
       requireProgram(plan, mounts)
-      const view = isolation.mode === 'namespaces' ? this.#view(own, plan, mounts, isolation.tools, handles) : undefined
+      const view =
+        isolation.mode === 'namespaces' ? await this.#view(own, plan, mounts, isolation.tools, handles) : undefined
       makeExitFile(exitFile)
       script = containerScript({
         view,
@@ -111,13 +116,13 @@ export class ContainerLauncher {
   }
 
   /** `handles` gets what is to be kept open until it is mounted, so that nothing else can get its number meanwhile. */
-  #view(
+  async #view(
     own: string,
     { workingDir }: LaunchPlan,
     planned: readonly Mount[],
     tools: NamespaceTools,
     handles: number[],
-  ): ContainerView {
+  ): Promise<ContainerView> {
     const hasFolder = isFolder(onMachine(workingDir, planned))
     const mounts = hasFolder ? planned : [...planned, emptyFolder(workingDir, join(own, 'work'))]
     const sources = mounts.map((mount) => {
@@ -128,7 +133,7 @@ export class ContainerLauncher {
       return { ...mount, identity: `${dev}:${ino}` }
     })
     const table = join(own, 'table')
-    const laidOut = layOutRoot(join(own, 'root'), sources)
+    const laidOut = await layOutRoot(join(own, 'root'), sources)
     writeFileSync(table, laidOut.table)
     return { laidOut, table, tools }
   }

@@ -114,7 +114,7 @@ export class ProcessRuntime implements PodRuntime {
     const output = rawPath(folder, attempt)
     let prepared
     try {
-      prepared = launcher.prepare(launch, output, input)
+      prepared = await launcher.prepare(launch, output, input)
     } catch (error) {
       closeAll([input?.descriptor, input?.held])
       if (error instanceof ContainerRefused) throw error

@@ -59,6 +59,8 @@ export interface EmbeddedClusterOptions {
   readonly clusterName: string | undefined
   /** How many Pods that have finished are kept. */
   readonly finishedPodLimit?: number | undefined
+  /** How long Events are kept after their last change. */
+  readonly eventTtlMs?: number | undefined
   readonly cards: readonly Card[]
   readonly network: PodNetwork
   readonly isolation: Isolation
@@ -177,7 +179,7 @@ export class EmbeddedCluster {
   }
 
   #workloadControllers(node: NodeAgent): WorkloadControllers {
-    const { directory, tls, finishedPodLimit, clock, log } = this.#options
+    const { directory, tls, finishedPodLimit, eventTtlMs, clock, log } = this.#options
     return new WorkloadControllers({
       client: this.client,
       finalizeNamespace: (name) => this.#controlPlane.client.finalizeNamespace(name),
@@ -186,6 +188,7 @@ export class EmbeddedCluster {
       quotaCounts: this.#controlPlane.quotas,
       claimFolders: new ClaimFolders(volumesDirectory(directory.root)),
       finishedPodLimit,
+      eventTtlMs,
       foresee: (pod) => {
         this.#controlPlane.gatherWrites()
         return node.foresee(pod)

@@ -32,6 +32,8 @@ export interface UpOptions {
   readonly finishedPodLimit?: number | undefined
   /** Whether Pods get networks of their own; where the machine permits it, unless something else is said. */
   readonly podNetwork: NetworkChoice
+  /** How long Events are kept after their last change. */
+  readonly eventTtlMs?: number | undefined
   /** Whether to serve the API only and start no Pod; undefined lets the record of earlier starts decide. */
   readonly safeMode?: boolean | undefined
   readonly demoModel: boolean

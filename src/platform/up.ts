@@ -166,6 +166,7 @@ async function compose(
     tls: controlPlaneTls,
     clusterName: options.clusterName,
     finishedPodLimit: options.finishedPodLimit,
+    eventTtlMs: options.eventTtlMs,
     fetchModel: options.demoModel ? demoModelName : undefined,
     clock,
     log,

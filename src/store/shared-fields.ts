@@ -1,6 +1,8 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 
-const mostShared = 1024
+const mostShared = 512
+/** Many have something in them that no other has, such as a uid: they are seen once and make room for the next. */
+const mostSeenOnce = 128
 const longestShared = 4096
 
 /**
@@ -8,7 +10,13 @@ const longestShared = 4096
  * of a small object's size in memory: equal ones are held once. Stored objects are never changed in place.
  */
 export class SharedFields {
-  readonly #known = new Map<string, object>()
+  readonly #shared = new Map<string, object>()
+  readonly #seenOnce = new Map<string, object>()
+
+  /** How many it holds, whether or not an object has them still. */
+  get size(): number {
+    return this.#shared.size + this.#seenOnce.size
+  }
 
   /** Puts the shared ones into an object that nobody else has yet. */
   share(object: KubernetesObject): void {
@@ -24,11 +32,24 @@ export class SharedFields {
     if (typeof fields !== 'object' || fields === null) return fields
     const text = JSON.stringify(fields)
     if (text.length > longestShared) return fields
-    const known = this.#known.get(text)
-    if (known) return known
+    const shared = this.#shared.get(text)
+    if (shared) return shared
+    const once = this.#seenOnce.get(text)
+    if (once) this.#seenAgain(text, once)
+    else this.#see(text, fields)
+    return once ?? fields
+  }
+
+  #see(text: string, fields: object): void {
+    this.#seenOnce.set(text, fields)
+    const [oldest] = this.#seenOnce.keys()
+    if (this.#seenOnce.size > mostSeenOnce && oldest !== undefined) this.#seenOnce.delete(oldest)
+  }
+
+  #seenAgain(text: string, fields: object): void {
+    this.#seenOnce.delete(text)
     // Begun anew rather than sorted by use: what is common comes back at once.
-    if (this.#known.size >= mostShared) this.#known.clear()
-    this.#known.set(text, fields)
-    return fields
+    if (this.#shared.size >= mostShared) this.#shared.clear()
+    this.#shared.set(text, fields)
   }
 }

@@ -8,7 +8,7 @@ import { eventKind } from '../resources/event.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { MemoryStore } from '../store/memory-store.ts'
-import { EventExpiry, expiry, lastChangeOf } from './event-expiry.ts'
+import { EventExpiry, type EventLimits, expiry, lastChangeOf } from './event-expiry.ts'
 
 const minute = 60_000
 const namespace = 'default'
@@ -31,7 +31,10 @@ afterEach(async () => {
 })
 
 function start(most = 10_000, mostPerNamespace = most): void {
-  const limits = { ttlMs: 60 * minute, most, mostPerNamespace }
+  run({ ttlMs: 60 * minute, most, mostPerNamespace })
+}
+
+function run(limits: Partial<EventLimits>): void {
   running = new EventExpiry({ client, clock, log: silentLogger, limits }).run(stop.signal)
 }
 
@@ -45,6 +48,15 @@ const record = (name: string, where = namespace) =>
 const left = async () => (await client.list(eventKind)).items.map(({ metadata }) => metadata.name)
 
 describe('Events', () => {
+  it('go sooner where somebody wants them for less than an hour', async () => {
+    await record('old')
+    run({ ttlMs: 10 * minute })
+    await clock.advance(9 * minute)
+    await record('new')
+    await clock.advance(3 * minute)
+    expect(await left()).toEqual(['new'])
+  })
+
   it('go an hour after they were last counted', async () => {
     await record('old')
     await record('busy')

@@ -18,7 +18,8 @@ export interface EventExpiryOptions {
   readonly client: ClusterClient
   readonly clock: Clock
   readonly log: Logger
-  readonly limits?: EventLimits | undefined
+  /** What is not said is as usual. */
+  readonly limits?: Partial<EventLimits> | undefined
 }
 
 /** An hour is Kubernetes' `--event-ttl`. It has no bound on their number; here all of them are in memory. */
@@ -38,11 +39,13 @@ const perTurn = { items: 2_000, ms: 5 }
  */
 export class EventExpiry {
   readonly #options: EventExpiryOptions
+  readonly #limits: EventLimits
   readonly #queue: WorkQueue
   readonly #turns: LoopTurns
 
   constructor(options: EventExpiryOptions) {
     this.#options = options
+    this.#limits = { ...usualLimits, ...options.limits }
     this.#turns = new LoopTurns(options.clock, perTurn)
     const { clock, log } = options
     this.#queue = new WorkQueue({ name: 'event-expiry', clock, log, reconcile: (_key, signal) => this.#expire(signal) })
@@ -54,7 +57,7 @@ export class EventExpiry {
   }
 
   async #expire(signal: AbortSignal): Promise<{ requeueAfterMs: number }> {
-    const { client, clock, log, limits = usualLimits } = this.#options
+    const { client, clock, log } = this.#options
     const { items } = await client.list(eventKind, {}, signal)
     const dated: DatedEvent[] = []
     for (const event of items) {
@@ -62,7 +65,7 @@ export class EventExpiry {
       if (turn) await turn
       dated.push({ event, time: lastChangeOf(event, clock.now()) })
     }
-    const expired = expiredOf(dated, clock.now(), limits).map(({ event }) => event)
+    const expired = expiredOf(dated, clock.now(), this.#limits).map(({ event }) => event)
     const now = expired.slice(0, mostAtATime)
     for (let from = 0; from < now.length; from += batchSize) {
       if (from > 0) await clock.sleep(pauseMs, signal)

@@ -41,6 +41,8 @@ export interface WorkloadControllersOptions {
   readonly claimFolders?: ClaimFolders | undefined
   /** How many Pods that have finished are kept; the oldest beyond that are deleted. */
   readonly finishedPodLimit?: number | undefined
+  /** How long Events are kept after their last change; an hour unless it is said. */
+  readonly eventTtlMs?: number | undefined
   /** Told where a Pod is being placed. */
   readonly foresee?: ForeseePlacement | undefined
   readonly clock: Clock
@@ -65,7 +67,7 @@ export class WorkloadControllers implements Component {
   /** Resolves when every cache is filled and the controllers work. */
   async start(signal: AbortSignal): Promise<void> {
     const { client, finalizeNamespace, servedKinds = () => storedKinds, clock, log } = this.#options
-    const { finishedPodLimit = defaultFinishedPods } = this.#options
+    const { finishedPodLimit = defaultFinishedPods, eventTtlMs } = this.#options
     const caches = new KindCaches({ client, clock, log })
     const watch = <T extends KubernetesObject>(kind: Kind<T>) => caches.watch(kind)
     const pods = watch(podKind)
@@ -92,7 +94,7 @@ export class WorkloadControllers implements Component {
       ...binder,
       ...basics,
       new OwnerGarbage({ client, watched: caches, clock, log }),
-      new EventExpiry({ client, clock, log }),
+      new EventExpiry({ client, clock, log, limits: eventTtlMs === undefined ? {} : { ttlMs: eventTtlMs } }),
       new NamespaceTermination({ client, finalizeNamespace, kinds: servedKinds, namespaces, clock, log }),
     ]
     const stopping = this.#stopping.signal

@@ -1,25 +1,36 @@
+import { z } from 'zod'
+
 /** A thread of another process, told what to do through its inspector. */
 export interface InspectedThread {
-  /** Runs an expression; resolves when it is done. */
-  evaluate(expression: string): Promise<void>
+  /** Runs an expression; resolves with its value when it is done. */
+  evaluate(expression: string): Promise<unknown>
 }
 
-interface Message {
-  readonly id?: number
-  readonly method?: string
-  readonly params?: { readonly sessionId?: string; readonly workerInfo?: { readonly title?: string } }
-}
+const message = z.object({
+  id: z.number().optional(),
+  method: z.string().optional(),
+  params: z
+    .object({
+      sessionId: z.string().optional(),
+      message: z.string().optional(),
+      workerInfo: z.object({ title: z.string() }).optional(),
+    })
+    .optional(),
+  result: z.object({ result: z.object({ value: z.unknown().optional() }).optional() }).optional(),
+})
+
+type Answer = z.infer<typeof message>['result']
 
 /** The other process must have been started with `--inspect`. */
 export class Inspector implements InspectedThread {
   readonly #socket: WebSocket
-  readonly #pending = new Map<number, () => void>()
+  readonly #pending = new Map<string, (answer: Answer) => void>()
   readonly #workers = new Map<string, string>()
   #lastId = 0
 
   private constructor(socket: WebSocket) {
     this.#socket = socket
-    socket.addEventListener('message', ({ data }) => this.#hear(JSON.parse(String(data)) as Message))
+    socket.addEventListener('message', ({ data }) => this.#hear(String(data)))
   }
 
   static async connect(url: string): Promise<Inspector> {
@@ -31,37 +42,64 @@ export class Inspector implements InspectedThread {
     return new Inspector(socket)
   }
 
-  async evaluate(expression: string): Promise<void> {
-    await this.#send('Runtime.evaluate', { expression })
+  async evaluate(expression: string): Promise<unknown> {
+    return (await this.#send('Runtime.evaluate', { expression, returnByValue: true }))?.result?.value
   }
 
   /** For a thread that was started by the main one, by its name; it is not waited for. */
   async evaluateInThread(name: string, expression: string): Promise<void> {
-    await this.#send('NodeWorker.enable', { waitForDebuggerOnStart: false })
-    const sessionId = [...this.#workers].find(([, title]) => title.includes(name))?.[0]
+    const [sessionId] = (await this.#threads()).find(([, title]) => title.includes(name)) ?? []
     if (sessionId === undefined) throw new Error(`no thread ${name} among ${[...this.#workers.values()].join(', ')}`)
-    const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression } })
-    await this.#send('NodeWorker.sendMessageToWorker', { sessionId, message })
+    const told = JSON.stringify({ id: ++this.#lastId, method: 'Runtime.evaluate', params: { expression } })
+    await this.#send('NodeWorker.sendMessageToWorker', { sessionId, message: told })
+  }
+
+  /** Runs an expression in every thread, after what nobody uses any more was collected there; the values by the threads' names. */
+  async evaluateTidy(expression: string): Promise<Map<string, unknown>> {
+    await this.#send('HeapProfiler.collectGarbage', {})
+    const values = new Map([['main', await this.evaluate(expression)]])
+    for (const [sessionId, title] of await this.#threads()) {
+      await this.#sendToWorker(sessionId, 'HeapProfiler.collectGarbage', {})
+      const answer = await this.#sendToWorker(sessionId, 'Runtime.evaluate', { expression, returnByValue: true })
+      values.set(title, answer?.result?.value)
+    }
+    return values
   }
 
   close(): void {
     this.#socket.close()
   }
 
-  #send(method: string, params: object): Promise<void> {
+  async #threads(): Promise<ReadonlyArray<[sessionId: string, title: string]>> {
+    await this.#send('NodeWorker.enable', { waitForDebuggerOnStart: false })
+    return [...this.#workers]
+  }
+
+  #send(method: string, params: object): Promise<Answer> {
     return new Promise((resolve) => {
       const id = ++this.#lastId
-      this.#pending.set(id, resolve)
+      this.#pending.set(String(id), resolve)
       this.#socket.send(JSON.stringify({ id, method, params }))
     })
   }
 
-  #hear({ id, method, params }: Message): void {
+  async #sendToWorker(sessionId: string, method: string, params: object): Promise<Answer> {
+    const id = ++this.#lastId
+    const answer = new Promise<Answer>((resolve) => this.#pending.set(`${sessionId} ${id}`, resolve))
+    await this.#send('NodeWorker.sendMessageToWorker', { sessionId, message: JSON.stringify({ id, method, params }) })
+    return answer
+  }
+
+  #hear(text: string, sessionId?: string): void {
+    const { id, method, params, result } = message.parse(JSON.parse(text))
     if (method === 'NodeWorker.attachedToWorker') {
       this.#workers.set(params?.sessionId ?? '', params?.workerInfo?.title ?? '')
     }
+    if (method === 'NodeWorker.detachedFromWorker') this.#workers.delete(params?.sessionId ?? '')
+    if (method === 'NodeWorker.receivedMessageFromWorker') this.#hear(params?.message ?? '{}', params?.sessionId)
     if (id === undefined) return
-    this.#pending.get(id)?.()
-    this.#pending.delete(id)
+    const key = sessionId === undefined ? String(id) : `${sessionId} ${id}`
+    this.#pending.get(key)?.(result)
+    this.#pending.delete(key)
   }
 }

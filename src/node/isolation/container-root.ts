@@ -6,11 +6,12 @@ import {
   readdirSync,
   readlinkSync,
   realpathSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { inTurns } from '../in-turns.ts'
 import { type Mount, isFolder } from '../volume-mounts.ts'
 
 /** One line of the table that mount(8) works through inside the new namespace. */
@@ -37,10 +38,15 @@ export interface ContainerRoot {
 /**
  * Lays out the root that a container sees: this machine's files, with the container's mounts where it says. Folders that a mount
  * point has to be made in are mirrored, entry by entry, because nothing is ever made in the machine's own folders. Nothing is
- * mounted here: that happens in the container's own namespace.
+ * mounted here: that happens in the container's own namespace. A folder may have thousands of entries: others have their turn
+ * meanwhile.
  */
-export function layOutRoot(skeleton: string, mounts: readonly RootMount[]): ContainerRoot {
-  rmSync(skeleton, { recursive: true, force: true })
+export async function layOutRoot(skeleton: string, mounts: readonly RootMount[]): Promise<ContainerRoot> {
+  if (existsSync(skeleton)) await rm(skeleton, { recursive: true, force: true })
+  return inTurns(layingOut(skeleton, mounts))
+}
+
+function* layingOut(skeleton: string, mounts: readonly RootMount[]): Generator<undefined, ContainerRoot> {
   mkdirSync(skeleton, { recursive: true })
   const outermostFirst = mounts.toSorted((a, b) => a.mountPath.length - b.mountPath.length)
   const places = outermostFirst.map((mount) => ({ mount, path: placeOf(mount.mountPath) }))
@@ -58,7 +64,7 @@ export function layOutRoot(skeleton: string, mounts: readonly RootMount[]): Cont
   const outermost = [...covered].filter((folder) => ![...covered].some((outer) => isBelow(folder, outer)))
   const root = mirrored.size > 0 && covered.size === 0 ? skeleton : ''
   const lines: TableLine[] = []
-  for (const folder of root === '' ? outermost : ['/']) mirror(folder, skeleton, mirrored, lines)
+  for (const folder of root === '' ? outermost : ['/']) yield* mirror(folder, skeleton, mirrored, lines)
   // What holds the skeleton first: bound later, it would be bound with everything that is in the skeleton by then.
   lines.sort((a, b) => Number(isBelow(skeleton, b.source)) - Number(isBelow(skeleton, a.source)))
   const volumes = places.map(({ mount, path }, index): TableLine => {
@@ -101,13 +107,19 @@ function coverableFolders(missing: ReadonlyArray<{ readonly path: string }>, ske
   return folders
 }
 
-function mirror(folder: string, skeleton: string, mirrored: ReadonlySet<string>, lines: TableLine[]): void {
+function* mirror(
+  folder: string,
+  skeleton: string,
+  mirrored: ReadonlySet<string>,
+  lines: TableLine[],
+): Generator<undefined, void> {
   const made = join(skeleton, folder)
   mkdirSync(made, { recursive: true })
   if (existsSync(folder)) chmodSync(made, lstatSync(folder).mode & 0o7777)
   for (const name of existsSync(folder) ? readdirSync(folder) : []) {
     const path = join(folder, name)
     if (mirrored.has(path)) continue
+    yield undefined
     const target = join(skeleton, path)
     const found = lstatSync(path, { throwIfNoEntry: false })
     if (!found) continue
@@ -121,7 +133,7 @@ function mirror(folder: string, skeleton: string, mirrored: ReadonlySet<string>,
     if (path !== '/proc') lines.push({ source: path, target, options: 'rbind' })
   }
   for (const path of mirrored) {
-    if (path !== folder && dirname(path) === folder) mirror(path, skeleton, mirrored, lines)
+    if (path !== folder && dirname(path) === folder) yield* mirror(path, skeleton, mirrored, lines)
   }
 }
 

@@ -29,8 +29,8 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  function script(words: readonly string[], env: Record<string, string> = {}) {
-    const laidOut = layOutRoot(join(folder, 'root'), [])
+  async function script(words: readonly string[], env: Record<string, string> = {}) {
+    const laidOut = await layOutRoot(join(folder, 'root'), [])
     const table = join(folder, 'table')
     writeFileSync(table, laidOut.table)
     const files = { output: join(folder, 'output'), exitFile: join(folder, 'exit') }
@@ -41,7 +41,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   async function outputOf(words: readonly string[], env?: Record<string, string>): Promise<string> {
     const shell = new ContainerShell(namespaceCommand(tools, folder), { OWN: 'of the shell' })
     const exited = once(shell.child, 'exit')
-    expect(await shell.run(script(words, env), systemClock)).toBe('')
+    expect(await shell.run(await script(words, env), systemClock)).toBe('')
     await exited
     return readFileSync(join(folder, 'output'), 'utf8')
   }
@@ -77,7 +77,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   it('says what kept the program from being run, and leaves its exit code for whoever comes later', async () => {
     await outputOf(['/bin/sh', '-c', 'exit 7'])
     expect(readFileSync(join(folder, 'exit'), 'utf8')).toBe('started\n7\n')
-    const { setup, program } = script(['/bin/true'])
+    const { setup, program } = await script(['/bin/true'])
     const elsewhere = { setup: setup.replace("cd '/'", "cd '/no/such/folder'"), program }
     expect(await new ContainerShell(namespaceCommand(tools, folder)).run(elsewhere, systemClock)).toContain(
       '/no/such/folder',
@@ -86,14 +86,14 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
 
   it('runs nothing of a script that did not come whole', async () => {
     const shell = new ContainerShell(namespaceCommand(tools, folder))
-    const whole = script(['/bin/sh', '-c', 'echo ran'])
+    const whole = await script(['/bin/sh', '-c', 'echo ran'])
     const cut = { ...whole, program: whole.program.slice(0, whole.program.lastIndexOf('}')) }
     expect(await shell.run(cut, systemClock)).not.toBe('')
     expect(readFileSync(join(folder, 'output'), 'utf8')).toBe('')
   })
 
   it('runs no program that must not run, and runs one only when it may', async () => {
-    const print = script(['/bin/sh', '-c', 'echo ran'])
+    const print = await script(['/bin/sh', '-c', 'echo ran'])
     const refused = new ContainerShell(namespaceCommand(tools, folder))
     expect(await refused.run(print, systemClock, Promise.reject(new Error('no')))).not.toBe('')
     const shell = new ContainerShell(namespaceCommand(tools, folder))

@@ -37,7 +37,7 @@ async function tryOut(folder: string, tools: NamespaceTools): Promise<string | u
     writeFileSync(join(data, 'file'), '')
     const mountPath = '/sluice-namespace-try/data'
     const table = join(stage, 'table')
-    const laidOut = layOutRoot(join(stage, 'root'), [{ mountPath, folder: data, root: data, readOnly: true }])
+    const laidOut = await layOutRoot(join(stage, 'root'), [{ mountPath, folder: data, root: data, readOnly: true }])
     writeFileSync(table, laidOut.table)
     // Mounted, read-only, first of its PID namespace but one, and asked to end rather than killed.
     const script = `

@@ -13,28 +13,18 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { inTurns } from '../in-turns.ts'
 import type { VolumeFiles } from './volume-files.ts'
 
 const dataLink = '..data'
-
-/** How many files are dealt with before others have their turn: a usual volume is done in one, thousands of keys are not. */
-const stepsPerTurn = 32
 
 /**
  * Makes a folder hold exactly these files, so that a reader sees either all the old ones or all the new ones: the files are in a
  * folder of their own, and one rename of the link `..data` publishes it. The names people use are links through it. Returns
  * whether anything had to be changed.
- *
- * A few at once: a Pod waits for it, and two dozen steps of microseconds, each waiting for its turn on a busy machine, would take
- * it longer than the start of its program.
  */
-export async function publishFiles(folder: string, files: VolumeFiles): Promise<boolean> {
-  const steps = publishing(folder, files)
-  for (let count = 1; ; count += 1) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-    if (count % stepsPerTurn === 0) await new Promise((resolve) => void setImmediate(resolve))
-  }
+export function publishFiles(folder: string, files: VolumeFiles): Promise<boolean> {
+  return inTurns(publishing(folder, files))
 }
 
 function* publishing(folder: string, files: VolumeFiles): Generator<undefined, boolean> {

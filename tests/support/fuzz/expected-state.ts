@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { KubernetesObject } from '../../../src/resources/kubernetes-object.ts'
 import type { Pod } from '../../../src/resources/pod.ts'
+import type { ContainerProgram } from './container-programs.ts'
 import type { WantedObject, WantedPods } from './wanted-object.ts'
 
 /** What is live of a wanted object: itself and the Pods that carry its label and are not being deleted. */
@@ -41,7 +42,7 @@ function countDifferences(
       const conditions = conditionsOf(object)
       if (program.ends === 'never') return wanted.kills > 0 || count >= replicas ? [] : said(String(replicas))
       const expected = program.ends === 0 && wanted.kills === 0 ? 'Complete' : 'Failed'
-      if ((wanted.kills > 0 || pods.some(endedUnseen)) && conditions.length > 0) return []
+      if (wanted.kills > 0 && conditions.length > 0) return []
       return conditions.includes(expected) ? [] : [`is not ${expected} but ${conditions.join(', ') || 'under way'}`]
     }
     case 'StatefulSet': {
@@ -65,7 +66,8 @@ function countDifferences(
 function podDifferences(pod: Pod, of: WantedPods | undefined, kills: number): string[] {
   if (!of) return []
   const { program, restartPolicy, cards } = of
-  if (endedUnseen(pod)) return []
+  const wrongCode = codeDifference(pod, program)
+  if (wrongCode !== undefined) return [wrongCode]
   const phase = pod.status?.phase
   const state = pod.status?.containerStatuses?.[0]?.state
   const waiting = state?.waiting
@@ -90,9 +92,12 @@ function podDifferences(pod: Pod, of: WantedPods | undefined, kills: number): st
   return phase === 'Succeeded' || phase === 'Failed' || !(isCircling || waiting) ? [described] : []
 }
 
-/** It ended while Sluice was killed: nobody knows with which code, and its status says so. */
-function endedUnseen(pod: Pod): boolean {
-  return pod.status?.containerStatuses?.[0]?.state?.terminated?.reason === 'ContainerStatusUnknown'
+/** A program that ends by itself ends with its code and no other, whether Sluice ran by then or not. */
+function codeDifference(pod: Pod, { ends }: ContainerProgram): string | undefined {
+  if (ends === 'never') return undefined
+  const { state, lastState } = pod.status?.containerStatuses?.[0] ?? {}
+  const other = [state?.terminated, lastState?.terminated].find((end) => end !== undefined && end.exitCode !== ends)
+  return other && `ended with ${other.exitCode} (${other.reason}: ${other.message}) instead of ${ends}`
 }
 
 function conditionsOf(object: KubernetesObject): string[] {
