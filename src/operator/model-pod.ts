@@ -105,13 +105,3 @@ export function newModelPod(
     spec,
   }
 }
-
-/** Its own Pods only: a label alone may be anybody's. */
-export function isPodOf(model: Model, pod: Pod): boolean {
-  return (
-    pod.metadata.namespace === model.metadata.namespace &&
-    (pod.metadata.ownerReferences ?? []).some(
-      ({ controller, uid }) => controller === true && uid === model.metadata.uid,
-    )
-  )
-}

@@ -19,7 +19,8 @@ import { type ProfileFacts, resolveProfile } from '../operator/resource-profile.
 import { clusterKind } from '../resources/cluster.ts'
 import { apiVersionOf } from '../resources/kind.ts'
 import type { ObjectRef } from '../resources/kubernetes-object.ts'
-import { gatewayNamespace, modelLabel } from '../resources/model-labels.ts'
+import { gatewayNamespace } from '../resources/model-labels.ts'
+import { controllingModel } from '../resources/model-ownership.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import { type Model, modelKind } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
@@ -237,8 +238,9 @@ export class EmbeddedCluster {
       profiles: () => this.#profiles,
       engineUnavailable: (engine) => (engine === 'VLLM' ? vllmUnavailable : undefined),
       busy: (podName) => {
-        const model = pods.get({ namespace: gatewayNamespace, name: podName })?.metadata.labels?.[modelLabel]
-        return model === undefined ? 0 : busy(model, podName)
+        const pod = pods.get({ namespace: gatewayNamespace, name: podName })
+        const model = pod && controllingModel(pod)
+        return model === undefined ? 0 : busy(model.name, podName)
       },
     })
     this.#operator = controller

@@ -12,6 +12,7 @@ import { defaultGatewaySettings } from '../gateway/gateway-settings.ts'
 import { TrustedProxies } from '../gateway/trusted-proxies.ts'
 import type { ObjectRef } from '../resources/kubernetes-object.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
+import { modelOfPod } from '../resources/model-ownership.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
 import { LoadTable } from '../traffic/load-table.ts'
@@ -62,7 +63,7 @@ export class GatewayRole implements Component {
     const loads = LoadTable.shared({ workers: options.threads, epochMs: clock.now() })
     this.#pool = new PodPool({ namespace, pods, models, clock, log, metrics, loads, settings: { wakeDeadlineMs } })
     this.served = { settings: servedSettings(options), loads, pool: this.#pool, models, keys }
-    this.#cards = new CardMeter({ namespace, pods, demand: this.#pool, clock, metrics })
+    this.#cards = new CardMeter({ namespace, pods, models, demand: this.#pool, clock, metrics })
     this.#autoscaler = new AutoscaleLoop({
       models,
       namespace,
@@ -82,7 +83,7 @@ export class GatewayRole implements Component {
             ? undefined
             : { kind, count: parseResourceProfile(model.spec.resourceProfile).cards }
         },
-        holdings: (kind) => cardHoldings(kind, nodes.list(), pods.list()),
+        holdings: (kind) => cardHoldings(kind, nodes.list(), pods.list(), (pod) => modelOfPod(pod, models)),
       },
     })
   }

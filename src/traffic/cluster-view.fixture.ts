@@ -42,6 +42,8 @@ export class FakeCache<T extends KubernetesObject> implements ObjectCache<T> {
 
 export interface FakePodOptions {
   readonly model?: string
+  /** Of the Model that made it; none made it where it is empty. */
+  readonly modelUid?: string
   readonly uid?: string
   readonly host?: string
   readonly port?: number
@@ -52,7 +54,7 @@ export interface FakePodOptions {
 }
 
 export function fakePod(name: string, options: FakePodOptions = {}): Pod {
-  const { model = 'tiny', host = '127.64.0.1', port = 8000, ready = true } = options
+  const { model = 'tiny', host = '127.64.0.1', port = 8000, ready = true, modelUid = `uid-${model}` } = options
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -61,6 +63,7 @@ export function fakePod(name: string, options: FakePodOptions = {}): Pod {
       namespace: 'sluice',
       uid: options.uid ?? `uid-${name}`,
       labels: { 'sluice.dev/model': model },
+      ...(modelUid === '' ? {} : { ownerReferences: [madeBy(model, modelUid)] }),
       ...(options.terminating ? { deletionTimestamp: '2030-01-01T00:00:00Z' } : {}),
       annotations: {
         ...(options.draining ? { 'sluice.dev/draining-since': '2030-01-01T00:00:00Z' } : {}),
@@ -76,11 +79,16 @@ export function fakePod(name: string, options: FakePodOptions = {}): Pod {
   }
 }
 
+/** What a Pod says of the Model that made it. */
+function madeBy(name: string, uid: string) {
+  return { apiVersion: 'sluice.dev/v1', kind: 'Model', name, uid, controller: true, blockOwnerDeletion: true }
+}
+
 export function fakeModel(name: string, phase: ModelPhase = 'Asleep', message?: string): Model {
   return {
     apiVersion: 'sluice.dev/v1',
     kind: 'Model',
-    metadata: { name, namespace: 'sluice', creationTimestamp: '2030-01-01T00:00:00Z' },
+    metadata: { name, namespace: 'sluice', uid: `uid-${name}`, creationTimestamp: '2030-01-01T00:00:00Z' },
     spec: {
       features: ['TextGeneration'],
       owner: 'somebody',

@@ -35,6 +35,32 @@ describe('PodPool with endpoints', () => {
     expect(pool.inFlightByEndpoint('tiny')).toEqual(new Map([['one', 1]]))
   })
 
+  it('sends nothing to a Pod that only wears the label of the model, or was made for another of its name', async () => {
+    const { models, pods, pool } = setUp()
+    pods.put(fakePod('stranger', { modelUid: '' }))
+    pods.put(fakePod('of-the-last-one', { modelUid: 'uid-of-one-before' }))
+    pods.put({ ...fakePod('elsewhere'), metadata: { ...fakePod('elsewhere').metadata, namespace: 'default' } })
+    const waiting = pool.reserve('tiny', {}, never)
+    await settled()
+    expect(pool.sample('tiny')).toEqual({ active: 0, waiting: 1 })
+    pods.put(fakePod('own'))
+    expect((await waiting).endpoint).toBe('own')
+    // The Model is deleted and made anew under its name: its former Pods are not the new one's.
+    models.put({ ...fakeModel('tiny'), metadata: { ...fakeModel('tiny').metadata, uid: 'uid-of-the-next' } })
+    expect(pool.openEndpoints('tiny')).toEqual([])
+    pods.put(fakePod('next', { modelUid: 'uid-of-the-next' }))
+    expect(pool.openEndpoints('tiny').map(({ name }) => name)).toEqual(['next'])
+  })
+
+  it('knows the Pods of a Model that is seen only after them', () => {
+    const { models, pods, pool } = setUp()
+    models.remove({ namespace: 'sluice', name: 'tiny' })
+    pods.put(fakePod('own'))
+    expect(pool.openEndpoints('tiny')).toEqual([])
+    models.put(fakeModel('tiny'))
+    expect(pool.openEndpoints('tiny').map(({ name }) => name)).toEqual(['own'])
+  })
+
   it('sees a Pod of the same name as another endpoint', async () => {
     const { pods, pool } = setUp()
     pods.put(fakePod('one', { uid: 'first' }))
