@@ -44,7 +44,9 @@ export function planPods(model: Model, pods: readonly Pod[], facts: OperatorFact
   return {
     ...existing,
     create: template
-      ? create.map((failures, index) => newModelPod(model, template, facts.suffix(index), failures))
+      ? create.map((failures, index) =>
+          newModelPod(model, template, { suffix: facts.suffix(index), failures, engineKey: facts.engineKey }),
+        )
       : [],
     status: modelStatus(model, own, desired, obstacle, facts),
     checkAgainMs: awaitsFiles ? Math.min(filesCheckMs, checkAgainMs ?? filesCheckMs) : checkAgainMs,

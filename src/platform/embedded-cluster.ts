@@ -215,12 +215,13 @@ export class EmbeddedCluster {
 
   #modelController(files: ClaimFiles, busy: (model: string, podName: string) => number): Component {
     const { center, clock, log } = this.#options
-    const { models, pods } = this.caches
+    const { models, pods, secrets } = this.caches
     const { vllmUnavailable } = this.#programs
     const controller = new ModelController({
       client: this.client,
       models,
       pods,
+      secrets,
       events: new EventRecorder({
         client: this.client,
         component: 'sluice-operator',

@@ -58,10 +58,20 @@ export class GatewayRole implements Component {
 
   constructor(options: GatewayRoleOptions) {
     const { caches, client, clock, log, metrics, idleWindowMs, wakeDeadlineMs } = options
-    const { models, pods, nodes, keys } = caches
+    const { models, pods, secrets, nodes, keys } = caches
     const namespace = gatewayNamespace
     const loads = LoadTable.shared({ workers: options.threads, epochMs: clock.now() })
-    this.#pool = new PodPool({ namespace, pods, models, clock, log, metrics, loads, settings: { wakeDeadlineMs } })
+    this.#pool = new PodPool({
+      namespace,
+      pods,
+      models,
+      secrets,
+      clock,
+      log,
+      metrics,
+      loads,
+      settings: { wakeDeadlineMs },
+    })
     this.served = { settings: servedSettings(options), loads, pool: this.#pool, models, keys }
     this.#cards = new CardMeter({ namespace, pods, models, demand: this.#pool, clock, metrics })
     this.#autoscaler = new AutoscaleLoop({

@@ -1,7 +1,9 @@
 import type { ObjectCache, ObjectChange } from '../cluster/informer.ts'
+import { engineKeysName, engineKeysType, engineKeyVariable } from '../resources/engine-keys.ts'
 import type { Model, ModelPhase } from '../resources/model.ts'
 import { keyOf, type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Pod } from '../resources/pod.ts'
+import type { Secret } from '../resources/secret.ts'
 
 /** An ObjectCache that a test fills by hand. */
 export class FakeCache<T extends KubernetesObject> implements ObjectCache<T> {
@@ -51,6 +53,8 @@ export interface FakePodOptions {
   readonly terminating?: boolean
   readonly draining?: boolean
   readonly capacity?: number
+  /** Which of its Model's keys its engine was started with. */
+  readonly keyId?: string
 }
 
 export function fakePod(name: string, options: FakePodOptions = {}): Pod {
@@ -71,11 +75,29 @@ export function fakePod(name: string, options: FakePodOptions = {}): Pod {
       },
     },
     spec: {
-      containers: [{ name: 'server', ports: [{ name: 'http', containerPort: port, protocol: 'TCP' }] }],
+      containers: [
+        {
+          name: 'server',
+          ports: [{ name: 'http', containerPort: port, protocol: 'TCP' }],
+          ...(options.keyId && { env: [engineKeyVariable('LLAMA_API_KEY', model, options.keyId)] }),
+        },
+      ],
       restartPolicy: 'Always',
       terminationGracePeriodSeconds: 30,
     },
     status: { phase: 'Running', podIP: host, conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+  }
+}
+
+/** The keys of a Model's engines, by id. */
+export function fakeKeys(model: string, keys: Readonly<Record<string, string>>): Secret {
+  const data = Object.entries(keys).map(([id, key]) => [id, Buffer.from(key).toString('base64')] as const)
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: engineKeysName(model), namespace: 'sluice', labels: { 'sluice.dev/model': model } },
+    type: engineKeysType,
+    data: Object.fromEntries(data),
   }
 }
 

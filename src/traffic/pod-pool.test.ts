@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Seat } from './endpoint-pool.ts'
-import { fakeModel, fakePod } from './cluster-view.fixture.ts'
+import { fakeKeys, fakeModel, fakePod } from './cluster-view.fixture.ts'
 import { codeOf, never, setUp, settled } from './pod-pool.fixture.ts'
 
 describe('PodPool with endpoints', () => {
@@ -59,6 +59,18 @@ describe('PodPool with endpoints', () => {
     expect(pool.openEndpoints('tiny')).toEqual([])
     models.put(fakeModel('tiny'))
     expect(pool.openEndpoints('tiny').map(({ name }) => name)).toEqual(['own'])
+  })
+
+  it('knows the key that each engine was started with, and offers none whose key is not known yet', async () => {
+    const { pods, secrets, pool } = setUp()
+    pods.put(fakePod('one', { keyId: 'key-1' }))
+    pods.put(fakePod('two', { keyId: 'key-2' }))
+    expect(pool.openEndpoints('tiny')).toEqual([])
+    secrets.put(fakeKeys('tiny', { 'key-1': 'a'.repeat(43), 'key-2': 'broken\r\nheader' }))
+    expect(pool.openEndpoints('tiny').map(({ name, key }) => [name, key])).toEqual([['one', 'a'.repeat(43)]])
+    secrets.put(fakeKeys('tiny', { 'key-1': 'a'.repeat(43), 'key-2': 'b'.repeat(43) }))
+    const seats = await Promise.all([1, 2].map(() => pool.reserve('tiny', {}, never)))
+    expect(seats.map(({ key }) => key).sort()).toEqual(['a'.repeat(43), 'b'.repeat(43)])
   })
 
   it('sees a Pod of the same name as another endpoint', async () => {

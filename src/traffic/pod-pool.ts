@@ -4,8 +4,11 @@ import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import type { Model } from '../resources/model.ts'
+import { engineKeysName } from '../resources/engine-keys.ts'
+import { modelLabel } from '../resources/model-labels.ts'
 import { controllingModel, modelOfPod } from '../resources/model-ownership.ts'
 import { isPodTerminating, type Pod } from '../resources/pod.ts'
+import type { Secret } from '../resources/secret.ts'
 import type { Demand, DemandSample } from './demand.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
 import { type EndpointProbe, probeHealth } from './endpoint-probe.ts'
@@ -22,6 +25,8 @@ export interface PodPoolOptions {
   readonly namespace: string
   readonly pods: ObjectCache<Pod>
   readonly models: ObjectCache<Model>
+  /** Where the keys of engines are. A Pod whose key is not found gets nothing. */
+  readonly secrets?: ObjectCache<Secret> | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics?: Metrics
@@ -70,6 +75,7 @@ export class PodPool implements EndpointPool, Demand {
       options.models.onChange(({ type, object, previous }) =>
         type === 'deleted' ? this.#modelGone(object) : this.#modelSeen(object, previous),
       ),
+      options.secrets?.onChange(({ object }) => this.#secretSeen(object)) ?? (() => {}),
     ]
     for (const pod of options.pods.list()) this.#podSeen(pod)
   }
@@ -183,7 +189,7 @@ export class PodPool implements EndpointPool, Demand {
     const { name } = pod.metadata
     this.#noteClaim(pod)
     const model = modelOfPod(pod, this.#options.models)
-    const endpoint = model && endpointOf(pod)
+    const endpoint = model && endpointOf(pod, this.#keysOf(model.metadata.name))
     const before = this.#modelOfPod.get(name)
     if (before !== undefined && before !== endpoint?.model) this.#podGone(pod)
     if (model) this.#tellProgress(model.metadata.name, pod)
@@ -221,6 +227,17 @@ export class PodPool implements EndpointPool, Demand {
     this.#modelOfPod.delete(name)
     this.#lanes.get(model)?.withdraw(name)
     this.#forgetIfGone(model)
+  }
+
+  #secretSeen({ metadata: { name, namespace, labels } }: Secret): void {
+    const model = labels?.[modelLabel]
+    if (model !== undefined && namespace === this.#options.namespace && name === engineKeysName(model)) {
+      this.#lookAgain(model)
+    }
+  }
+
+  #keysOf(model: string): Secret | undefined {
+    return this.#options.secrets?.get({ namespace: this.#options.namespace, name: engineKeysName(model) })
   }
 
   #modelSeen(model: Model, previous: Model | undefined): void {
