@@ -70,7 +70,7 @@ describe('PodPool with endpoints', () => {
     expect(pool.openEndpoints('tiny').map(({ name, key }) => [name, key])).toEqual([['one', 'a'.repeat(43)]])
     secrets.put(fakeKeys('tiny', { 'key-1': 'a'.repeat(43), 'key-2': 'b'.repeat(43) }))
     const seats = await Promise.all([1, 2].map(() => pool.reserve('tiny', {}, never)))
-    expect(seats.map(({ key }) => key).sort()).toEqual(['a'.repeat(43), 'b'.repeat(43)])
+    expect(new Set(seats.map(({ key }) => key))).toEqual(new Set(['a'.repeat(43), 'b'.repeat(43)]))
   })
 
   it('sees a Pod of the same name as another endpoint', async () => {
