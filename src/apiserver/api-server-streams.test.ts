@@ -26,10 +26,17 @@ let port = 0
 let echo: Server
 let echoPort = 0
 let execSignal: AbortSignal | undefined
+let logSignal: AbortSignal | undefined
 
 /** A Pod whose programs are written down here. */
 const access: PodAccess = {
-  logs: () => (async function* () {})(),
+  logs: (_pod, { follow }, signal) =>
+    (async function* () {
+      logSignal = signal
+      yield Buffer.from('one\n')
+      yield Buffer.from('two\n')
+      if (follow) await once(signal, 'abort')
+    })(),
   async exec(_pod, { container, words }, { stdin, stdout }, signal) {
     execSignal = signal
     const [program] = words
@@ -177,6 +184,32 @@ describe('a connection that is upgraded', () => {
       reason: 'NonZeroExitCode',
       details: { causes: [{ reason: 'ExitCode', message: '3' }] },
     })
+  })
+
+  it('tells a client of the first protocols what a command wrote, and nothing but that when it went well', async () => {
+    const client = await open('exec?command=where&stdout=1', 'channel.k8s.io')
+    await expect.poll(() => client.closeCode).toBe(1000)
+    expect([client.heard(1), client.heard(3)]).toEqual(['main', ''])
+    const failed = await open('exec?command=fail&stdout=1', 'channel.k8s.io')
+    await expect.poll(() => failed.closeCode).toBe(1000)
+    expect(failed.heard(3)).toContain('exit code 3')
+  })
+
+  it.each([
+    ['binary.k8s.io', opcodes.binary, 'one\ntwo\n'],
+    ['base64.binary.k8s.io', opcodes.text, 'b25lCg==dHdvCg=='],
+  ])('brings a log as messages of %s', async (protocol, opcode, expected) => {
+    const client = await open('log', protocol)
+    await expect.poll(() => client.closeCode).toBe(1000)
+    const messages = client.frames.filter((frame) => frame.opcode === opcode).map(({ payload }) => payload)
+    expect(Buffer.concat(messages).toString()).toBe(expected)
+  })
+
+  it('ends a log that is followed when the client leaves', async () => {
+    const client = await open('log?follow=true', 'binary.k8s.io')
+    await expect.poll(() => client.frames.length).toBe(2)
+    client.leave()
+    await expect.poll(() => logSignal?.aborted).toBe(true)
   })
 
   it('ends the command when the client leaves', async () => {

@@ -132,7 +132,7 @@ export class ResourceRequests {
     if (name === 'log') {
       if (verb !== 'get') throw methodNotAllowed()
       const findPod = () => this.#api.get(kind, refOf(target))
-      const asked = { exchange, query, name: target.name ?? '', findPod }
+      const asked = { exchange, query, name: target.name ?? '', findPod, clock: this.#api.clock }
       return sendPodLog(asked, this.#podAccess, exchange.signal)
     }
     const subresource = subresourceNamed(name)

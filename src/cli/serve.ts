@@ -20,6 +20,11 @@ const flags: readonly Flag[] = [
     help: 'requests computed together (default: 8, fewer where their contexts would fill a quarter of the free memory)',
   },
   { name: 'trust-remote-code', help: 'accepted for compatibility; a GGUF file carries no code' },
+  {
+    name: 'api-key',
+    value: 'KEY',
+    help: 'the key requests must carry (default: VLLM_API_KEY or LLAMA_API_KEY of the environment, else none is asked for)',
+  },
   { name: 'threads', value: 'N', help: 'CPU threads (default: cores - 1)' },
 ]
 
@@ -57,6 +62,7 @@ export const serveCommand: Command = {
         maxModelLen: parsed.integer('max-model-len', whole),
         maxNumSeqs: parsed.integer('max-num-seqs', { min: 1, max: 256 }),
         trustRemoteCode: parsed.isSet('trust-remote-code'),
+        apiKey: parsed.text('api-key'),
         threads: parsed.integer('threads', { min: 1, max: 1024 }),
       },
       { log, signal: stop.signal },

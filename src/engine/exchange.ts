@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import type { AccessCheck } from './access-key.ts'
 import type { AnswerRecord } from './answer-writing.ts'
 import type { EngineMetrics } from './engine-metrics.ts'
 import type { EngineState } from './engine-state.ts'
@@ -12,6 +13,8 @@ export interface HttpFaceParts {
   readonly metrics: EngineMetrics
   readonly clock: Clock
   readonly log: Logger
+  /** With it a key is asked for, except by what probes and scrapers read. */
+  readonly access?: AccessCheck | undefined
   /** The path as given to the serve command. */
   readonly modelPath: string
   /** Aborted when the grace of a stop is over. */

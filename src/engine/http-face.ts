@@ -33,6 +33,9 @@ const routes: Readonly<Record<string, { readonly method: 'GET' | 'POST'; readonl
   '/v1/audio/transcriptions': { method: 'POST', handle: refuseTranscription },
 }
 
+/** Read by probes and scrapers, which have no key: they say nothing of what is asked. */
+const openPaths: ReadonlySet<string> = new Set(['/health', '/readyz', '/healthz', '/version', '/metrics'])
+
 /** The engine's HTTP face, in the manner of vLLM's. */
 export function createHttpFace(parts: HttpFaceParts): RequestListener {
   return (request, response) => {
@@ -55,6 +58,7 @@ async function serve(parts: HttpFaceParts, request: IncomingMessage, response: S
   const path = (request.url ?? '/').split('?')[0] ?? '/'
   let failure: unknown
   try {
+    if (!openPaths.has(path)) parts.access?.admit(request.headers.authorization)
     await handlerFor(request.method ?? 'GET', path)(parts, { request, response, signal, record })
   } catch (error) {
     // An aborted wait throws whatever the waiting part throws; the reason for the abort is what happened.

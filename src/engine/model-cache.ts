@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { createReadStream } from 'node:fs'
-import { copyFile, link, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { constants, createReadStream } from 'node:fs'
+import { copyFile, mkdir, open, readFile, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { z } from 'zod'
@@ -38,6 +38,11 @@ export class ModelCache {
     if (sha256 === undefined) return undefined
     const path = this.pathOf(sha256)
     return (await isVerified(path, sha256, file.bytes, signal)) ? sha256 : undefined
+  }
+
+  /** Its checksum is computed anew before it is used again. */
+  async distrust(sha256: string): Promise<void> {
+    await rm(markerOf(this.pathOf(sha256)), { force: true })
   }
 
   /** Where the part of a file that has arrived is kept, until the rest comes. */
@@ -116,15 +121,21 @@ async function beginsLikeGguf(path: string): Promise<boolean> {
   }
 }
 
-/** Puts a file at `target` by a hard link, or by a copy where the disk differs; the target is never half there. */
+/**
+ * Puts a copy at `target`, one that shares its blocks where the disk can do that, and never the file itself: what may be written to
+ * from a Pod must not be what every other cluster of this machine gets. The target is whole and verified, or as it was before.
+ */
 export async function placeFile(source: string, target: string, sha256: string, signal: AbortSignal): Promise<void> {
   await mkdir(dirname(target), { recursive: true })
   const [from, to] = await Promise.all([stat(source), stat(target).catch(() => undefined)])
-  if (to && to.ino === from.ino && to.dev === from.dev) return
-  if (to?.size === from.size && (await sha256Of(target, signal)) === sha256) return
+  const isLink = to?.ino === from.ino && to.dev === from.dev
+  if (!isLink && to?.size === from.size && (await sha256Of(target, signal)) === sha256) return
   const temporary = join(dirname(target), `.${basename(target)}.${randomUUID()}`)
   try {
-    await link(source, temporary).catch(() => copyFile(source, temporary))
+    await copyFile(source, temporary, constants.COPYFILE_FICLONE | constants.COPYFILE_EXCL)
+    const actual = await sha256Of(temporary, signal)
+    if (actual !== sha256)
+      throw new SluiceError('checksum_mismatch', { file: basename(target), actual, expected: sha256 })
     await rename(temporary, target)
   } finally {
     await rm(temporary, { force: true })
@@ -140,12 +151,18 @@ async function isVerified(
 ): Promise<boolean> {
   const info = await stat(file).catch(() => undefined)
   if (!info?.isFile() || (bytes !== undefined && info.size !== bytes)) return false
-  const marker = `${file}.verified`
+  // Of one that is also found elsewhere, as former versions placed it, times say nothing: it may be written to there.
+  const isAlone = info.nlink === 1
+  const marker = markerOf(file)
   const stamp = `${sha256} ${info.size} ${info.mtimeMs}`
-  if ((await readFile(marker, 'utf8').catch(() => '')) === stamp) return true
+  if (isAlone && (await readFile(marker, 'utf8').catch(() => '')) === stamp) return true
   if ((await sha256Of(file, signal)) !== sha256) return false
   await writeFile(marker, stamp)
   return true
+}
+
+function markerOf(file: string): string {
+  return `${file}.verified`
 }
 
 export async function sha256Of(file: string, signal: AbortSignal): Promise<string> {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { link, mkdtemp, readFile, readdir, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, type RequestListener, type Server, createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -93,9 +93,48 @@ describe('pullModel', () => {
     const path = await pull({ onProgress: (step) => progress.push(step) })
     expect(path).toBe(join(folder, 'models', 'tiny', 'tiny.gguf'))
     expect(await readFile(path)).toEqual(content)
-    expect((await stat(path)).ino).toBe((await stat(join(folder, 'cache', `${sha256}.gguf`))).ino)
     expect(progress.at(-1)).toEqual({ bytes: content.length, totalBytes: content.length, source: 'the test server' })
     expect((await cached()).toSorted()).toEqual([`${sha256}.gguf`, `${sha256}.gguf.verified`])
+  })
+
+  it('keeps what is written to the model of one cluster from every other one', async () => {
+    const path = await pull()
+    await writeFile(path, Buffer.alloc(content.length, 'x'))
+    expect(await readFile(await pull({ into: join(folder, 'other') }))).toEqual(content)
+    expect(await readFile(await pull())).toEqual(content)
+    expect(requests).toBe(1)
+  })
+
+  it('does not trust a cached file that was written to through a link of a former version', async () => {
+    await pull({ into: undefined })
+    const file = join(folder, 'cache', `${sha256}.gguf`)
+    const { atime, mtime } = await stat(file)
+    const linked = join(folder, 'linked.gguf')
+    await link(file, linked)
+    await writeFile(linked, Buffer.alloc(content.length, 'x'))
+    await utimes(linked, atime, mtime)
+    expect(await readFile(await pull())).toEqual(content)
+    expect(requests).toBe(2)
+  })
+
+  it('replaces a link that a former version left by a copy', async () => {
+    const path = await pull()
+    const file = join(folder, 'cache', `${sha256}.gguf`)
+    await rm(path)
+    await link(file, path)
+    await pull()
+    expect((await stat(path)).ino).not.toBe((await stat(file)).ino)
+    expect((await stat(path)).nlink).toBe(1)
+  })
+
+  it('verifies what it places: a cached file that has gone bad unseen is fetched anew', async () => {
+    await pull({ into: undefined })
+    const file = join(folder, 'cache', `${sha256}.gguf`)
+    const { atime, mtime } = await stat(file)
+    await writeFile(file, Buffer.alloc(content.length, 'x'))
+    await utimes(file, atime, mtime)
+    expect(await readFile(await pull())).toEqual(content)
+    expect(requests).toBe(2)
   })
 
   it('asks nobody when the model is there already', async () => {

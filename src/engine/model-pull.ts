@@ -51,14 +51,23 @@ export async function pullModel(options: PullOptions): Promise<string> {
   await cache.prepare(clock.now())
   let first: string | undefined
   for (const file of address.files) {
-    const sha256 = (await cache.find(file, signal)) ?? (await fetchOnce(options, file, cache, clock))
-    let path = cache.pathOf(sha256)
-    if (into !== undefined) {
-      const target = join(into, file.fileName)
-      await placeFile(path, target, sha256, signal)
-      path = target
+    const bring = async () => (await cache.find(file, signal)) ?? (await fetchOnce(options, file, cache, clock))
+    const sha256 = await bring()
+    if (into === undefined) {
+      first ??= cache.pathOf(sha256)
+      continue
     }
-    first ??= path
+    const target = join(into, file.fileName)
+    try {
+      await placeFile(cache.pathOf(sha256), target, sha256, signal)
+    } catch (error) {
+      if (!(error instanceof SluiceError) || error.code !== 'checksum_mismatch') throw error
+      // The cached file is not what it was when it was verified: it is fetched anew, once.
+      await cache.distrust(sha256)
+      const again = await bring()
+      await placeFile(cache.pathOf(again), target, again, signal)
+    }
+    first ??= target
   }
   if (into !== undefined) await writeCompanions(into, address)
   if (first === undefined) throw new SluiceError('internal_error')

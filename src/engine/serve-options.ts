@@ -17,6 +17,8 @@ export interface ServeOptions {
   /** Requests that compute together; as many as memory allows, at most 8, unless set. */
   readonly maxNumSeqs?: number | undefined
   readonly trustRemoteCode?: boolean | undefined
+  /** What requests must carry as a Bearer; else what the environment names, if anything. */
+  readonly apiKey?: string | undefined
   /** Threads that compute; `defaultThreads()` unless set. */
   readonly threads?: number | undefined
 }

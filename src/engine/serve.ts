@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import { AccessCheck, accessKeyOf, type KeyEnvironment } from './access-key.ts'
 import { type CardEnvironment, mayUseGpu } from './card-environment.ts'
 import { EngineMetrics } from './engine-metrics.ts'
 import { EngineState } from './engine-state.ts'
@@ -27,7 +28,7 @@ export interface EngineSurroundings {
   readonly clock?: Clock
   /** Aborting it gives up a model that is still loading; requests are ended by `stop` alone. */
   readonly signal?: AbortSignal
-  readonly environment?: CardEnvironment
+  readonly environment?: CardEnvironment & KeyEnvironment
 }
 
 export interface RunningEngine {
@@ -49,7 +50,9 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
   const name = options.servedModelName ?? options.modelPath
   const state = new EngineState(name)
   const abort = new AbortController()
+  const key = accessKeyOf(options.apiKey, environment)
   const face = createHttpFace({
+    access: key === undefined ? undefined : new AccessCheck(key),
     state,
     metrics: new EngineMetrics(name),
     clock,

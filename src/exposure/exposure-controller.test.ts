@@ -31,7 +31,9 @@ async function startExposure() {
     slices,
     facts: { clusterId: 'c1', proxyDomain: 'site-1.localhost', port: 22443 },
   })
-  const controller = new ExposureController({ ...common, exporters, routes })
+  const told: string[] = []
+  const events = { record: (_about: unknown, _type: string, reason: string) => void told.push(reason) }
+  const controller = new ExposureController({ ...common, exporters, routes, events })
   const running = [exporters, services, slices, controller].map((part) => part.run(stop.signal))
   onTestFinished(async () => {
     stop.abort()
@@ -52,14 +54,14 @@ async function startExposure() {
       const forget = exporters.onChange(look)
       look()
     })
-  return { client, routes, when }
+  return { client, routes, when, told }
 }
 
 const reasonOf = ({ status }: ServiceExporter) => status?.conditions?.find(({ type }) => type === 'Ready')?.reason
 
 describe('ExposureController', () => {
   it('tells a ServiceExporter why it is not reachable, and where it is once the Service is there', async () => {
-    const { client, routes, when } = await startExposure()
+    const { client, routes, when, told } = await startExposure()
     await client.create(serviceExporterKind, {
       metadata: { name: 'shop', namespace: 'web' },
       spec: { serviceName: 'shop', servicePort: 80 },
@@ -72,6 +74,7 @@ describe('ExposureController', () => {
     })
     const exposed = await when('shop', (one) => reasonOf(one) === 'Exposed')
     expect(exposed.status?.url).toBe('https://shop-x-web-x-c1.site-1.localhost:22443')
+    expect(told).toEqual(['ServiceNotFound'])
     expect(exposed.status?.conditions).toMatchObject([{ type: 'Ready', status: 'True' }])
 
     await client.create(endpointSliceKind, {

@@ -1,4 +1,5 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { EventRecorder } from '../cluster/event-recorder.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -13,6 +14,8 @@ export interface ExposureControllerOptions {
   readonly client: ClusterClient
   readonly exporters: ObjectCache<ServiceExporter>
   readonly routes: RouteTable
+  /** Where people look for why something does not work. */
+  readonly events?: Pick<EventRecorder, 'record'> | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -48,7 +51,7 @@ export class ExposureController {
   }
 
   async #tell(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | void> {
-    const { client, exporters, routes, clock, log } = this.#options
+    const { client, exporters, routes, events, clock, log } = this.#options
     // Before everything has been seen a Service may only seem to be missing.
     if (!routes.synced) return { requeueAfterMs: 100 }
     const [namespace, name = ''] = key.split('/')
@@ -64,6 +67,7 @@ export class ExposureController {
       throw error
     }
     const outcome = verdict.exposed ? { url: verdict.url } : { reason: verdict.reason }
+    if (!verdict.exposed) events?.record(exporter, 'Warning', verdict.reason, verdict.message)
     log.info({ exporter: key, ...outcome }, verdict.exposed ? 'service exposed' : 'service not exposed')
   }
 }

@@ -140,15 +140,48 @@ describe('planRoutes', () => {
     expect([...routes.values()][0]?.exporter).toBe('web/z-holder')
   })
 
-  it('sees that two names can make one host, and lets no binding hold it that leads nowhere', () => {
-    const squatter = exporter('e', 'a', 80, { namespace: 'b-x-web', creationTimestamp: '2029-01-01T00:00:00Z' })
+  describe('where two names make one host', () => {
+    const old = { creationTimestamp: '2029-01-01T00:00:00Z' }
     const honest = exporter('e', 'a-x-b', 80)
-    const services = [service('a-x-b', [http])]
-    const before = planRoutes([squatter, honest], services, [], facts)
-    expect(before.verdicts.get('web/e')).toMatchObject({ exposed: true })
-    expect(before.verdicts.get('b-x-web/e')).toMatchObject({ reason: 'ServiceNotFound' })
-    const after = planRoutes([squatter, honest], [...services, service('a', [http], 'b-x-web')], [], facts)
-    expect(after.verdicts.get('web/e')).toMatchObject({ reason: 'HostTaken' })
+    const renamed = exporter('e', 'a', 80, { namespace: 'b-x-web', ...old })
+    const both = [service('a-x-b', [http]), service('a', [http], 'b-x-web')]
+    const host = 'a-x-b-x-web-x-c1.site-1.localhost'
+
+    it('leaves it to the older one, also while that one leads nowhere', () => {
+      const { routes, verdicts } = planRoutes([honest, renamed], [service('a-x-b', [http])], [], facts)
+      expect(verdicts.get('web/e')).toMatchObject({ reason: 'HostTaken' })
+      expect(verdicts.get('b-x-web/e')).toMatchObject({ reason: 'ServiceNotFound' })
+      expect(routes.size).toBe(0)
+    })
+
+    it('lets nobody take it over by pointing an older binding at it', () => {
+      const { owners } = planRoutes([honest], both, [], facts)
+      const after = planRoutes([honest, renamed], both, [], facts, owners)
+      expect(after.routes.get(host)?.exporter).toBe('web/e')
+      expect(after.verdicts.get('b-x-web/e')).toMatchObject({
+        exposed: false,
+        reason: 'HostTaken',
+        message: expect.stringContaining('web/e'),
+      })
+    })
+
+    it('lets nobody take it over while its Service is replaced', () => {
+      const { owners } = planRoutes([honest], both, [], facts)
+      const meanwhile = planRoutes([honest, renamed], both.slice(1), [], facts, owners)
+      expect(meanwhile.routes.size).toBe(0)
+      const after = planRoutes([honest, renamed], both, [], facts, meanwhile.owners)
+      expect(after.routes.get(host)?.exporter).toBe('web/e')
+    })
+
+    it('knows after a start who has it by what was written there', () => {
+      const holder = { ...honest, status: { url: `https://${host}:22443` } }
+      expect(planRoutes([holder, renamed], both, [], facts).routes.get(host)?.exporter).toBe('web/e')
+    })
+
+    it('gives it to the other one when the first lets go', () => {
+      const { owners } = planRoutes([honest], both, [], facts)
+      expect(planRoutes([renamed], both, [], facts, owners).routes.get(host)?.exporter).toBe('b-x-web/e')
+    })
   })
 
   it('forgets a binding that is being deleted', () => {

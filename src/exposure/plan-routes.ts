@@ -2,6 +2,7 @@ import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slic
 import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { exposedHostLabel, longestHostLabel, type ServiceExporter } from '../resources/service-exporter.ts'
 import type { Service } from '../resources/service.ts'
+import { byAge, hostOf, type HostOwners, namespaceOf, planOwners } from './host-owners.ts'
 import { readyEndpoints, type RouteEndpoint, servicePortOf } from './service-endpoints.ts'
 
 /** What the exposure knows about where it is. */
@@ -31,27 +32,31 @@ export interface RoutePlan {
   readonly routes: ReadonlyMap<string, ExposureRoute>
   /** By the exporter's `namespace/name`. */
   readonly verdicts: ReadonlyMap<string, ExporterVerdict>
+  /** Whose hosts are whose, by namespace: also those that lead nowhere at the moment. */
+  readonly owners: HostOwners
 }
 
 /**
- * Which hosts lead where, and what to tell each ServiceExporter. Two bindings of one host: the older one has it, and one
- * that leads nowhere has no claim.
+ * Which hosts lead where, and what to tell each ServiceExporter. Of two bindings of one host in one namespace the older one has
+ * it, and one that leads nowhere has no claim. Between namespaces nobody takes a host over: see `planOwners`.
  */
 export function planRoutes(
   exporters: readonly ServiceExporter[],
   services: readonly Service[],
   slices: readonly EndpointSlice[],
   facts: ExposureFacts,
+  before: HostOwners = new Map(),
 ): RoutePlan {
   const serviceByKey = new Map(services.map((service) => [keyOf(refOf(service)), service]))
   const slicesByService = groupByService(slices)
   const routes = new Map<string, ExposureRoute>()
   const verdicts = new Map<string, ExporterVerdict>()
-  for (const exporter of exporters.toSorted(byAge)) {
+  const claims = exporters.filter(({ metadata }) => metadata.deletionTimestamp === undefined).toSorted(byAge)
+  const owners = planOwners(claims, facts, before)
+  for (const exporter of claims) {
     const key = keyOf(refOf(exporter))
-    if (exporter.metadata.deletionTimestamp !== undefined) continue
     const { serviceName, servicePort } = exporter.spec
-    const namespace = exporter.metadata.namespace ?? 'default'
+    const namespace = namespaceOf(exporter)
     const refuse = (reason: RefusalReason, message: string) => verdicts.set(key, { exposed: false, reason, message })
 
     const label = exposedHostLabel(serviceName, namespace, facts.clusterId)
@@ -59,6 +64,15 @@ export function planRoutes(
       refuse(
         'NameTooLong',
         `The host name ${label} has ${label.length} characters; ${longestHostLabel} are possible. Use a shorter Service or namespace name.`,
+      )
+      continue
+    }
+    const host = hostOf(exporter, facts)
+    const owner = owners.get(host)
+    if (owner !== undefined && owner.namespace !== namespace) {
+      refuse(
+        'HostTaken',
+        `The host ${host} already belongs to the ServiceExporter ${owner.exporter}: its names make the same host. Use another name for the Service.`,
       )
       continue
     }
@@ -74,7 +88,6 @@ export function planRoutes(
       refuse('PortNotFound', `The Service ${serviceName} has no TCP port ${servicePort}; its ports: ${ports}.`)
       continue
     }
-    const host = `${label}.${facts.proxyDomain}`.toLowerCase()
     const holder = routes.get(host)
     if (holder) {
       refuse('HostTaken', `The host ${host} already belongs to the ServiceExporter ${holder.exporter}.`)
@@ -83,7 +96,7 @@ export function planRoutes(
     routes.set(host, { host, exporter: key, endpoints: readyEndpoints(port, slicesByService.get(serviceKey) ?? []) })
     verdicts.set(key, { exposed: true, url: `https://${host}:${facts.port}` })
   }
-  return { routes, verdicts }
+  return { routes, verdicts, owners }
 }
 
 function groupByService(slices: readonly EndpointSlice[]): Map<string, EndpointSlice[]> {
@@ -97,20 +110,4 @@ function groupByService(slices: readonly EndpointSlice[]): Map<string, EndpointS
     else groups.set(key, [slice])
   }
   return groups
-}
-
-/** Times have whole seconds: of two of one second, the one that already has its address keeps it. */
-function byAge(one: ServiceExporter, other: ServiceExporter): number {
-  return compare(ageKey(one), ageKey(other))
-}
-
-function ageKey(exporter: ServiceExporter): string {
-  const { metadata, status } = exporter
-  // Without a time it was not stored yet: the youngest.
-  return `${metadata.creationTimestamp ?? '~'} ${status?.url === undefined ? 1 : 0} ${keyOf(refOf(exporter))}`
-}
-
-function compare(one: string, other: string): number {
-  if (one === other) return 0
-  return one < other ? -1 : 1
 }

@@ -1,6 +1,7 @@
 import type { ObjectCache } from '../cluster/informer.ts'
 import type { EndpointSlice } from '../resources/endpoint-slice.ts'
 import type { ServiceExporter } from '../resources/service-exporter.ts'
+import type { HostOwners } from './host-owners.ts'
 import type { Service } from '../resources/service.ts'
 import {
   type ExporterVerdict,
@@ -24,6 +25,8 @@ export class RouteTable {
   readonly #unsubscribe: ReadonlyArray<() => void>
   #facts: ExposureFacts
   #plan: RoutePlan | undefined
+  /** As of the last plan that was made of everything there was. */
+  #owners: HostOwners = new Map()
   #tellingSoon = false
 
   constructor(options: RouteTableOptions) {
@@ -85,7 +88,9 @@ export class RouteTable {
 
   #current(): RoutePlan {
     const { exporters, services, slices } = this.#options
-    this.#plan ??= planRoutes(exporters.list(), services.list(), slices.list(), this.#facts)
+    this.#plan ??= planRoutes(exporters.list(), services.list(), slices.list(), this.#facts, this.#owners)
+    // Before all are seen, whoever is seen first would seem to be the first.
+    if (exporters.synced) this.#owners = this.#plan.owners
     return this.#plan
   }
 }

@@ -77,6 +77,11 @@ export const errorCatalog = {
   },
   answer_deadline: { status: 504, message: 'The answer was not complete after {seconds} s.' },
   engine_loading: { status: 503, message: 'The model {model} is still loading ({percent} %); try again in a moment.' },
+  engine_key_required: {
+    status: 401,
+    message:
+      'This engine answers whoever has its key, which is its gateway: ask there, or send the key as "Authorization: Bearer …".',
+  },
   engine_start_failed: { status: 500, message: 'The engine cannot start: {reason}' },
   // HTTP itself: the relay
   invalid_http: { status: 400, message: 'The request is not valid HTTP/1.1: {reason}.' },

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { Metrics } from '../foundation/metrics.ts'
+import type { Model } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
-import { FakeCache, fakePod } from '../traffic/cluster-view.fixture.ts'
+import { FakeCache, fakeModel, fakePod } from '../traffic/cluster-view.fixture.ts'
 import { CardMeter } from './card-meter.ts'
 
 const card = 'nvidia.com/gpu-l40s'
@@ -31,9 +32,11 @@ function setUp() {
   }
   const metrics = new Metrics()
   const pods = new FakeCache<Pod>()
+  const models = new FakeCache<Model>()
+  models.put(fakeModel('tiny'))
   const inFlight = new Map<string, number>()
   const demand = { inFlightByEndpoint: () => inFlight }
-  const meter = new CardMeter({ namespace: 'sluice', pods, demand, clock: wallClock, metrics })
+  const meter = new CardMeter({ namespace: 'sluice', pods, models, demand, clock: wallClock, metrics })
   meter.start()
   const seconds = async (state: string) =>
     Number(
@@ -46,6 +49,15 @@ function setUp() {
 }
 
 describe('CardMeter', () => {
+  it('counts no cards of a Pod that only wears the label of the model', async () => {
+    const { clock, pods, seconds } = setUp()
+    const stranger = podWithCards('stranger', 2)
+    delete stranger.metadata.ownerReferences
+    pods.put(stranger)
+    await clock.advance(10_000)
+    expect(await seconds('idle')).toBe(0)
+  })
+
   it('counts what Pods hold from their placing to their end, by what they do with it', async () => {
     const { clock, pods, inFlight, seconds, held } = setUp()
     pods.put(podWithCards('one', 2, { ready: false, placed: false }))

@@ -1,12 +1,15 @@
 import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { Metrics } from '../foundation/metrics.ts'
-import { modelLabel } from '../resources/model-labels.ts'
+import type { Model } from '../resources/model.ts'
+import { modelOfPod } from '../resources/model-ownership.ts'
+import type { ObjectRef } from '../resources/object-ref.ts'
 import { type Pod, isPodFinished, isPodReady } from '../resources/pod.ts'
 import type { Demand } from '../traffic/demand.ts'
 
 export interface CardMeterOptions {
   readonly namespace: string
   readonly pods: { list(): readonly Pod[] }
+  readonly models: { get(ref: ObjectRef): Model | undefined }
   readonly demand: Pick<Demand, 'inFlightByEndpoint'>
   readonly clock: Clock
   readonly metrics: Metrics
@@ -57,14 +60,15 @@ export class CardMeter {
   }
 
   #measure(): void {
-    const { namespace, pods, demand, clock } = this.#options
+    const { namespace, pods, models, demand, clock } = this.#options
     const now = clock.now()
     const stepSeconds = Math.min(Math.max(0, now - this.#lastAt), longestStepMs) / 1000
     this.#lastAt = now
     const held = new Map<string, { readonly model: string; readonly card: string; count: number }>()
     for (const pod of pods.list()) {
-      const model = pod.metadata.labels?.[modelLabel]
-      if (model === undefined || pod.metadata.namespace !== namespace) continue
+      if (pod.metadata.namespace !== namespace) continue
+      const model = modelOfPod(pod, models)?.metadata.name
+      if (model === undefined) continue
       for (const [card, count] of cardsHeld(pod)) {
         const busy = (demand.inFlightByEndpoint(model).get(pod.metadata.name) ?? 0) > 0
         const state = busy ? 'active' : isPodReady(pod) ? 'idle' : 'starting'

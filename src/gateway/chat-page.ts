@@ -20,7 +20,18 @@ const contentTypes: Readonly<Record<string, string>> = {
 const securityHeaders: HeaderPairs = [
   [
     'content-security-policy',
-    "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'",
+    [
+      "default-src 'none'",
+      "style-src 'self'",
+      "script-src 'self'",
+      "img-src 'self' data:",
+      "font-src 'self'",
+      "manifest-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+    ].join('; '),
   ],
   ['x-content-type-options', 'nosniff'],
   ['referrer-policy', 'no-referrer'],

@@ -5,6 +5,7 @@ import { createLogger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Model } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
+import type { Secret } from '../resources/secret.ts'
 import { FakeCache, fakeModel, fakePod } from '../traffic/cluster-view.fixture.ts'
 import { ClusterModelCatalog } from '../traffic/model-catalog.ts'
 import { PodPool } from '../traffic/pod-pool.ts'
@@ -63,6 +64,7 @@ export async function startGateway(options: SetUpOptions = {}) {
   const pods = new FakeCache<Pod>()
   const models = new FakeCache<Model>()
   for (const model of options.models ?? [fakeModel('tiny')]) models.put(model)
+  const secrets = new FakeCache<Secret>()
   const lines: LogLine[] = []
   const log = createLogger({
     level: 'debug',
@@ -70,7 +72,7 @@ export async function startGateway(options: SetUpOptions = {}) {
   })
   const metrics = new Metrics()
   const settings = options.traffic ?? {}
-  const pool = new PodPool({ namespace: 'sluice', pods, models, clock, log, metrics, settings })
+  const pool = new PodPool({ namespace: 'sluice', pods, models, secrets, clock, log, metrics, settings })
   const catalog = new ClusterModelCatalog({ models, namespace: 'sluice' })
   const gateway = new Gateway({ catalog, pool, log, clock, metrics, ...options.gateway })
   const { port } = await gateway.listen('127.0.0.1', 0)
@@ -81,7 +83,19 @@ export async function startGateway(options: SetUpOptions = {}) {
   const addPod = (name: string, upstreamPort: number, model = 'tiny') =>
     pods.put(fakePod(name, { host: '127.0.0.1', port: upstreamPort, model }))
   const requestLines = () => lines.filter(({ msg }) => msg === 'request')
-  return { clock, pods, models, pool, gateway, metrics, port, url: `http://127.0.0.1:${port}`, addPod, requestLines }
+  return {
+    clock,
+    pods,
+    models,
+    secrets,
+    pool,
+    gateway,
+    metrics,
+    port,
+    url: `http://127.0.0.1:${port}`,
+    addPod,
+    requestLines,
+  }
 }
 
 export function postJson(

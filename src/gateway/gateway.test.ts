@@ -102,6 +102,23 @@ describe('what the gateway forwards', () => {
   })
 })
 
+it.each(['/openai/api/v1/page', '/openai/gradio_api/v1/file'])(
+  'lets no answer of %s run in a browser',
+  async (path) => {
+    const upstream = await startUpstream((_request, response) =>
+      response.writeHead(200, { 'Content-Security-Policy': 'script-src *', 'content-type': 'text/html' }).end('<p>'),
+    )
+    const { url, addPod } = await startGateway()
+    addPod('one', upstream.port)
+    for (let time = 0; time < 3; time++) {
+      const { headers } = await fetch(url + path)
+      expect(headers.get('content-security-policy')).toBe("default-src 'none'; sandbox")
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+      expect(headers.get('content-type')).toBe('text/html')
+    }
+  },
+)
+
 describe('which model a pass-through is for', () => {
   it.each([
     [

@@ -16,7 +16,7 @@ import { wakeComment, WakeFeedback } from './wake-feedback.ts'
 export interface InferenceRequest extends Asked {
   /** Path and query at the model's server. */
   readonly target: string
-  /** Headers to set on the way there or, with `undefined`, to remove. */
+  /** What is set and what is removed on the way there, besides the engine's own key. */
   readonly headers: HeaderChanges
   /** Whether answers say what they took. */
   readonly reportsUsage: boolean

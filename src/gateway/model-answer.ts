@@ -2,6 +2,7 @@ import { SluiceError } from '../foundation/errors.ts'
 import type { ForwardOptions, ForwardResult, HeaderChanges, ResponseHead } from '../relay/exchange.ts'
 import type { HeaderField } from '../relay/header-field.ts'
 import type { Seat } from '../traffic/endpoint-pool.ts'
+import { engineKeyField } from './engine-key-field.ts'
 import { type EventStreamBody, isEventStream } from './event-stream-body.ts'
 import type { InferenceRequest } from './inference.ts'
 import { errorEvent, openAiError } from './openai-errors.ts'
@@ -22,7 +23,7 @@ export class ModelAnswer implements ForwardOptions {
   /** `into`: the response has begun while the model woke, and its body goes there. */
   constructor(request: InferenceRequest, record: RequestRecord, seat: Seat, into: EventStreamBody | undefined) {
     this.target = request.target
-    this.requestHeaders = request.headers
+    this.requestHeaders = seat.key === undefined ? request.headers : withKey(request.headers, seat.key)
     this.responseHeaders = record.fields
     this.into = into
     this.#request = request
@@ -53,6 +54,11 @@ export class ModelAnswer implements ForwardOptions {
     this.#record.complete = result.complete
     this.#record.usage = this.#tail?.read()
   }
+}
+
+/** Instead of whatever the client sent: its key is none of the engine's business. */
+function withKey({ set, remove }: HeaderChanges, key: string): HeaderChanges {
+  return { set: [...set, engineKeyField(key)], remove }
 }
 
 function mayTellUsage({ status, headers }: ResponseHead): boolean {

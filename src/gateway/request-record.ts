@@ -1,6 +1,7 @@
 import type { Exchange, HeaderPairs } from '../relay/exchange.ts'
 import type { HeaderField } from '../relay/header-field.ts'
-import { allowOrigin, corsHeaders, exposeHeaders } from './cors.ts'
+import { corsHeaders } from './cors.ts'
+import { foreignAnswerFields } from './foreign-answer.ts'
 import type { ForwardedClient } from './forwarded-client.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
 import { type RequestIdField, requestIdField } from './request-id.ts'
@@ -42,7 +43,7 @@ export class RequestRecord {
 
   /** On every answer of a model's server. */
   get fields(): readonly HeaderField[] {
-    return [this.idField, allowOrigin, exposeHeaders]
+    return [this.idField, ...foreignAnswerFields]
   }
 
   elapsedMs(now: number): number {

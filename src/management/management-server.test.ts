@@ -229,10 +229,23 @@ describe('ManagementServer', () => {
       expect((await ask('/readyz', '')).status).toBe(200)
       keys.synced = false
       expect((await ask('/readyz', '')).status).toBe(503)
-      const { body, headers } = await ask('/metrics', '')
+      const { body, headers } = await ask('/metrics')
       expect(headers.get('content-type')).toContain('text/plain')
       expect(body).toContain('sluice_management_requests_total{route="readyz",status="503"} 1')
     })
+  })
+
+  it('shows its metrics to nobody without a key pair, nor to another enterprise', async () => {
+    await restart({ mayReadMetrics: (enterprise) => enterprise === 'acme' })
+    const refused = await ask('/metrics', '')
+    expect(refused).toMatchObject({ status: 401, json: { code: -1 } })
+    expect(refused.body).not.toContain('sluice_')
+    for (const pair of [rival, expired, forInference]) {
+      expect(await ask('/metrics', credential(pair))).toMatchObject({ status: 401, body: refused.body })
+    }
+    expect((await ask('/metrics', credential(disabled))).status).toBe(403)
+    expect((await ask('/metrics', '', { method: 'HEAD' })).status).toBe(401)
+    expect((await ask('/metrics')).body).toContain('sluice_management_requests_total')
   })
 
   describe('refuses with 401, always in the same words', () => {

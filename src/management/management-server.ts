@@ -10,6 +10,7 @@ import type { Metrics } from '../foundation/metrics.ts'
 import type { ApiKey } from '../resources/api-key.ts'
 import type { ComputeCenter } from '../resources/compute-center.ts'
 import type { ClusterDirectory } from './cluster-directory.ts'
+import { parseCredential } from './credential.ts'
 import { type Answer, failure, rawFailure, success, text } from './envelope.ts'
 import { KeyRing } from './key-ring.ts'
 import { type ManagementResources, type Route, allowedMethods, answerApi, routeOf } from './management-routes.ts'
@@ -24,6 +25,8 @@ export interface ManagementServerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
+  /** Whose key pairs may read the metrics, which tell of everything here; every valid one's unless said. */
+  readonly mayReadMetrics?: (enterprise: string) => boolean
   /** Further conditions of readiness than having read keys and centers. */
   readonly ready?: () => boolean
   readonly limits?: Partial<ManagementLimits>
@@ -160,14 +163,23 @@ export class ManagementServer {
       const reading = allowedMethods.includes(request.method ?? '')
       if (route.name === 'healthz' && reading) return text(200, 'ok\n')
       if (route.name === 'readyz' && reading) return this.#isReady() ? text(200, 'ok\n') : text(503, 'not ready\n')
-      if (route.name === 'metrics' && reading) return text(200, await metrics.text(), metrics.contentType)
       const { method = '', url: target = '/', headersDistinct } = request
+      if (route.name === 'metrics' && reading) {
+        this.#requireMetricsReader(headersDistinct['authorization'])
+        return text(200, await metrics.text(), metrics.contentType)
+      }
       const asked = { method, target, authorization: headersDistinct['authorization'] }
       return success(answerApi(asked, route, this.#resources))
     } catch (error) {
       if (error instanceof SluiceError) return failure(error)
       throw error
     }
+  }
+
+  /** In the words of a wrong key pair: another enterprise's learns nothing, either. */
+  #requireMetricsReader(authorization: readonly string[] | undefined): void {
+    const enterprise = this.#keys.authenticate(parseCredential(authorization))
+    if (this.#options.mayReadMetrics?.(enterprise) === false) throw new SluiceError('credential_refused')
   }
 
   #isReady(): boolean {

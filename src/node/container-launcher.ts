@@ -143,7 +143,7 @@ export class ContainerLauncher {
     const { pod, container } = launch
     const uid = pod.metadata.uid ?? ''
     const volumeFolders = {
-      claim: (name: string) => folders.claim(name),
+      claim: (name: string) => folders.claim(pod.metadata.namespace ?? 'default', name),
       scratch: (volume: string, inMemory: boolean) => folders.volume(uid, volume, inMemory),
       hostPathAllowed,
     }

@@ -3,6 +3,7 @@ import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
 import type { PodIdentity } from './pod-runtime.ts'
+import { claimFolder } from './volumes/claim-folder.ts'
 
 const tmpfsType = 0x01021994
 const sharedMemory = '/dev/shm'
@@ -25,8 +26,8 @@ export class PodFolders {
     this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id.slice(0, 8)}`) : undefined
   }
 
-  claim(name: string): string {
-    return join(this.claims, name)
+  claim(namespace: string, name: string): string {
+    return claimFolder(this.claims, namespace, name)
   }
 
   home(uid: string): string {

@@ -18,7 +18,7 @@ export interface Mount {
 }
 
 export interface VolumeFolders {
-  /** `<data>/volumes/<claim>/` */
+  /** Of the Pod's namespace, in `<data>/volumes/`. */
   claim(name: string): string
   /** Space that goes with the Pod, in memory where that is asked for and there is such a thing. */
   scratch(volume: string, inMemory: boolean): string

@@ -7,10 +7,12 @@ import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { eventKind } from '../resources/event.ts'
+import { engineKeyId, engineKeyIn, engineKeysName } from '../resources/engine-keys.ts'
 import { drainingAnnotation } from '../resources/model-labels.ts'
 import { type Model, modelKind } from '../resources/model.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
+import { type Secret, secretKind } from '../resources/secret.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ModelController, type ModelControllerOptions } from './model-controller.ts'
@@ -51,12 +53,14 @@ describe('ModelController', () => {
     const parts = { client, clock, log: silentLogger }
     const models = new Informer({ ...parts, kind: modelKind })
     const pods = new Informer({ ...parts, kind: podKind })
-    running.push(models.run(stopping.signal), pods.run(stopping.signal))
-    await Promise.all([models.whenSynced(), pods.whenSynced()])
+    const secrets = new Informer({ ...parts, kind: secretKind, scope: { namespace } })
+    running.push(models.run(stopping.signal), pods.run(stopping.signal), secrets.run(stopping.signal))
+    await Promise.all([models.whenSynced(), pods.whenSynced(), secrets.whenSynced()])
     const controller = new ModelController({
       ...parts,
       models,
       pods,
+      secrets,
       events: new EventRecorder({ ...parts, component: 'operator' }),
       files: { check: () => files },
       registry: 'registry.local-1.localhost',
@@ -86,6 +90,74 @@ describe('ModelController', () => {
     await client.updateStatus(podKind, { ...bound, status: { phase: 'Running', podIP: '127.64.0.1', conditions } })
     await clock.advance(0)
   }
+
+  const keysOf = async () => client.get(secretKind, { namespace, name: engineKeysName('m') })
+  const keyOf = async (pod: Pod | undefined, secret?: Secret) =>
+    pod && engineKeyIn(secret ?? (await keysOf()), engineKeyId(pod) ?? '')
+
+  it('starts every engine with a key of its own, which only the cluster’s Secret tells', async () => {
+    const model = await createModel({ minReplicas: 1 })
+    await start()
+    const [first] = await pods()
+    const key = await keyOf(first)
+    expect(key).toMatch(/^[\w-]{43}$/)
+    expect(JSON.stringify(first)).not.toContain(key)
+    expect((await keysOf())?.metadata.ownerReferences).toMatchObject([{ uid: model.metadata.uid, controller: true }])
+    await makeReady(first!)
+    await client.scale(modelKind, ref, 2)
+    await clock.advance(0)
+    const second = (await pods()).find(({ metadata }) => metadata.uid !== first?.metadata.uid)
+    expect(await keyOf(second)).toMatch(/^[\w-]{43}$/)
+    expect(await keyOf(second)).not.toBe(key)
+    // The first one has what it was started with.
+    expect(await keyOf(first)).toBe(key)
+  })
+
+  it('finds the keys of running engines again after a restart, and makes none anew for them', async () => {
+    await createModel({ minReplicas: 1 })
+    await start()
+    const [pod] = await pods()
+    await makeReady(pod!)
+    const before = await keyOf(pod)
+    stopping.abort()
+    await Promise.all(running)
+    stopping = new AbortController()
+    running = []
+    await start()
+    await clock.advance(60_000)
+    expect((await pods()).map(({ metadata }) => metadata.uid)).toEqual([pod?.metadata.uid])
+    expect(await keyOf(pod)).toBe(before)
+  })
+
+  it('does not take keys over from a Model of the same name that is gone', async () => {
+    const theirs = Buffer.from('k'.repeat(43)).toString('base64')
+    await client.create(secretKind, {
+      metadata: { namespace, name: engineKeysName('m'), labels: { 'sluice.dev/model': 'm' } },
+      type: 'sluice.dev/engine-keys',
+      data: { 'key-1': theirs },
+    })
+    await createModel({ minReplicas: 1 })
+    await start()
+    expect(await keyOf((await pods())[0])).toMatch(/^[\w-]{43}$/)
+    expect(Object.values((await keysOf())?.data ?? {})).not.toContain(theirs)
+  })
+
+  it('starts no engine without a key: a Secret in its place stays, and the Model says why', async () => {
+    await client.create(secretKind, { metadata: { namespace, name: engineKeysName('m') }, data: { mine: 'eA==' } })
+    await createModel({ minReplicas: 1 })
+    await start()
+    expect(await pods()).toEqual([])
+    expect((await status())?.message).toContain('model-m-keys')
+    expect((await keysOf())?.data).toEqual({ mine: 'eA==' })
+  })
+
+  it('leaves a Model alone that brings its own key', async () => {
+    await createModel({ minReplicas: 1, args: ['--api-key', 'own'] })
+    await start()
+    const [pod] = await pods()
+    expect(pod && engineKeyId(pod)).toBeUndefined()
+    expect(await keysOf()).toBeUndefined()
+  })
 
   it('takes a Model from asleep to ready and back to asleep', async () => {
     await createModel()

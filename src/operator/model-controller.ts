@@ -11,10 +11,13 @@ import { drainingAnnotation, modelLabel } from '../resources/model-labels.ts'
 import { parseModelUrl } from '../resources/model-references.ts'
 import { type EngineName, type Model, modelKind } from '../resources/model.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
+import type { Secret } from '../resources/secret.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { DrainTime } from './drain-time.ts'
+import { EngineKeyKeeper } from './engine-key-keeper.ts'
 import { executePlan } from './execute-plan.ts'
 import type { ModelFiles, OperatorFacts } from './operator-facts.ts'
+import { bringsOwnKey } from './plan-engine-keys.ts'
 import { type PodPlan, planPods } from './plan-pods.ts'
 import type { ProfileFacts } from './resource-profile.ts'
 
@@ -22,6 +25,8 @@ export interface ModelControllerOptions {
   readonly client: ClusterClient
   readonly models: ObjectCache<Model>
   readonly pods: ObjectCache<Pod>
+  /** Those of the Models' namespace. */
+  readonly secrets: ObjectCache<Secret>
   readonly events: Pick<EventRecorder, 'record'>
   readonly files: ModelFiles
   readonly clock: Clock
@@ -47,6 +52,13 @@ interface Refusal {
   readonly until: number
 }
 
+/** Neither: the Model has a key of its own. */
+interface EngineKeyFact {
+  readonly id?: string | undefined
+  /** Why there is none. */
+  readonly refused?: string | undefined
+}
+
 const defaultDrainDeadlineMs = 10 * 60_000
 const unsyncedCheckMs = 100
 /** How often a cluster that refuses a Model's Pods is asked again: a quota may be raised. */
@@ -59,6 +71,7 @@ export class ModelController {
   readonly #queue: WorkQueue
   /** When what is to be said of a Model that wakes is to be written at last. */
   readonly #statusDueAt = new Map<string, number>()
+  readonly #keys: EngineKeyKeeper
   readonly #drainTime = new DrainTime()
   /** Replicas that are all but written; and those for which Pods were made before they were. */
   readonly #foreseen = new Map<string, number>()
@@ -68,6 +81,7 @@ export class ModelController {
 
   constructor(options: ModelControllerOptions) {
     this.#options = options
+    this.#keys = new EngineKeyKeeper(options.client, options.secrets)
     this.#queue = new WorkQueue({
       name: 'models',
       reconcile: (key, signal) => this.#reconcile(key, signal),
@@ -110,8 +124,8 @@ export class ModelController {
   }
 
   async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    const { models, pods } = this.#options
-    if (!models.synced || !pods.synced) return { requeueAfterMs: unsyncedCheckMs }
+    const { models, pods, secrets } = this.#options
+    if (!models.synced || !pods.synced || !secrets.synced) return { requeueAfterMs: unsyncedCheckMs }
     const cached = models.get(parseKey(key))
     const foreseen = this.#foreseen.get(key)
     this.#foreseen.delete(key)
@@ -123,7 +137,9 @@ export class ModelController {
     const refusal = foreseen === undefined ? this.#refusalOf(key, cached) : undefined
     let model = withReplicas(cached, foreseen)
     const own = pods.list().filter((pod) => sameRef(owningModel(pod), refOf(cached)))
-    let facts = this.#facts(model)
+    const keyed = this.#engineKey(cached, own, signal)
+    const engineKey = keyed instanceof Promise ? await keyed : keyed
+    let facts = this.#facts(model, engineKey)
     let plan = planPods(model, own, facts)
     if (refusal) plan = this.#afterRefusal(model, own, facts, { ...plan, create: [] }, refusal)
     if (hasEffects(plan)) {
@@ -133,7 +149,7 @@ export class ModelController {
       const isNews = live.model !== cached || !sameObjects(live.pods, own)
       model = withReplicas(live.model, foreseen)
       if (isNews) {
-        facts = this.#facts(model)
+        facts = this.#facts(model, engineKey)
         plan = planPods(model, live.pods, facts)
         if (refusal) plan = this.#afterRefusal(model, live.pods, facts, { ...plan, create: [] }, refusal)
       }
@@ -153,7 +169,37 @@ export class ModelController {
     const statusDueMs = this.#statusDueMs(key, model, plan)
     if (statusDueMs > 0) return { requeueAfterMs: Math.min(statusDueMs, plan.checkAgainMs ?? statusDueMs) }
     await this.#writeStatus(model, plan, signal)
-    return plan.checkAgainMs === undefined ? {} : { requeueAfterMs: plan.checkAgainMs }
+    // The next Pods get a key of their own. Not while somebody waits for these.
+    if (plan.status.phase !== 'Waking' && engineKey.id !== undefined) await this.#prepareKey(model, own, signal)
+    const refusedMs = engineKey.refused === undefined ? Infinity : refusedCheckMs
+    const againMs = Math.min(refusedMs, plan.checkAgainMs ?? Infinity)
+    return againMs === Infinity ? {} : { requeueAfterMs: againMs }
+  }
+
+  /** At once where there is one, which is nearly always: somebody may wait for the Pod. */
+  #engineKey(model: Model, pods: readonly Pod[], signal: AbortSignal): EngineKeyFact | Promise<EngineKeyFact> {
+    if (bringsOwnKey(model)) return {}
+    const id = this.#keys.newest(model)
+    return id === undefined ? this.#firstKey(model, pods, signal) : { id }
+  }
+
+  async #firstKey(model: Model, pods: readonly Pod[], signal: AbortSignal): Promise<EngineKeyFact> {
+    try {
+      return { id: await this.#keys.prepare(model, pods, signal) }
+    } catch (error) {
+      // A cluster that lets no Secret be made lets no engine be started: without a key everybody could ask it.
+      if (isStatusError(error, 'Forbidden', 'Invalid')) return { refused: error.message }
+      throw error
+    }
+  }
+
+  async #prepareKey(model: Model, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
+    try {
+      await this.#keys.prepare(model, pods, signal)
+    } catch (error) {
+      // The cache was behind; there is a key, and the next look will do.
+      if (!isStatusError(error, 'Conflict', 'AlreadyExists', 'NotFound', 'Forbidden', 'Invalid')) throw error
+    }
   }
 
   /** Only a change of the Model is a reason to ask sooner: what is said of the refusal changes the Model's status each time. */
@@ -184,7 +230,7 @@ export class ModelController {
     return isDue ? 0 : waitMs
   }
 
-  #facts(model: Model): OperatorFacts {
+  #facts(model: Model, engineKey: EngineKeyFact): OperatorFacts {
     const { clock, drainDeadlineMs = defaultDrainDeadlineMs, files, registry, version } = this.#options
     const { claim, path } = parseModelUrl(model.spec.url)
     const now = clock.now()
@@ -195,6 +241,8 @@ export class ModelController {
       files: files.check(claim, path),
       profiles: this.#options.profiles(),
       engineUnavailable: this.#options.engineUnavailable?.(model.spec.engine),
+      podRefused: engineKey.refused,
+      engineKey: engineKey.id,
       drainDeadlineMs,
       // A Pod that was recalled and drains again begins again.
       drainingMs: ({ metadata: { uid, annotations } }) =>

@@ -4,6 +4,7 @@ import { podSchema } from '../resources/pod.ts'
 import { modelPodSpec, newModelPod } from './model-pod.ts'
 import type { ResolvedProfile } from './resource-profile.ts'
 
+const about = { suffix: 'abcde', failures: 0, engineKey: undefined }
 const l40s = { card: 'nvidia.com/gpu-l40s' }
 const facts = { registry: 'registry.local-1.localhost', version: '0.1.0' }
 
@@ -94,7 +95,7 @@ describe('the Pod of a Model', () => {
 
   it('has a name, labels and an owner, and is valid', () => {
     const model = modelWith({})
-    const pod = newModelPod(model, { spec: modelPodSpec(model, l40s, facts), hash: '0123456789' }, 'abcde', 0)
+    const pod = newModelPod(model, { spec: modelPodSpec(model, l40s, facts), hash: '0123456789' }, about)
     expect(pod.metadata.name).toMatch(/^model-smollm2-[0-9a-f]{5}-abcde$/)
     expect(pod.metadata).toMatchObject({
       namespace: 'sluice',
@@ -104,14 +105,23 @@ describe('the Pod of a Model', () => {
     expect(podSchema.safeParse({ apiVersion: 'v1', kind: 'Pod', ...pod }).success).toBe(true)
   })
 
+  it.each([
+    ['LlamaCpp', 'LLAMA_API_KEY'],
+    ['VLLM', 'VLLM_API_KEY'],
+  ])('hands the key of its start to %s by a Secret, in the variable that it looks at', (engine, variable) => {
+    const model = modelWith({ engine })
+    const template = { spec: modelPodSpec(model, l40s, facts), hash: '0123456789' }
+    const { spec } = newModelPod(model, template, { ...about, engineKey: 'key-7' })
+    expect(spec.containers[0]?.env).toContainEqual({
+      name: variable,
+      valueFrom: { secretKeyRef: { name: 'model-smollm2-keys', key: 'key-7' } },
+    })
+    expect(newModelPod(model, template, about).spec).toBe(template.spec)
+  })
+
   it('shortens a long name to what a host name may have', () => {
     const model = modelWith({}, `a${'b'.repeat(40)}.${'c'.repeat(40)}`)
-    const { name } = newModelPod(
-      model,
-      { spec: modelPodSpec(model, l40s, facts), hash: '0123456789' },
-      'abcde',
-      0,
-    ).metadata
+    const { name } = newModelPod(model, { spec: modelPodSpec(model, l40s, facts), hash: '0123456789' }, about).metadata
     expect(name.length).toBeLessThanOrEqual(63)
     expect(name).toMatch(/^model-ab.*-[0-9a-f]{5}-abcde$/)
   })

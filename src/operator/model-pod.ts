@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { NewObject } from '../cluster/cluster-client.ts'
+import { engineKeyVariable } from '../resources/engine-keys.ts'
 import { enginePortName, modelHashLabel, modelLabel, requestCapacityAnnotation } from '../resources/model-labels.ts'
 import { parseModelUrl, parseResourceProfile } from '../resources/model-references.ts'
 import type { EngineName, Model } from '../resources/model.ts'
+import type { OwnerReference } from '../resources/kubernetes-object.ts'
 import type { Pod } from '../resources/pod.ts'
 import { type EnginePod, type ServeOrder, enginePort } from './engines/engine-pod.ts'
 import { llamaCppPod } from './engines/llama-cpp.ts'
@@ -22,6 +24,8 @@ export const failuresAnnotation = 'sluice.dev/failures'
 const engines: Record<EngineName, (order: ServeOrder) => EnginePod> = { LlamaCpp: llamaCppPod, VLLM: vllmPod }
 /** How many requests an engine takes before it refuses them; the gateway lets the others wait. Others queue without bound. */
 const requestCapacities: Partial<Record<EngineName, number>> = { LlamaCpp: 64 }
+/** Where each engine looks for the key that requests must carry. */
+const keyVariables: Record<EngineName, string> = { LlamaCpp: 'LLAMA_API_KEY', VLLM: 'VLLM_API_KEY' }
 const modelsMount = '/mnt/models'
 const longestName = 63
 
@@ -75,10 +79,10 @@ export function specHash(spec: Pod['spec']): string {
 export function newModelPod(
   model: Model,
   { spec, hash }: { readonly spec: Pod['spec']; readonly hash: string },
-  suffix: string,
-  failures: number,
+  about: { readonly suffix: string; readonly failures: number; readonly engineKey: string | undefined },
 ): NewPod {
-  const { name, namespace, uid } = model.metadata
+  const { name, namespace } = model.metadata
+  const { suffix, failures, engineKey } = about
   const capacity = requestCapacities[model.spec.engine]
   const tail = `-${hash.slice(0, 5)}-${suffix}`
   const head = `model-${name}`.slice(0, longestName - tail.length).replace(/[^a-z0-9]+$/, '')
@@ -91,27 +95,20 @@ export function newModelPod(
         ...(failures > 0 && { [failuresAnnotation]: String(failures) }),
         ...(capacity !== undefined && { [requestCapacityAnnotation]: String(capacity) }),
       },
-      ownerReferences: [
-        {
-          apiVersion: model.apiVersion,
-          kind: model.kind,
-          name,
-          uid: uid ?? '',
-          controller: true,
-          blockOwnerDeletion: true,
-        },
-      ],
+      ownerReferences: [ownerReferenceTo(model)],
     },
-    spec,
+    // Not part of what is hashed: a Pod with another key is not out of date.
+    spec: engineKey === undefined ? spec : withEngineKey(spec, model, engineKey),
   }
 }
 
-/** Its own Pods only: a label alone may be anybody's. */
-export function isPodOf(model: Model, pod: Pod): boolean {
-  return (
-    pod.metadata.namespace === model.metadata.namespace &&
-    (pod.metadata.ownerReferences ?? []).some(
-      ({ controller, uid }) => controller === true && uid === model.metadata.uid,
-    )
-  )
+/** An engine takes its key from the variable that it looks at by itself. One that knows of none is not hurt by it. */
+function withEngineKey(spec: Pod['spec'], { metadata, spec: { engine } }: Model, id: string): Pod['spec'] {
+  const variable = engineKeyVariable(keyVariables[engine], metadata.name, id)
+  const containers = spec.containers.map((container) => ({ ...container, env: [...(container.env ?? []), variable] }))
+  return { ...spec, containers }
+}
+
+export function ownerReferenceTo({ apiVersion, kind, metadata: { name, uid = '' } }: Model): OwnerReference {
+  return { apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }
 }

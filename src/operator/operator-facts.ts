@@ -14,6 +14,8 @@ export interface OperatorFacts {
   readonly engineUnavailable?: string | undefined
   /** Why the cluster refused the Pod that this spec asks for, when it did. */
   readonly podRefused?: string | undefined
+  /** Which key of the Model's Secret new Pods are started with; none for a Model that has its own. */
+  readonly engineKey?: string | undefined
   /** A draining Pod is deleted after this long, whatever it still serves. */
   readonly drainDeadlineMs: number
   /** How long a Pod has been draining. */

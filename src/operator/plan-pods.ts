@@ -1,7 +1,8 @@
+import { isPodOf } from '../resources/model-ownership.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
-import { type NewPod, isPodOf, modelPodSpec, newModelPod, specHash } from './model-pod.ts'
+import { type NewPod, modelPodSpec, newModelPod, specHash } from './model-pod.ts'
 import { type ModelStatus, modelStatus } from './model-status.ts'
 import { findObstacle } from './obstacle.ts'
 import type { OperatorFacts } from './operator-facts.ts'
@@ -43,7 +44,9 @@ export function planPods(model: Model, pods: readonly Pod[], facts: OperatorFact
   return {
     ...existing,
     create: template
-      ? create.map((failures, index) => newModelPod(model, template, facts.suffix(index), failures))
+      ? create.map((failures, index) =>
+          newModelPod(model, template, { suffix: facts.suffix(index), failures, engineKey: facts.engineKey }),
+        )
       : [],
     status: modelStatus(model, own, desired, obstacle, facts),
     checkAgainMs: awaitsFiles ? Math.min(filesCheckMs, checkAgainMs ?? filesCheckMs) : checkAgainMs,

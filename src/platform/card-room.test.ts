@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { nodeKind } from '../resources/node.ts'
-import { podKind } from '../resources/pod.ts'
+import { type Model, modelKind } from '../resources/model.ts'
+import { modelOfPod } from '../resources/model-ownership.ts'
+import { type Node, nodeKind } from '../resources/node.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
 import { cardHoldings } from './card-room.ts'
 
 const l40s = 'nvidia.com/gpu-l40s'
@@ -15,17 +17,35 @@ const pod = (owner: string, cards: string, nodeName?: string, phase = 'Running')
   podKind.schema.parse({
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name: 'p', namespace: 'sluice', labels: owner ? { 'sluice.dev/model': owner } : {} },
+    metadata: {
+      name: 'p',
+      namespace: 'sluice',
+      labels: owner ? { 'sluice.dev/model': owner } : {},
+      ownerReferences: [
+        { apiVersion: 'sluice.dev/v1', kind: 'Model', name: owner, uid: `uid-${owner}`, controller: true },
+      ],
+    },
     spec: { nodeName, containers: [{ name: 'c', resources: { limits: { [l40s]: cards } } }] },
     status: { phase },
   })
+
+const modelNamed = (name: string): Model =>
+  modelKind.schema.parse({
+    apiVersion: 'sluice.dev/v1',
+    kind: 'Model',
+    metadata: { name, namespace: 'sluice', uid: `uid-${name}` },
+    spec: { url: 'pvc://userdata/models/m', engine: 'LlamaCpp' },
+  })
+const models = { get: ({ name }: { name: string }) => (name === '' ? undefined : modelNamed(name)) }
+const holdingsOf = (kind: string, nodes: readonly Node[], pods: readonly Pod[]) =>
+  cardHoldings(kind, nodes, pods, (one) => modelOfPod(one, models))
 
 describe('cardHoldings', () => {
   const nodes = [node('big', '4'), node('small', '1')]
 
   it('counts what is free on each node, and who holds the rest', () => {
     const pods = [pod('a', '1', 'big'), pod('a', '1', 'big'), pod('b', '1', 'small'), pod('', '1', 'big')]
-    expect(cardHoldings(l40s, nodes, pods)).toEqual({
+    expect(holdingsOf(l40s, nodes, pods)).toEqual({
       freeByNode: [1, 0],
       largestNode: 4,
       heldBy: new Map([
@@ -40,7 +60,7 @@ describe('cardHoldings', () => {
     ['finished', pod('a', '1', 'big', 'Failed')],
     ['of another kind', pod('a', '0', 'big')],
   ])('holds nothing against a Pod that is %s', (_case, one) => {
-    expect(cardHoldings(l40s, nodes, [one])).toEqual({
+    expect(holdingsOf(l40s, nodes, [one])).toEqual({
       freeByNode: [4, 1],
       largestNode: 4,
       heldBy: new Map(),
@@ -48,8 +68,14 @@ describe('cardHoldings', () => {
     })
   })
 
+  it('lays no cards to the account of a Model whose label somebody else wears', () => {
+    const stranger = pod('a', '2', 'big')
+    delete stranger.metadata.ownerReferences
+    expect(holdingsOf(l40s, nodes, [stranger])).toMatchObject({ freeByNode: [2, 1], heldBy: new Map() })
+  })
+
   it('knows who waits for cards', () => {
-    const { freeByNode, wantedBy } = cardHoldings(l40s, nodes, [pod('a', '2'), pod('', '1')])
+    const { freeByNode, wantedBy } = holdingsOf(l40s, nodes, [pod('a', '2'), pod('', '1')])
     expect(freeByNode).toEqual([4, 1])
     expect([...wantedBy]).toEqual([
       ['sluice/a', 2],
@@ -58,6 +84,6 @@ describe('cardHoldings', () => {
   })
 
   it('knows no cards of a kind that is not there', () => {
-    expect(cardHoldings('nvidia.com/gpu-h800', nodes, [])).toMatchObject({ freeByNode: [0, 0], largestNode: 0 })
+    expect(holdingsOf('nvidia.com/gpu-h800', nodes, [])).toMatchObject({ freeByNode: [0, 0], largestNode: 0 })
   })
 })

@@ -1,10 +1,15 @@
 import type { CardHoldings } from '../autoscaler/cards.ts'
-import { modelLabel } from '../resources/model-labels.ts'
+import type { Model } from '../resources/model.ts'
 import type { Node } from '../resources/node.ts'
 import { type Pod, isPodFinished } from '../resources/pod.ts'
 
-/** Who holds the cards of a kind, by the limits of the Pods. */
-export function cardHoldings(kind: string, nodes: readonly Node[], pods: readonly Pod[]): CardHoldings {
+/** Who holds the cards of a kind, by the limits of the Pods. `modelOf` knows which Model made a Pod, if one did. */
+export function cardHoldings(
+  kind: string,
+  nodes: readonly Node[],
+  pods: readonly Pod[],
+  modelOf: (pod: Pod) => Model | undefined,
+): CardHoldings {
   const free = new Map<string, number>()
   for (const { metadata, status } of nodes) free.set(metadata.name, Number(status?.allocatable?.[kind] ?? 0))
   const largestNode = Math.max(0, ...free.values())
@@ -14,7 +19,7 @@ export function cardHoldings(kind: string, nodes: readonly Node[], pods: readonl
     const cards = isPodFinished(pod) ? 0 : cardsOf(pod, kind)
     if (cards === 0) continue
     const { nodeName } = pod.spec
-    const model = pod.metadata.labels?.[modelLabel]
+    const model = modelOf(pod)?.metadata.name
     const key = model === undefined ? '' : `${pod.metadata.namespace}/${model}`
     if (!nodeName) {
       wantedBy.set(key, (wantedBy.get(key) ?? 0) + cards)

@@ -1,5 +1,7 @@
 import { readdirSync, realpathSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { claimFolder } from '../node/volumes/claim-folder.ts'
+import { gatewayNamespace } from '../resources/model-labels.ts'
 
 /** What is known about the files a model needs, before a Pod is made for it. */
 export interface FileCheck {
@@ -15,7 +17,7 @@ export type FetchStatus = (
   path: string,
 ) => { readonly message: string; readonly pending: boolean } | undefined
 
-/** Looks into the claims of this machine. */
+/** Looks into the claims of this machine, those of the Models' namespace. */
 export class ClaimFiles {
   readonly #volumes: string
   readonly #fetching: FetchStatus
@@ -29,8 +31,8 @@ export class ClaimFiles {
     const fetching = this.#fetching(claim, path)
     if (fetching) return { state: 'missing', ...fetching }
     const url = `pvc://${claim}/${path}`
-    const root = join(this.#volumes, claim)
     try {
+      const root = claimFolder(this.#volumes, gatewayNamespace, claim)
       const real = realpathSync.native(join(root, path))
       if (!`${real}${sep}`.startsWith(`${realpathSync.native(root)}${sep}`)) {
         return { state: 'missing', message: `${url} leads out of the claim ${claim}` }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
+import { claimFolder, releaseClaimFolder } from '../node/volumes/claim-folder.ts'
 
-const claimPattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 /** No claim's name begins with a dot. */
 const removed = '.removed-'
 
-/** `volumes/<claim>/`: what is in the claims of this machine. */
+/** `volumes/<claim>/`, or another where another namespace has that: what is in the claims of this machine. */
 export class ClaimFolders {
   readonly #volumes: string
 
@@ -15,8 +15,8 @@ export class ClaimFolders {
   }
 
   /** Makes the folder where there is none. `filled` when somebody has put something there, or put something in its place. */
-  async prepare(claim: string): Promise<'empty' | 'filled'> {
-    const folder = this.#folder(claim)
+  async prepare(claim: string, namespace: string): Promise<'empty' | 'filled'> {
+    const folder = this.#folder(claim, namespace)
     await mkdir(this.#volumes, { recursive: true })
     const found = await lstat(folder).catch(() => undefined)
     if (!found) await mkdir(folder, { recursive: true })
@@ -26,12 +26,14 @@ export class ClaimFolders {
   }
 
   /** Moved away in one step first: whoever makes a claim of the name again begins with an empty folder, however long it takes. */
-  async remove(claim: string): Promise<void> {
-    const folder = this.#folder(claim)
+  async remove(claim: string, namespace: string): Promise<void> {
+    const folder = this.#folder(claim, namespace)
     const found = await lstat(folder).catch(() => undefined)
     if (found?.isDirectory()) {
-      await rename(folder, join(this.#volumes, `${removed}${claim}-${randomBytes(6).toString('hex')}`))
+      await rename(folder, join(this.#volumes, `${removed}${basename(folder)}-${randomBytes(6).toString('hex')}`))
     }
+    // What is in the place of a folder stays, and whose it is, too.
+    if (!found || found.isDirectory()) releaseClaimFolder(this.#volumes, namespace, claim)
     await this.sweep()
   }
 
@@ -43,8 +45,7 @@ export class ClaimFolders {
     }
   }
 
-  #folder(claim: string): string {
-    if (!claimPattern.test(claim) || claim.includes('..')) throw new Error(`"${claim}" cannot be the name of a claim`)
-    return join(this.#volumes, claim)
+  #folder(claim: string, namespace: string): string {
+    return claimFolder(this.#volumes, namespace, claim)
   }
 }

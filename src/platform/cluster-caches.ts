@@ -7,6 +7,8 @@ import { type Model, modelKind } from '../resources/model.ts'
 import { type Namespace, namespaceKind } from '../resources/namespace.ts'
 import { type Node, nodeKind } from '../resources/node.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
+import { gatewayNamespace } from '../resources/model-labels.ts'
+import { type Secret, secretKind } from '../resources/secret.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
 import { type Service, serviceKind } from '../resources/service.ts'
 import type { Informers } from './informers.ts'
@@ -16,6 +18,8 @@ export interface ClusterCaches {
   readonly models: ObjectCache<Model>
   readonly pods: ObjectCache<Pod>
   readonly nodes: ObjectCache<Node>
+  /** Of the Models' namespace only. */
+  readonly secrets: ObjectCache<Secret>
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
   readonly exporters: ObjectCache<ServiceExporter>
@@ -33,6 +37,7 @@ export function clusterCaches(informers: Informers): ClusterCaches {
     models: informers.add(modelKind),
     pods: informers.add(podKind),
     nodes: informers.add(nodeKind),
+    secrets: informers.add(secretKind, { namespace: gatewayNamespace }),
     services: informers.add(serviceKind),
     slices: informers.add(endpointSliceKind),
     exporters: informers.add(serviceExporterKind),

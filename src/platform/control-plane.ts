@@ -4,9 +4,11 @@ import { SigningKey } from '../apiserver/access/signing-key.ts'
 import { certificateUsers, firstKnown, knownTokens, serviceAccountUsers } from '../apiserver/authentication.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
 import { type Foresee, Foresight } from '../apiserver/foresight.ts'
+import { endpointAddresses } from '../apiserver/endpoint-address-rule.ts'
 import { imagesFrom } from '../apiserver/image-registry-rule.ts'
 import { ObjectBounds } from '../apiserver/object-bounds/object-bounds.ts'
 import type { PodAccess } from '../apiserver/pod-access.ts'
+import { modelPodsAreMadeHere } from '../apiserver/model-pod-rule.ts'
 import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
 import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
 import { ServiceAccountAdmission } from '../apiserver/service-account-admission.ts'
@@ -85,7 +87,7 @@ export class ControlPlane implements Component {
     })
     const { authorizer, tokens } = this.#access
     const kinds = [...coreKinds, ...customKinds]
-    const admission = [imagesFrom(registry), ...this.#access.admission]
+    const admission = [imagesFrom(registry), endpointAddresses(), modelPodsAreMadeHere, ...this.#access.admission]
     this.#services = options.services ?? embeddedServiceNetwork(identity.clusterId)
     this.#quotas = new QuotaLedger({ store: this.#store, kinds: () => this.#api.kinds.list() })
     const bounds = new ObjectBounds({ store: this.#store, kinds: () => this.#api.kinds.list(), clock })

@@ -17,16 +17,20 @@ import { NodePodAccess } from '../node/pod-access.ts'
 import { PodLogs } from '../node/pod-logs.ts'
 import { ProcessRuntime } from '../node/process-runtime.ts'
 import { serviceVariables } from '../node/service-variables.ts'
+import { isClaimName, reserveClaimFolder } from '../node/volumes/claim-folder.ts'
 import { ModelController } from '../operator/model-controller.ts'
 import { type ProfileFacts, resolveProfile } from '../operator/resource-profile.ts'
 import { clusterKind } from '../resources/cluster.ts'
 import { apiVersionOf } from '../resources/kind.ts'
 import type { ObjectRef } from '../resources/kubernetes-object.ts'
-import { gatewayNamespace, modelLabel } from '../resources/model-labels.ts'
+import { gatewayNamespace } from '../resources/model-labels.ts'
+import { controllingModel } from '../resources/model-ownership.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import { type Model, modelKind } from '../resources/model.ts'
+import { type PersistentVolume, persistentVolumeKind } from '../resources/persistent-volume.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { SqliteStore } from '../store/sqlite-store.ts'
+import { claimOfSource } from '../workloads/claim-binder-volume.ts'
 import { WorkloadControllers } from '../workloads/workload-controllers.ts'
 import { backgroundTask } from './background-task.ts'
 import type { KeyAndCertificate } from './certificates.ts'
@@ -203,6 +207,21 @@ export class EmbeddedCluster {
     this.#isNew = (await this.client.get(clusterKind, { name: identity.clusterId })) === undefined
     const facts = { clusterId: identity.clusterId, clusterName, center, credentials, now: clock.now() }
     await createHomeResources(this.client, facts)
+    await this.#reserveClaimFolders()
+  }
+
+  /** Of two claims of one name, the one that has its volume longest keeps the folder that both had in former versions. */
+  async #reserveClaimFolders(): Promise<void> {
+    const { items } = await this.client.list(persistentVolumeKind)
+    const volumes = volumesDirectory(this.#options.directory.root)
+    const ageOf = ({ metadata }: PersistentVolume) => metadata.creationTimestamp ?? ''
+    for (const volume of items.toSorted((one, other) => (ageOf(one) < ageOf(other) ? -1 : 1))) {
+      const claim = claimOfSource(volume)
+      const namespace = volume.spec.claimRef?.namespace
+      if (claim !== undefined && namespace !== undefined && isClaimName(claim)) {
+        reserveClaimFolder(volumes, namespace, claim)
+      }
+    }
   }
 
   #makeRuntime(): ProcessRuntime {
@@ -243,12 +262,13 @@ export class EmbeddedCluster {
 
   #modelController(files: ClaimFiles, busy: (model: string, podName: string) => number): Component {
     const { center, clock, log } = this.#options
-    const { models, pods } = this.caches
+    const { models, pods, secrets } = this.caches
     const { vllmUnavailable } = this.#programs
     const controller = new ModelController({
       client: this.client,
       models,
       pods,
+      secrets,
       events: new EventRecorder({
         client: this.client,
         component: 'sluice-operator',
@@ -266,8 +286,9 @@ export class EmbeddedCluster {
       profiles: () => this.#profiles,
       engineUnavailable: (engine) => (engine === 'VLLM' ? vllmUnavailable : undefined),
       busy: (podName) => {
-        const model = pods.get({ namespace: gatewayNamespace, name: podName })?.metadata.labels?.[modelLabel]
-        return model === undefined ? 0 : busy(model, podName)
+        const pod = pods.get({ namespace: gatewayNamespace, name: podName })
+        const model = pod && controllingModel(pod)
+        return model === undefined ? 0 : busy(model.name, podName)
       },
     })
     this.#operator = controller

@@ -1,4 +1,5 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
+import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import { ExposureController } from '../exposure/exposure-controller.ts'
 import { RouteTable } from '../exposure/route-table.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -44,7 +45,8 @@ export class ExposureRole implements Component {
     const { client, caches, listening, clock, log } = this.#options
     this.#routes.listensAt(listening().port)
     const { exporters } = caches
-    const controller = new ExposureController({ client, exporters, routes: this.#routes, clock, log })
+    const events = new EventRecorder({ client, component: 'sluice-exposure', clock, log, settleMs: eventSettleMs })
+    const controller = new ExposureController({ client, exporters, routes: this.#routes, events, clock, log })
     this.#controller = backgroundTask('exposure controller', (stop) => controller.run(stop))
     await this.#controller.start?.(signal)
   }

@@ -12,6 +12,7 @@ import { defaultGatewaySettings } from '../gateway/gateway-settings.ts'
 import { TrustedProxies } from '../gateway/trusted-proxies.ts'
 import type { ObjectRef } from '../resources/kubernetes-object.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
+import { modelOfPod } from '../resources/model-ownership.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
 import { LoadTable } from '../traffic/load-table.ts'
@@ -57,12 +58,22 @@ export class GatewayRole implements Component {
 
   constructor(options: GatewayRoleOptions) {
     const { caches, client, clock, log, metrics, idleWindowMs, wakeDeadlineMs } = options
-    const { models, pods, nodes, keys } = caches
+    const { models, pods, secrets, nodes, keys } = caches
     const namespace = gatewayNamespace
     const loads = LoadTable.shared({ workers: options.threads, epochMs: clock.now() })
-    this.#pool = new PodPool({ namespace, pods, models, clock, log, metrics, loads, settings: { wakeDeadlineMs } })
+    this.#pool = new PodPool({
+      namespace,
+      pods,
+      models,
+      secrets,
+      clock,
+      log,
+      metrics,
+      loads,
+      settings: { wakeDeadlineMs },
+    })
     this.served = { settings: servedSettings(options), loads, pool: this.#pool, models, keys }
-    this.#cards = new CardMeter({ namespace, pods, demand: this.#pool, clock, metrics })
+    this.#cards = new CardMeter({ namespace, pods, models, demand: this.#pool, clock, metrics })
     this.#autoscaler = new AutoscaleLoop({
       models,
       namespace,
@@ -82,7 +93,7 @@ export class GatewayRole implements Component {
             ? undefined
             : { kind, count: parseResourceProfile(model.spec.resourceProfile).cards }
         },
-        holdings: (kind) => cardHoldings(kind, nodes.list(), pods.list()),
+        holdings: (kind) => cardHoldings(kind, nodes.list(), pods.list(), (pod) => modelOfPod(pod, models)),
       },
     })
   }

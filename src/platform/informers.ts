@@ -1,4 +1,4 @@
-import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { ClusterClient, ListOptions } from '../cluster/cluster-client.ts'
 import { Informer, type ObjectCache } from '../cluster/informer.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
@@ -18,9 +18,9 @@ export class Informers implements Component {
     this.#options = options
   }
 
-  /** Makes the informer of a kind; it fills once the informers are started. */
-  add<T extends KubernetesObject>(kind: Kind<T>): ObjectCache<T> {
-    const informer = new Informer({ ...this.#options, kind })
+  /** Makes the informer of a kind, of one namespace or of all; it fills once the informers are started. */
+  add<T extends KubernetesObject>(kind: Kind<T>, scope: ListOptions = {}): ObjectCache<T> {
+    const informer = new Informer({ ...this.#options, kind, scope })
     this.#informers.set(resourceNameOf(kind), informer)
     return informer
   }

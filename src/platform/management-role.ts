@@ -28,7 +28,18 @@ export class ManagementRole implements Component {
       const cluster = clusters.get({ name: id })
       return cluster && { cluster, nodes, pods }
     }
-    this.#server = new ManagementServer({ host, port, keys, centers, clusters: { find }, clock, log, metrics })
+    this.#server = new ManagementServer({
+      host,
+      port,
+      keys,
+      centers,
+      clusters: { find },
+      // They tell of the home cluster.
+      mayReadMetrics: (enterprise) => clusters.list().some(({ spec }) => spec.enterprise === enterprise),
+      clock,
+      log,
+      metrics,
+    })
   }
 
   start(): Promise<void> {

@@ -15,6 +15,7 @@ import { refOf } from '../resources/kubernetes-object.ts'
 import { type Model, modelKind } from '../resources/model.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
+import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { PodPool } from '../traffic/pod-pool.ts'
@@ -33,6 +34,7 @@ export class ScalingStage {
   readonly client: EmbeddedClient
   readonly models: Informer<Model>
   readonly pods: Informer<Pod>
+  readonly secrets: Informer<Secret>
   readonly pool: PodPool
   readonly #stopping = new AbortController()
   readonly #running: Array<Promise<unknown>> = []
@@ -48,7 +50,9 @@ export class ScalingStage {
     const parts = { client: this.client, clock: this.clock, log: silentLogger }
     this.models = new Informer({ ...parts, kind: modelKind })
     this.pods = new Informer({ ...parts, kind: podKind })
-    this.pool = new PodPool({ ...parts, namespace, pods: this.pods, models: this.models })
+    this.secrets = new Informer({ ...parts, kind: secretKind, scope: { namespace } })
+    const caches = { pods: this.pods, models: this.models, secrets: this.secrets }
+    this.pool = new PodPool({ ...parts, namespace, ...caches })
     this.#autoscaler = this.#newAutoscaler()
   }
 
@@ -87,17 +91,18 @@ export class ScalingStage {
   }
 
   async #run(): Promise<void> {
-    const { client, clock, models, pods } = this
+    const { client, clock, models, pods, secrets } = this
     const { signal } = this.#stopping
     await client.create(namespaceKind, { metadata: { name: namespace } })
-    this.#running.push(models.run(signal), pods.run(signal))
-    await Promise.all([models.whenSynced(), pods.whenSynced()])
+    this.#running.push(models.run(signal), pods.run(signal), secrets.run(signal))
+    await Promise.all([models.whenSynced(), pods.whenSynced(), secrets.whenSynced()])
     pods.onChange(({ type, object }) => void this.#runPod(type === 'deleted' ? 'gone' : 'there', object))
     const parts = { client, clock, log: silentLogger }
     const controller = new ModelController({
       ...parts,
       models,
       pods,
+      secrets,
       events: new EventRecorder({ ...parts, component: 'operator' }),
       files: { check: () => ({ state: 'present' }) },
       registry: 'registry.local-1.localhost',

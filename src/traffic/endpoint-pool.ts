@@ -32,6 +32,8 @@ export interface Seat {
   readonly address: EndpointAddress
   /** The Pod's name. */
   readonly endpoint: string
+  /** What its engine asks for; undefined where it asks for nothing. */
+  readonly key: string | undefined
   /** The first byte of the answer is there; of a request that woke the model, this ends the wake. */
   answered(): void
   release(outcome?: SeatOutcome): void

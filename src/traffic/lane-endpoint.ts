@@ -14,6 +14,7 @@ export class LaneEndpoint {
   readonly identity: string
   readonly address: EndpointAddress
   readonly healthPath: string
+  readonly key: string | undefined
   readonly capacity: number
   readonly place: LoadPlace
   readonly #loads: LoadTable
@@ -26,6 +27,7 @@ export class LaneEndpoint {
     this.identity = facts.identity
     this.address = facts.address
     this.healthPath = facts.healthPath
+    this.key = facts.key
     this.capacity = facts.capacity
     this.place = place
     this.podReady = podReady

@@ -312,6 +312,7 @@ export class ModelLane {
 class TakenSeat implements LaneSeat {
   readonly address: EndpointAddress
   readonly endpoint: string
+  readonly key: string | undefined
   readonly offered: LaneEndpoint
   readonly #lane: ModelLane
   readonly #row: number
@@ -320,6 +321,7 @@ class TakenSeat implements LaneSeat {
   constructor(lane: ModelLane, endpoint: LaneEndpoint, row: number) {
     this.address = endpoint.address
     this.endpoint = endpoint.name
+    this.key = endpoint.key
     this.offered = endpoint
     this.#lane = lane
     this.#row = row
@@ -337,6 +339,6 @@ class TakenSeat implements LaneSeat {
 }
 
 /** Only what another thread may know can be sent there. */
-export function offeredOf({ name, address, capacity, place }: OfferedEndpoint): OfferedEndpoint {
-  return { name, address, capacity, place }
+export function offeredOf({ name, address, key, capacity, place }: OfferedEndpoint): OfferedEndpoint {
+  return { name, address, key, capacity, place }
 }

@@ -11,6 +11,7 @@ describe('endpointOf', () => {
       address: { host: '127.64.0.9', port: 8001 },
       standing: 'ready',
       healthPath: '/health',
+      key: undefined,
       capacity: Infinity,
     })
   })
@@ -41,6 +42,10 @@ describe('endpointOf', () => {
     delete withoutLabel.metadata.labels
     const withoutPort = fakePod('p')
     withoutPort.spec.containers = [{ name: 'server' }]
-    expect([withoutAddress, withoutLabel, withoutPort].map(endpointOf)).toEqual([undefined, undefined, undefined])
+    expect([withoutAddress, withoutLabel, withoutPort].map((pod) => endpointOf(pod))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ])
   })
 })

@@ -1,5 +1,7 @@
+import { engineKeyId, engineKeyIn } from '../resources/engine-keys.ts'
 import { drainingAnnotation, enginePortName, modelLabel, requestCapacityAnnotation } from '../resources/model-labels.ts'
 import { type Container, type Pod, isPodFinished, isPodReady, isPodTerminating } from '../resources/pod.ts'
+import type { Secret } from '../resources/secret.ts'
 import type { EndpointAddress } from './endpoint-pool.ts'
 
 /**
@@ -18,17 +20,22 @@ export interface PodEndpoint {
   readonly standing: PodStanding
   /** Where it says whether it is healthy: what its own readiness probe asks. */
   readonly healthPath: string
+  /** What its engine asks for; undefined where it asks for nothing. */
+  readonly key: string | undefined
   /** How many requests it takes at a time. */
   readonly capacity: number
 }
 
-/** `undefined` for a Pod that serves no model or has no address yet. */
-export function endpointOf(pod: Pod): PodEndpoint | undefined {
+/** `undefined` for a Pod that serves no model, has no address yet, or asks for a key that is not known yet. */
+export function endpointOf(pod: Pod, keys?: Secret): PodEndpoint | undefined {
   const model = pod.metadata.labels?.[modelLabel]
   const host = pod.status?.podIP
   const engine = engineOf(pod)
   if (!model || !host || engine === undefined) return undefined
   const { port, container } = engine
+  const keyId = engineKeyId(pod)
+  const key = keyId === undefined ? undefined : engineKeyIn(keys, keyId)
+  if (keyId !== undefined && key === undefined) return undefined
   return {
     model,
     name: pod.metadata.name,
@@ -36,6 +43,7 @@ export function endpointOf(pod: Pod): PodEndpoint | undefined {
     address: { host, port },
     standing: standingOf(pod),
     healthPath: container.readinessProbe?.httpGet?.path ?? '/health',
+    key,
     capacity: capacityOf(pod),
   }
 }

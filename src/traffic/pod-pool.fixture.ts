@@ -4,6 +4,7 @@ import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import type { Model } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
+import type { Secret } from '../resources/secret.ts'
 import { FakeCache, fakeModel } from './cluster-view.fixture.ts'
 import { PodPool, type PodPoolOptions } from './pod-pool.ts'
 
@@ -12,18 +13,20 @@ export function setUp(options: Partial<PodPoolOptions> = {}) {
   const clock = new FakeClock()
   const pods = new FakeCache<Pod>()
   const models = new FakeCache<Model>()
+  const secrets = new FakeCache<Secret>()
   models.put(fakeModel('tiny'))
   const pool = new PodPool({
     namespace: 'sluice',
     pods,
     models,
+    secrets,
     clock,
     log: silentLogger,
     probe: () => Promise.resolve(false),
     ...options,
   })
   onTestFinished(() => pool.stop())
-  return { clock, pods, models, pool }
+  return { clock, pods, models, secrets, pool }
 }
 
 export const never = new AbortController().signal

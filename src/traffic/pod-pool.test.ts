@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Seat } from './endpoint-pool.ts'
-import { fakeModel, fakePod } from './cluster-view.fixture.ts'
+import { fakeKeys, fakeModel, fakePod } from './cluster-view.fixture.ts'
 import { codeOf, never, setUp, settled } from './pod-pool.fixture.ts'
 
 describe('PodPool with endpoints', () => {
@@ -33,6 +33,44 @@ describe('PodPool with endpoints', () => {
     expect(await waiting).toBe('resolved')
     seat.release()
     expect(pool.inFlightByEndpoint('tiny')).toEqual(new Map([['one', 1]]))
+  })
+
+  it('sends nothing to a Pod that only wears the label of the model, or was made for another of its name', async () => {
+    const { models, pods, pool } = setUp()
+    pods.put(fakePod('stranger', { modelUid: '' }))
+    pods.put(fakePod('of-the-last-one', { modelUid: 'uid-of-one-before' }))
+    pods.put({ ...fakePod('elsewhere'), metadata: { ...fakePod('elsewhere').metadata, namespace: 'default' } })
+    const waiting = pool.reserve('tiny', {}, never)
+    await settled()
+    expect(pool.sample('tiny')).toEqual({ active: 0, waiting: 1 })
+    pods.put(fakePod('own'))
+    expect((await waiting).endpoint).toBe('own')
+    // The Model is deleted and made anew under its name: its former Pods are not the new one's.
+    models.put({ ...fakeModel('tiny'), metadata: { ...fakeModel('tiny').metadata, uid: 'uid-of-the-next' } })
+    expect(pool.openEndpoints('tiny')).toEqual([])
+    pods.put(fakePod('next', { modelUid: 'uid-of-the-next' }))
+    expect(pool.openEndpoints('tiny').map(({ name }) => name)).toEqual(['next'])
+  })
+
+  it('knows the Pods of a Model that is seen only after them', () => {
+    const { models, pods, pool } = setUp()
+    models.remove({ namespace: 'sluice', name: 'tiny' })
+    pods.put(fakePod('own'))
+    expect(pool.openEndpoints('tiny')).toEqual([])
+    models.put(fakeModel('tiny'))
+    expect(pool.openEndpoints('tiny').map(({ name }) => name)).toEqual(['own'])
+  })
+
+  it('knows the key that each engine was started with, and offers none whose key is not known yet', async () => {
+    const { pods, secrets, pool } = setUp()
+    pods.put(fakePod('one', { keyId: 'key-1' }))
+    pods.put(fakePod('two', { keyId: 'key-2' }))
+    expect(pool.openEndpoints('tiny')).toEqual([])
+    secrets.put(fakeKeys('tiny', { 'key-1': 'a'.repeat(43), 'key-2': 'broken\r\nheader' }))
+    expect(pool.openEndpoints('tiny').map(({ name, key }) => [name, key])).toEqual([['one', 'a'.repeat(43)]])
+    secrets.put(fakeKeys('tiny', { 'key-1': 'a'.repeat(43), 'key-2': 'b'.repeat(43) }))
+    const seats = await Promise.all([1, 2].map(() => pool.reserve('tiny', {}, never)))
+    expect(new Set(seats.map(({ key }) => key))).toEqual(new Set(['a'.repeat(43), 'b'.repeat(43)]))
   })
 
   it('sees a Pod of the same name as another endpoint', async () => {

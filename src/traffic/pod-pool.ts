@@ -4,8 +4,11 @@ import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import type { Model } from '../resources/model.ts'
+import { engineKeysName } from '../resources/engine-keys.ts'
 import { modelLabel } from '../resources/model-labels.ts'
+import { controllingModel, modelOfPod } from '../resources/model-ownership.ts'
 import { isPodTerminating, type Pod } from '../resources/pod.ts'
+import type { Secret } from '../resources/secret.ts'
 import type { Demand, DemandSample } from './demand.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
 import { type EndpointProbe, probeHealth } from './endpoint-probe.ts'
@@ -22,6 +25,8 @@ export interface PodPoolOptions {
   readonly namespace: string
   readonly pods: ObjectCache<Pod>
   readonly models: ObjectCache<Model>
+  /** Where the keys of engines are. A Pod whose key is not found gets nothing. */
+  readonly secrets?: ObjectCache<Secret> | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics?: Metrics
@@ -40,6 +45,8 @@ export class PodPool implements EndpointPool, Demand {
   readonly #lanes = new Map<string, ModelLane>()
   /** Which model a Pod served when it was last seen, so that it can be taken out when it no longer does. */
   readonly #modelOfPod = new Map<string, string>()
+  /** Names of Pods by the Model that they say has made them. */
+  readonly #claims = new Map<string, Set<string>>()
   readonly #prober: EndpointProber
   readonly #firstWaiterListeners = new Set<(model: string) => void>()
   readonly #openListeners = new Set<(model: string) => void>()
@@ -59,10 +66,16 @@ export class PodPool implements EndpointPool, Demand {
       signal: this.#stopping.signal,
     })
     this.#unsubscribe = [
-      options.pods.onChange(({ type, object }) => (type === 'deleted' ? this.#podGone(object) : this.#podSeen(object))),
-      options.models.onChange(({ type, object }) =>
-        type === 'deleted' ? this.#modelGone(object) : this.#modelSeen(object),
+      options.pods.onChange(({ type, object, previous }) => {
+        if (previous) this.#forgetClaim(previous)
+        if (type !== 'deleted') return this.#podSeen(object)
+        this.#forgetClaim(object)
+        this.#podGone(object)
+      }),
+      options.models.onChange(({ type, object, previous }) =>
+        type === 'deleted' ? this.#modelGone(object) : this.#modelSeen(object, previous),
       ),
+      options.secrets?.onChange(({ object }) => this.#secretSeen(object)) ?? (() => {}),
     ]
     for (const pod of options.pods.list()) this.#podSeen(pod)
   }
@@ -174,21 +187,38 @@ export class PodPool implements EndpointPool, Demand {
   #podSeen(pod: Pod): void {
     if (pod.metadata.namespace !== this.#options.namespace) return
     const { name } = pod.metadata
-    const endpoint = endpointOf(pod)
+    this.#noteClaim(pod)
+    const model = modelOfPod(pod, this.#options.models)
+    const endpoint = model && endpointOf(pod, this.#keysOf(model.metadata.name))
     const before = this.#modelOfPod.get(name)
     if (before !== undefined && before !== endpoint?.model) this.#podGone(pod)
-    this.#tellProgress(pod)
+    if (model) this.#tellProgress(model.metadata.name, pod)
     if (!endpoint) return
     this.#modelOfPod.set(name, endpoint.model)
     this.#laneOf(endpoint.model).offer(endpoint)
   }
 
-  #tellProgress(pod: Pod): void {
-    const { metadata, spec, status } = pod
-    const lane = this.#lanes.get(metadata.labels?.[modelLabel] ?? '')
+  #tellProgress(model: string, pod: Pod): void {
+    const { spec, status } = pod
+    const lane = this.#lanes.get(model)
     if (!lane?.waiting || isPodTerminating(pod)) return
     if (spec.nodeName) lane.reached('placed')
     if (status?.containerStatuses?.some(({ state }) => state?.running)) lane.reached('started')
+  }
+
+  /** Remembers which Model it says has made it: that Model may be seen only later, or be another one by then. */
+  #noteClaim(pod: Pod): void {
+    const claimed = controllingModel(pod)?.name
+    if (claimed === undefined) return
+    const pods = this.#claims.get(claimed)
+    if (pods) pods.add(pod.metadata.name)
+    else this.#claims.set(claimed, new Set([pod.metadata.name]))
+  }
+
+  #forgetClaim(pod: Pod): void {
+    const claimed = controllingModel(pod)?.name ?? ''
+    const pods = this.#claims.get(claimed)
+    if (pods?.delete(pod.metadata.name) && pods.size === 0) this.#claims.delete(claimed)
   }
 
   #podGone({ metadata: { name, namespace } }: Pod): void {
@@ -199,12 +229,34 @@ export class PodPool implements EndpointPool, Demand {
     this.#forgetIfGone(model)
   }
 
-  #modelSeen(model: Model): void {
-    const { name, namespace } = model.metadata
+  #secretSeen({ metadata: { name, namespace, labels } }: Secret): void {
+    const model = labels?.[modelLabel]
+    if (model !== undefined && namespace === this.#options.namespace && name === engineKeysName(model)) {
+      this.#lookAgain(model)
+    }
+  }
+
+  #keysOf(model: string): Secret | undefined {
+    return this.#options.secrets?.get({ namespace: this.#options.namespace, name: engineKeysName(model) })
+  }
+
+  #modelSeen(model: Model, previous: Model | undefined): void {
+    const { name, namespace, uid } = model.metadata
+    if (namespace !== this.#options.namespace) return
+    if (previous?.metadata.uid !== uid) this.#lookAgain(name)
     const lane = this.#lanes.get(name)
-    if (!lane || namespace !== this.#options.namespace) return
+    if (!lane) return
     const reason = startFailureOf(model)
     if (reason !== undefined) lane.refuseWaiters(new SluiceError('model_unavailable', { model: name, reason }))
+  }
+
+  /** At the Pods that say the Model has made them. */
+  #lookAgain(model: string): void {
+    const { namespace, pods } = this.#options
+    for (const name of this.#claims.get(model) ?? []) {
+      const pod = pods.get({ namespace, name })
+      if (pod) this.#podSeen(pod)
+    }
   }
 
   #modelGone({ metadata: { name, namespace } }: Model): void {

@@ -70,12 +70,13 @@ export class WorkerLane {
 
   #seatAt(endpoint: WorkerEndpoint, waited: boolean): Seat {
     const { loads, row, clock, events } = this.#options
-    const { place, address, name } = endpoint
+    const { place, address, name, key } = endpoint
     let released = false
     let answered = !waited
     return {
       address,
       endpoint: name,
+      key,
       answered() {
         if (answered) return
         answered = true
@@ -99,13 +100,15 @@ export class WorkerLane {
 class WorkerEndpoint {
   readonly name: string
   readonly address: EndpointAddress
+  readonly key: string | undefined
   readonly capacity: number
   readonly place: LoadPlace
   readonly #loads: LoadTable
 
-  constructor({ name, address, capacity, place }: OfferedEndpoint, loads: LoadTable) {
+  constructor({ name, address, key, capacity, place }: OfferedEndpoint, loads: LoadTable) {
     this.name = name
     this.address = address
+    this.key = key
     this.capacity = capacity
     this.place = place
     this.#loads = loads

@@ -6,6 +6,7 @@ import type { LoadPlace } from './load-table.ts'
 export interface OfferedEndpoint {
   readonly name: string
   readonly address: EndpointAddress
+  readonly key: string | undefined
   readonly capacity: number
   readonly place: LoadPlace
 }

@@ -8,11 +8,11 @@ import { isStatusError } from '../resources/status-error.ts'
 import { claimOfSource, isProvisioned, volumeProtection } from './claim-binder-volume.ts'
 import type { Events } from '../cluster/event-recorder.ts'
 
-/** Where the node has what is in claims: a folder for each name. */
+/** Where the node has what is in claims: a folder for each. */
 export interface ClaimFolders {
   /** Makes the folder where there is none. `filled` when somebody has put something there already. */
-  prepare(claim: string): Promise<'empty' | 'filled'>
-  remove(claim: string): Promise<void>
+  prepare(claim: string, namespace: string): Promise<'empty' | 'filled'>
+  remove(claim: string, namespace: string): Promise<void>
 }
 
 export interface VolumeReclaimOptions {
@@ -36,12 +36,13 @@ export class VolumeReclaim {
   async reclaim(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     const { client, folders, events } = this.#options
     const folder = claimOfSource(volume)
-    if (folder === undefined || !isReclaimed(volume)) return
-    const keeper = await this.#keeperOf(folder, volume, signal)
+    const namespace = volume.spec.claimRef?.namespace
+    if (folder === undefined || namespace === undefined || !isReclaimed(volume)) return
+    const keeper = await this.#keeperOf(folder, namespace, volume, signal)
     if (keeper !== undefined) {
       events.record(volume, 'Normal', 'FilesKept', `the files of the claim ${folder} stay: ${keeper}`)
     } else {
-      await folders?.remove(folder)
+      await folders?.remove(folder, namespace)
     }
     const { uid, finalizers = [] } = volume.metadata
     try {
@@ -59,16 +60,23 @@ export class VolumeReclaim {
     await this.#options.client.patch(persistentVolumeKind, { name }, patch, signal)
   }
 
-  /** Who else needs what is in the folder: it has the claim's name, whatever the claim's namespace. */
-  async #keeperOf(folder: string, { spec }: PersistentVolume, signal: AbortSignal): Promise<string | undefined> {
+  /** Who else of the namespace needs what is in the folder. */
+  async #keeperOf(
+    folder: string,
+    namespace: string,
+    { spec }: PersistentVolume,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
     const { client, models } = this.#options
-    const claims = await client.list(persistentVolumeClaimKind, {}, signal)
+    const claims = await client.list(persistentVolumeClaimKind, { namespace }, signal)
     const other = claims.items.find(({ metadata }) => metadata.name === folder && metadata.uid !== spec.claimRef?.uid)
     if (other) return `the claim ${nameOf(other)} has the same`
-    const pods = await client.list(podKind, {}, signal)
+    const pods = await client.list(podKind, { namespace }, signal)
     const pod = pods.items.find((candidate) => candidate.spec.nodeName !== undefined && mounts(candidate, folder))
     if (pod) return `the Pod ${nameOf(pod)} mounts them`
-    const model = models().find((candidate) => modelUrlOf(candidate).startsWith(`pvc://${folder}/`))
+    const model = models().find(
+      (candidate) => candidate.metadata.namespace === namespace && modelUrlOf(candidate).startsWith(`pvc://${folder}/`),
+    )
     return model && `the Model ${nameOf(model)} needs them`
   }
 }

@@ -37,13 +37,14 @@ beforeEach(async () => {
     finalizeNamespace: (name) => client.finalizeNamespace(name),
     servedKinds: () => client.servedKinds(),
     claimFolders: {
-      async prepare(claim) {
-        const files = folders.get(claim) ?? []
-        folders.set(claim, files)
+      async prepare(claim, where) {
+        const key = where === namespace ? claim : `${claim}@${where}`
+        const files = folders.get(key) ?? []
+        folders.set(key, files)
         return files.length === 0 ? 'empty' : 'filled'
       },
-      async remove(claim) {
-        folders.delete(claim)
+      async remove(claim, where) {
+        folders.delete(where === namespace ? claim : `${claim}@${where}`)
       },
     },
     clock: systemClock,
@@ -158,28 +159,31 @@ describe('a claim', () => {
     expect(folders.get('models')).toEqual(['model.gguf'])
   })
 
-  it('leaves files to a Model that is served from them, and to a claim of the same name elsewhere', async () => {
+  it('leaves files to a Model that is served from them', async () => {
     await client.create(modelKind, {
-      metadata: { name: 'm', namespace: 'other' },
+      metadata: { name: 'm', namespace },
       spec: { url: 'pvc://weights/m', engine: 'LlamaCpp', minReplicas: 0 },
     })
     await createClaim('weights')
+    await bound('weights')
+    await deleteClaim('weights')
+    await expect.poll(volumes, soon).toEqual([])
+    expect([...folders.keys()]).toEqual(['weights'])
+    await expect
+      .poll(events, soon)
+      .toContain(`FilesKept: the files of the claim weights stay: the Model ${namespace}/m needs them`)
+  })
+
+  it('has files of its own, and takes them along, whatever a claim of the same name elsewhere has', async () => {
     await createClaim('shared')
     await createClaim('shared', {}, 'other')
-    await bound('weights')
     await bound('shared')
-    await deleteClaim('weights')
+    await expect.poll(() => [...folders.keys()].toSorted(), soon).toEqual(['shared', 'shared@other'])
     await deleteClaim('shared')
     await expect
       .poll(async () => (await volumes()).map(({ spec }) => spec.claimRef?.namespace), soon)
       .toEqual(['other'])
-    expect([...folders.keys()].toSorted()).toEqual(['shared', 'weights'])
-    await expect
-      .poll(events, soon)
-      .toContain('FilesKept: the files of the claim weights stay: the Model other/m needs them')
-    await expect
-      .poll(events, soon)
-      .toContain('FilesKept: the files of the claim shared stay: the claim other/shared has the same')
+    expect([...folders.keys()]).toEqual(['shared@other'])
   })
 
   it('that was taken away by force has its volume reclaimed all the same', async () => {

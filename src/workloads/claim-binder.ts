@@ -97,7 +97,7 @@ export class ClaimBinder {
   /** Binding follows when the new volume is in the cache. */
   async #provision(claim: PersistentVolumeClaim, storageClass: StorageClass, signal: AbortSignal): Promise<void> {
     const { client, folders, events } = this.#options
-    const folder = (await folders?.prepare(claim.metadata.name)) ?? 'empty'
+    const folder = (await folders?.prepare(claim.metadata.name, claim.metadata.namespace ?? 'default')) ?? 'empty'
     const volume = newVolume(claim, storageClass, folder)
     try {
       await client.create(persistentVolumeKind, volume, signal)

@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { engineKeyId, engineKeyIn, engineKeysName } from '../../src/resources/engine-keys.ts'
 import { modelKind } from '../../src/resources/model.ts'
 import { type Pod, isPodReady, podKind } from '../../src/resources/pod.ts'
+import { secretKind } from '../../src/resources/secret.ts'
 import { ModelStage, namespace, pidOf } from '../support/model-stage.ts'
 import { until } from '../support/sluice-process.ts'
 
@@ -44,11 +46,16 @@ async function occupy(pod: Pod): Promise<void> {
   const body = { model: name, messages: [{ role: 'user', content: 'Hi' }], ignore_eos: true, stream: true }
   const response = await fetch(`http://${pod.status?.podIP}:8900/v1/chat/completions`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${await engineKeyOf(pod)}` },
     body: JSON.stringify(body),
     signal: leaving.signal,
   })
   await response.body?.getReader().read()
+}
+
+async function engineKeyOf(pod: Pod): Promise<string | undefined> {
+  const secret = await stage.client.get(secretKind, { namespace, name: engineKeysName(name) })
+  return engineKeyIn(secret, engineKeyId(pod) ?? '')
 }
 
 /** The Model serves with exactly one Pod, nothing else runs, and the one card is that Pod's. */

@@ -19,6 +19,15 @@ const client = (apiKey: string) =>
   new OpenAI({ baseURL: `${stage.sluice.endpoints.gateway}/openai/v1`, apiKey, maxRetries: 0 })
 const makeKey = async (name: string, flags = '') => (await key(`create ${name}${flags}`)).stdout.trim()
 
+/** Of the key pair that the start made. */
+const managementCredential = () => {
+  const { accessKey, secretKey } = JSON.parse(readFileSync(join(stage.data, 'credentials.json'), 'utf8')) as {
+    accessKey: string
+    secretKey: string
+  }
+  return `plain Credential=${accessKey},Signature=${secretKey}`
+}
+
 type LogLine = Readonly<Record<string, unknown>>
 const requestLines = (): LogLine[] =>
   readFileSync(join(stage.data, 'logs/sluice.log'), 'utf8')
@@ -52,6 +61,22 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
     })
     expect(line?.['waitMs']).toBeGreaterThan(0)
     expect(readFileSync(join(stage.data, 'logs/sluice.log'), 'utf8')).not.toContain(admin)
+  })
+
+  it('has no side door at the address of a model’s Pod, and no open metrics', async () => {
+    await client(admin).chat.completions.create(question)
+    const pod = await stage.untilPod(isPodReady)
+    const engine = `http://${pod.status?.podIP}:${pod.spec.containers[0]?.ports?.[0]?.containerPort}`
+    const asked = { method: 'POST', body: JSON.stringify(question) }
+    for (const authorization of ['', `Bearer ${admin}`]) {
+      const headers = { 'content-type': 'application/json', authorization }
+      const refused = await fetch(`${engine}/v1/chat/completions`, { ...asked, headers })
+      expect([refused.status, await refused.json()]).toMatchObject([401, { error: { code: 'engine_key_required' } }])
+    }
+    expect((await fetch(`${engine}/v1/models`)).status).toBe(401)
+    expect((await fetch(`${engine}/health`)).status).toBe(200)
+    const { gateway, management } = stage.sluice.endpoints
+    for (const face of [gateway, management]) expect((await fetch(`${face}/metrics`)).status).toBe(401)
   })
 
   it('takes a key away within a second', async () => {
@@ -107,7 +132,7 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
     ])
     const texts = [
       await (await fetch(`${gateway}/metrics`, { headers })).text(),
-      await (await fetch(`${management}/metrics`)).text(),
+      await (await fetch(`${management}/metrics`, { headers: { authorization: managementCredential() } })).text(),
       await (await fetch(`http://${pod.status?.podIP}:${enginePort}/metrics`)).text(),
       kubectl.stdout,
     ]

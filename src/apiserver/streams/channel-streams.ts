@@ -4,8 +4,19 @@ import type { WebSocketConnection } from './websocket-connection.ts'
 import { WebSocketViolation, opcodes } from './websocket-frames.ts'
 import type { Message } from './websocket-messages.ts'
 
-/** `v5` is `v4` with a way to say that a channel is over; `base64` is for clients that can only send text. */
-export type ChannelProtocol = 'v5.channel.k8s.io' | 'v4.channel.k8s.io' | 'v4.base64.channel.k8s.io'
+/**
+ * The newest first. `v5` is `v4` with a way to say that a channel is over; those without a version tell how a command ended only where
+ * it failed, in words; `base64` is for clients that can only send text.
+ */
+export const channelProtocols = [
+  'v5.channel.k8s.io',
+  'v4.channel.k8s.io',
+  'v4.base64.channel.k8s.io',
+  'channel.k8s.io',
+  'base64.channel.k8s.io',
+] as const
+
+export type ChannelProtocol = (typeof channelProtocols)[number]
 
 /** In `v5` the channel of messages whose second byte names the channel that is over. */
 const closeChannel = 255
@@ -19,7 +30,7 @@ export interface ChannelMessage {
 export function decodeChannelMessage(protocol: ChannelProtocol, { data }: Message): ChannelMessage | undefined {
   const [first] = data
   if (first === undefined) return undefined
-  if (protocol !== 'v4.base64.channel.k8s.io') return { channel: first, data: data.subarray(1) }
+  if (!isText(protocol)) return { channel: first, data: data.subarray(1) }
   const text = data.toString('latin1', 1)
   const channel = first - 0x30
   if (channel < 0 || channel > 9) throw new WebSocketViolation(1002, 'a message must begin with the digit of a channel')
@@ -28,7 +39,7 @@ export function decodeChannelMessage(protocol: ChannelProtocol, { data }: Messag
 }
 
 export function encodeChannelMessage(protocol: ChannelProtocol, { channel, data }: ChannelMessage): Buffer {
-  if (protocol !== 'v4.base64.channel.k8s.io') return Buffer.concat([Buffer.of(channel), data])
+  if (!isText(protocol)) return Buffer.concat([Buffer.of(channel), data])
   return Buffer.from(String(channel) + data.toString('base64'), 'latin1')
 }
 
@@ -63,7 +74,7 @@ export class ChannelStreams {
 
   send(channel: number, data: Buffer, sent?: (error?: Error | null) => void): void {
     this.#touch()
-    const opcode = this.#protocol === 'v4.base64.channel.k8s.io' ? opcodes.text : opcodes.binary
+    const opcode = isText(this.#protocol) ? opcodes.text : opcodes.binary
     this.#connection.send(opcode, encodeChannelMessage(this.#protocol, { channel, data }), sent)
   }
 
@@ -89,4 +100,8 @@ export class ChannelStreams {
   #destroy(): void {
     for (const stream of this.#channels.values()) stream.destroy()
   }
+}
+
+function isText(protocol: ChannelProtocol): boolean {
+  return protocol === 'v4.base64.channel.k8s.io' || protocol === 'base64.channel.k8s.io'
 }

@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream'
 
 export type UpgradeProtocol = 'websocket' | 'spdy/3.1'
 
-const streaming = /\/(?:exec|attach|portforward)(?:\?|$)/
+const streaming = /\/(?:exec|attach|portforward|log)(?:\?|$)/
 const keepAliveMs = 30_000
 
 /** What a client wants to switch to, where there is anything to switch for. Any other request is answered as if it had not asked. */

@@ -2,6 +2,7 @@ import type { Clock } from '../../foundation/clock.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import type { HttpExchange } from '../http-exchange.ts'
 import type { ContainerStreams, ExitResult } from '../pod-access.ts'
+import { channelProtocols } from './channel-streams.ts'
 import { exitStatus, failureStatus } from './remote-status.ts'
 import type { RemoteSession, WantedStreams } from './remote-session.ts'
 import { spdyHandshake } from './spdy-handshake.ts'
@@ -17,7 +18,6 @@ export interface StreamTimes {
 
 export type RunCommand = (streams: ContainerStreams, signal: AbortSignal) => Promise<ExitResult>
 
-const commandProtocols = ['v5.channel.k8s.io', 'v4.channel.k8s.io', 'v4.base64.channel.k8s.io'] as const
 /** How long a client may take to read what is left and to close the connection. */
 const finishMs = 15 * 60_000
 const stopMs = 1_000
@@ -41,7 +41,7 @@ async function openSession(
   const { request, upgrade } = exchange
   if (!upgrade) throw upgradeRequired()
   if (upgrade.protocol === 'websocket') {
-    const protocol = agreedProtocol(request, commandProtocols)
+    const protocol = agreedProtocol(request, channelProtocols)
     return webSocketSession(exchange.switchTo(handshakeHeaders(request, protocol)), protocol, wanted, times)
   }
   return spdySession(exchange.switchTo(spdyHandshake(exchange, ['v4.channel.k8s.io'])), wanted, times)

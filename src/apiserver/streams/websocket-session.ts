@@ -39,11 +39,18 @@ export function webSocketSession(
       await Promise.all([flush(streams.stdout), flush(streams.stderr)])
       // What the client still says has no taker any more.
       streams.stdin?.destroy()
-      all.send(channels.status, Buffer.from(JSON.stringify(status)))
+      const told = protocol.startsWith('v') ? JSON.stringify(status) : failureIn(status)
+      if (told !== undefined) all.send(channels.status, Buffer.from(told))
     },
     close: (code, reason) => connection.close(code, reason),
     destroy: () => connection.destroy(),
   }
+}
+
+/** What clients from before there was a status are told: nothing, unless it failed. */
+function failureIn(status: unknown): string | undefined {
+  if (typeof status !== 'object' || status === null || !('message' in status)) return undefined
+  return typeof status.message === 'string' ? status.message : undefined
 }
 
 async function flush(stream: Writable | undefined): Promise<void> {

@@ -82,7 +82,7 @@ export function checkEndpointSlice(slice: Json): FieldError[] {
   return [...endpoints, ...checkSlicePorts(listIn(slice, 'ports'))]
 }
 
-/** Addresses of this machine are allowed here, where every Pod has one; a real cluster refuses them. */
+/** Addresses of this machine are allowed here, where Pods may have them; admission refuses those that others write. */
 function checkEndpointAddress(field: string, list: string, address: string, type: string): FieldError[] {
   if (type === 'FQDN') return checkDnsSubdomain(field, address)
   const errors = checkAddress(field, address)

@@ -1,0 +1,37 @@
+import type { Clock } from '../../foundation/clock.ts'
+import type { HttpExchange } from '../http-exchange.ts'
+import { WebSocketConnection } from './websocket-connection.ts'
+import { opcodes } from './websocket-frames.ts'
+import { agreedProtocol, handshakeHeaders, offeredProtocols } from './websocket-handshake.ts'
+
+/** Where the bytes of a log go. */
+export interface LogSink {
+  /** Resolves when there is room for more; false when nobody reads any longer. */
+  write(chunk: Buffer): Promise<boolean>
+  end(): void
+}
+
+/** A log as messages of a WebSocket, which programs in browsers can read while it grows. */
+export function logSocket(exchange: HttpExchange, clock: Clock, left: () => void): LogSink {
+  const { request } = exchange
+  // Who names no protocol gets the first, and is told none.
+  const asked = offeredProtocols(request).length > 0
+  const protocol = asked ? agreedProtocol(request, ['binary.k8s.io', 'base64.binary.k8s.io']) : ''
+  const { 'Sec-WebSocket-Protocol': named, ...headers } = handshakeHeaders(request, protocol)
+  const socket = exchange.switchTo(
+    asked && named !== undefined ? { ...headers, 'Sec-WebSocket-Protocol': named } : headers,
+  )
+  const connection = new WebSocketConnection(socket, clock)
+  connection.left.addEventListener('abort', left, { once: true })
+  // What a client says here is nothing to anybody; that it closes is.
+  void connection.receive(() => {})
+  const isText = protocol === 'base64.binary.k8s.io'
+  return {
+    write: (chunk) =>
+      new Promise((resolve) => {
+        const payload = isText ? Buffer.from(chunk.toString('base64')) : chunk
+        connection.send(isText ? opcodes.text : opcodes.binary, payload, (error) => resolve(!error))
+      }),
+    end: () => connection.hangUp(1000, ''),
+  }
+}

@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { ObjectCache } from '../cluster/informer.ts'
+import { engineKeyIn, engineKeysName, engineKeysType } from '../resources/engine-keys.ts'
+import { modelLabel } from '../resources/model-labels.ts'
+import type { Model } from '../resources/model.ts'
+import type { Pod } from '../resources/pod.ts'
+import { type Secret, secretKind } from '../resources/secret.ts'
+import { StatusError } from '../resources/status-error.ts'
+import { ownerReferenceTo } from './model-pod.ts'
+import { newestKey, planEngineKeys } from './plan-engine-keys.ts'
+
+/** Keeps in a Secret of each Model the keys between the gateway and the Model's engines. */
+export class EngineKeyKeeper {
+  readonly #client: ClusterClient
+  readonly #secrets: ObjectCache<Secret>
+
+  constructor(client: ClusterClient, secrets: ObjectCache<Secret>) {
+    this.#client = client
+    this.#secrets = secrets
+  }
+
+  /** Which key Pods get now; undefined when there is none yet. */
+  newest(model: Model): string | undefined {
+    const secret = this.#find(model)
+    const id = secret && isOf(model, secret) ? newestKey(secret.data ?? {}) : undefined
+    return id !== undefined && engineKeyIn(secret, id) !== undefined ? id : undefined
+  }
+
+  /** Writes what is missing for the next Pods, and tells which key they get. */
+  async prepare(model: Model, pods: readonly Pod[], signal: AbortSignal): Promise<string | undefined> {
+    const secret = this.#find(model)
+    const isOwn = secret !== undefined && isOf(model, secret)
+    const keys = isOwn ? (secret.data ?? {}) : {}
+    const data = planEngineKeys(keys, pods, newKey)
+    if (data === undefined) return newestKey(keys)
+    const { name, namespace } = model.metadata
+    const metadata = {
+      name: engineKeysName(name),
+      ...(namespace === undefined ? {} : { namespace }),
+      labels: { [modelLabel]: name },
+      ownerReferences: [ownerReferenceTo(model)],
+    }
+    if (secret) await this.#replace(secret, { metadata, data }, signal)
+    else await this.#client.create(secretKind, { metadata, type: engineKeysType, data }, signal)
+    return newestKey(data)
+  }
+
+  async #replace(secret: Secret, wanted: Pick<Secret, 'metadata' | 'data'>, signal: AbortSignal): Promise<void> {
+    const { name, uid, resourceVersion } = secret.metadata
+    // Its data may be somebody's own; the type can only be what it was created with.
+    if (secret.type !== engineKeysType)
+      throw refusal(`The Secret ${name} is needed for engine keys; give yours another name.`)
+    const metadata = { ...wanted.metadata, uid, resourceVersion }
+    await this.#client.update(secretKind, { ...secret, metadata, data: wanted.data }, signal)
+  }
+
+  #find({ metadata: { namespace, name } }: Model): Secret | undefined {
+    return this.#secrets.get({ namespace, name: engineKeysName(name) })
+  }
+}
+
+/** One that was left by a Model of the same name that is gone is not this one's. */
+function isOf({ metadata: { uid } }: Model, { metadata }: Secret): boolean {
+  return metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) ?? false
+}
+
+function refusal(message: string): StatusError {
+  return new StatusError('Forbidden', message)
+}
+
+function newKey(): string {
+  return randomBytes(32).toString('base64url')
+}

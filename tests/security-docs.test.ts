@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+
+describe('docs/security.md', () => {
+  const rows = [...read('docs/security.md').matchAll(/^\| [^|]+ \| `([^`]+\.test\.ts)`: ([^|]+?) +\|$/gm)]
+
+  it('names for each threat a test that is there', () => {
+    const missing = rows.filter(([, path = '', name = '']) => !read(path).includes(`'${name}'`))
+    expect(missing.map(([row]) => row)).toEqual([])
+  })
+
+  it('has a table that can be read', () => {
+    const section = read('docs/security.md').split('## Threats and tests')[1]?.split('\n## ')[0] ?? ''
+    const lines = section.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
+    expect(lines.length - 1).toBe(rows.length)
+    expect(rows.length).toBeGreaterThan(20)
+  })
+})
