@@ -1,6 +1,7 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import type { User } from './access/user.ts'
 import type { FieldSelector } from './field-selector.ts'
+import type { Turns } from './flow-control/flow-control.ts'
 import type { JsonObject } from './json-value.ts'
 import type { LabelSelector } from './label-selector.ts'
 import type { FieldValidation } from './object-decode.ts'
@@ -31,6 +32,8 @@ export interface WriteOptions {
   readonly manager?: string | undefined
   /** The object was merged by server-side apply and brings its managers with it. */
   readonly applied?: boolean | undefined
+  /** Whoever waits for a turn of the loop has it between the phases of a write that takes long. */
+  readonly turns?: Turns | undefined
 }
 
 export type Subresource = 'status' | 'scale' | 'finalize'

@@ -69,6 +69,10 @@ export class HostileCluster {
     return new HostileCluster(access, server, new Agent({ ca: certificates.ca, keepAlive: true }), port)
   }
 
+  get port(): number {
+    return this.#port
+  }
+
   async send({ method, path, type = 'application/json', body = '', user = 'ada' }: Call): Promise<Answer> {
     const headers = {
       authorization: `Bearer ${user}`,

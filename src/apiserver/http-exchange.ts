@@ -52,7 +52,10 @@ export class HttpExchange {
   ) {
     this.request = request
     this.response = response
-    this.body = new RequestBody(request, options.limits, (bytes) => this.ticket?.bookBytes(bytes))
+    this.body = new RequestBody(request, options.limits, {
+      book: (bytes) => this.ticket?.bookBytes(bytes),
+      turns: () => this.ticket,
+    })
     this.#limits = options.limits
     this.#encoded = options.encoded
     this.stopping = options.stopping

@@ -5,6 +5,7 @@ import { asError } from '../foundation/errors.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { bounded, mostValues, refuseManyCommas } from './body-values.ts'
 import { duplicateFields } from './duplicate-fields.ts'
+import type { Turns } from './flow-control/flow-control.ts'
 import { type JsonObject, isDeeperThan } from './json-value.ts'
 import { protobufType, readProtobuf } from './protobuf-body.ts'
 import { type BodyReading, readManifest } from './server-side-apply/apply-body.ts'
@@ -23,17 +24,23 @@ export class RequestBody {
   readonly #request: IncomingMessage
   readonly #limits: BodyLimits
   readonly #book: (bytes: number) => void
+  readonly #turns: () => Turns | undefined
   /** Fields and items. Whoever knows more of what is to come may allow more. */
   mostValues = mostValues
   #body: Promise<Buffer> | undefined
   #mediaType: string | undefined
   #jsonText: string | undefined
 
-  /** `book` is told of the bytes as they come, and throws when they are too many for who sends them. */
-  constructor(request: IncomingMessage, limits: BodyLimits, book: (bytes: number) => void) {
+  /** `book` is told of the bytes as they come, and throws when they are too many for who sends them. `turns`: of who sends them. */
+  constructor(
+    request: IncomingMessage,
+    limits: BodyLimits,
+    { book, turns }: { readonly book: (bytes: number) => void; readonly turns: () => Turns | undefined },
+  ) {
     this.#request = request
     this.#limits = limits
     this.#book = book
+    this.#turns = turns
   }
 
   get mediaType(): string {
@@ -77,7 +84,7 @@ export class RequestBody {
 
   /** What was long to read is not dealt with in the same turn: others come in between. */
   async #afterTurn<T>(size: number, value: T): Promise<T> {
-    if (size > largeBody) await nextTurn()
+    if (size > largeBody) await (this.#turns()?.next() ?? nextTurn())
     return value
   }
 

@@ -34,6 +34,7 @@ export async function applyManifestTo(
       if (!created) return { object: await api.patch(kind, ref, apply, writing, subresource), created }
       options.refuseCreate?.()
       const input = newObject(kind, ref, manifest, options, api.clock.now())
+      if (options.turns?.isOver) await options.turns.next()
       return { object: await api.create(kind, ref.namespace, input, writing), created }
     } catch (error) {
       // Somebody else made it or took it away in the meantime: then it is the other case.

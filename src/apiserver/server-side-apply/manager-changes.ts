@@ -1,6 +1,6 @@
 import { type JsonObject, sameJson } from '../json-value.ts'
 import { type Comparison, compareObjects, untrackedFields } from './compare-objects.ts'
-import { type FieldSet, difference, intersection, unionOfObjects } from './field-set.ts'
+import { type FieldSet, difference, intersection, unionOfAll, unionOfObjects } from './field-set.ts'
 import type { Shape } from './field-shape.ts'
 import { type Manager, type Managers, managerId } from './managed-fields.ts'
 import { mergeObjects } from './merge-objects.ts'
@@ -93,10 +93,7 @@ function prune(
   if (last === undefined || difference(last, applied) === undefined) return merged
   const lastNamed = withNamedFields(last, shape)
   const pruned = removeFields(merged, lastNamed, shape)
-  const everybody = [...managers.values()].reduce<FieldSet | undefined>(
-    (all, { fields }) => unionOfObjects(all, fields),
-    undefined,
-  )
+  const everybody = unionOfAll([...managers.values()].map(({ fields }) => fields))
   const mergedSet = withNamedFields(ownedFields(merged, shape), shape)
   const keptSet = unionOfObjects(named(pruned, shape), withNamedFields(everybody, shape))
   const withOthers = removeFields(merged, difference(mergedSet, keptSet), shape)
