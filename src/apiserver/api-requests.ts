@@ -5,6 +5,7 @@ import type { Turns } from './flow-control/flow-control.ts'
 import type { JsonObject } from './json-value.ts'
 import type { LabelSelector } from './label-selector.ts'
 import type { FieldValidation } from './object-decode.ts'
+import type { Phases } from './write-phases.ts'
 
 /** What is asked of a ClusterApi, and what it answers. */
 export interface Selection {
@@ -46,3 +47,8 @@ export interface Deleted {
 
 /** How a patch, of whatever format, changes a value: the object, or the scale of it. */
 export type ApplyPatch = (value: JsonObject, current: KubernetesObject) => unknown
+
+/** The same of one that may take long. */
+export interface PatchInPhases {
+  phases(value: JsonObject, current: KubernetesObject): Phases<unknown>
+}

@@ -7,7 +7,15 @@ import { StatusError, alreadyExists, conflict, notFound } from '../resources/sta
 import { type Store, StoreConflict } from '../store/store.ts'
 import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from './admission.ts'
 import { AdmissionChain } from './admission-chain.ts'
-import type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
+import type {
+  ApplyPatch,
+  Deleted,
+  PageRequest,
+  PatchInPhases,
+  Selection,
+  Subresource,
+  WriteOptions,
+} from './api-requests.ts'
 import { refuseInTerminating } from './closed-namespace.ts'
 import { isDefinition } from './custom-resources/check-definition.ts'
 import { type CollectionOptions, deleteInTurns } from './collection-deletion.ts'
@@ -203,7 +211,7 @@ export class ClusterApi {
   async patch(
     anyKind: Kind,
     ref: ObjectRef,
-    apply: ApplyPatch,
+    apply: ApplyPatch | PatchInPhases,
     options: WriteOptions = {},
     subresource?: Subresource,
   ): Promise<KubernetesObject> {

@@ -55,6 +55,7 @@ export class HttpExchange {
     this.body = new RequestBody(request, options.limits, {
       book: (bytes) => this.ticket?.bookBytes(bytes),
       turns: () => this.ticket,
+      signal: () => this.signal,
     })
     this.#limits = options.limits
     this.#encoded = options.encoded

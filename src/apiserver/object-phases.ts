@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { StatusError, conflict } from '../resources/status-error.ts'
-import type { ApplyPatch, Subresource, WriteOptions } from './api-requests.ts'
+import type { ApplyPatch, PatchInPhases, Subresource, WriteOptions } from './api-requests.ts'
 import { mostValuesOf, refuseGrowth } from './body-values.ts'
 import { judgeDefinition, isDefinition } from './custom-resources/check-definition.ts'
 import { isJsonObject, valueAtPath } from './json-value.ts'
@@ -63,10 +63,13 @@ export function* changedObject(change: ObjectChange): Phases<KubernetesObject> {
 }
 
 /** And of one that a patch makes of what is there. */
-export function* patchedObject(change: Omit<ObjectChange, 'input'>, apply: ApplyPatch): Phases<KubernetesObject> {
+export function* patchedObject(
+  change: Omit<ObjectChange, 'input'>,
+  apply: ApplyPatch | PatchInPhases,
+): Phases<KubernetesObject> {
   const { kind, current, options, subresource } = change
   const before = subresource === 'scale' ? scaleOf(scalePathsOf(kind), current) : current
-  const after = apply(before, current)
+  const after = typeof apply === 'function' ? apply(before, current) : yield* apply.phases(before, current)
   yield
   if (isJsonObject(after)) refuseGrowth(withoutManagers(current), withoutManagers(after), mostValuesOf(kind))
   return yield* changedObject({ ...change, input: after, isPatch: !options.applied })

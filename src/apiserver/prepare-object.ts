@@ -32,17 +32,20 @@ export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases
   const completed = completeNewObject(kind, Object.assign(named, status))
   const object = typedObject(isNamespace(kind) ? withFinalizer(completed) : completed)
   yield
-  refuseInvalid(kind, object, [...checkMetadata(kind, object.metadata), ...checkContent(kind, object, undefined)])
+  refuseInvalid(kind, object, [
+    ...checkMetadata(kind, object.metadata),
+    ...(yield* checkContent(kind, object, undefined)),
+  ])
   return object
 }
 
 /** A custom kind's schema and the rules in it say everything that a real API server would know of it, too. */
-function checkContent(
+function* checkContent(
   kind: Kind,
   object: KubernetesObject,
   previous: KubernetesObject | undefined,
-): readonly FieldError[] {
-  if (kind.unknownFields === 'prune') return checkObject(kind.fields(), object, previous)
+): Phases<readonly FieldError[]> {
+  if (kind.unknownFields === 'prune') return yield* checkObject(kind.fields(), object, previous)
   return kind.validate?.(object, previous) ?? []
 }
 
@@ -100,7 +103,7 @@ export function* prepareUpdate(
     ...checkMetadata(kind, next.metadata),
     ...checkFinalizersOfDeleted(next, current),
     ...checkImmutable(kind, next, current),
-    ...checkContent(kind, next, current),
+    ...(yield* checkContent(kind, next, current)),
   ])
   return next
 }
@@ -116,7 +119,7 @@ export function* prepareStatus(
   yield
   checkIdentity(kind, envelope.metadata, current)
   const object = typedObject({ ...current, status: envelope['status'] ?? undefined })
-  refuseInvalid(kind, object, checkContent(kind, object, current))
+  refuseInvalid(kind, object, yield* checkContent(kind, object, current))
   return object
 }
 

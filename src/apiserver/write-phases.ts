@@ -13,10 +13,16 @@ type Outcome<T> = T | typeof overtaken
  * Does the work at once where it is short, as it nearly always is, and in turns where not. After each turn of others `isStillTrue`
  * says whether what was done so far is worth anything. What follows the last phase follows it at once: nobody comes in between.
  */
+export function inTurns<T>(phases: Phases<T>, turns: Turns): T | Promise<T>
 export function inTurns<T>(
   phases: Phases<T>,
   turns: Turns,
   isStillTrue: () => boolean,
+): Outcome<T> | Promise<Outcome<T>>
+export function inTurns<T>(
+  phases: Phases<T>,
+  turns: Turns,
+  isStillTrue: () => boolean = () => true,
 ): Outcome<T> | Promise<Outcome<T>> {
   const step = doneInTurn(phases, turns)
   return step.done ? step.value : goOn(phases, turns, isStillTrue)
@@ -57,6 +63,14 @@ export class PlainTurns implements Turns {
   async next(): Promise<void> {
     await nextTurn()
     this.#startedAt = this.#now()
+  }
+}
+
+/** All of it now. */
+export function finish<T>(phases: Phases<T>): T {
+  for (;;) {
+    const step = phases.next()
+    if (step.done) return step.value
   }
 }
 
