@@ -1,9 +1,11 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import type { User } from './access/user.ts'
 import type { FieldSelector } from './field-selector.ts'
+import type { Turns } from './flow-control/flow-control.ts'
 import type { JsonObject } from './json-value.ts'
 import type { LabelSelector } from './label-selector.ts'
 import type { FieldValidation } from './object-decode.ts'
+import type { Phases } from './write-phases.ts'
 
 /** What is asked of a ClusterApi, and what it answers. */
 export interface Selection {
@@ -31,6 +33,8 @@ export interface WriteOptions {
   readonly manager?: string | undefined
   /** The object was merged by server-side apply and brings its managers with it. */
   readonly applied?: boolean | undefined
+  /** Whoever waits for a turn of the loop has it between the phases of a write that takes long. */
+  readonly turns?: Turns | undefined
 }
 
 export type Subresource = 'status' | 'scale' | 'finalize'
@@ -43,3 +47,8 @@ export interface Deleted {
 
 /** How a patch, of whatever format, changes a value: the object, or the scale of it. */
 export type ApplyPatch = (value: JsonObject, current: KubernetesObject) => unknown
+
+/** The same of one that may take long. */
+export interface PatchInPhases {
+  phases(value: JsonObject, current: KubernetesObject): Phases<unknown>
+}

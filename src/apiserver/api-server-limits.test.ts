@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { connect as tcpConnect } from 'node:net'
+import { type Socket, connect as tcpConnect } from 'node:net'
 import { Agent, request as httpsRequest } from 'node:https'
 import { type TLSSocket, connect } from 'node:tls'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -24,6 +24,7 @@ let logLines: string[]
 let agent: Agent
 const patiently = { timeout: 10_000 }
 const sockets: TLSSocket[] = []
+const halfOpen: Socket[] = []
 const maps = '/vks/one/api/v1/namespaces/default/configmaps'
 
 beforeAll(async () => {
@@ -31,7 +32,7 @@ beforeAll(async () => {
 })
 
 afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.destroy()
+  for (const socket of [...sockets.splice(0), ...halfOpen.splice(0)]) socket.destroy()
   agent.destroy()
   await server?.close(0)
 })
@@ -128,6 +129,27 @@ describe('a flood', () => {
     await expect.poll(() => get(maps), patiently).toBe(429)
     for (const socket of sockets.splice(0)) socket.destroy()
     await expect.poll(() => get(maps), patiently).toBe(200)
+  })
+
+  it("of handshakes that are never finished is in nobody's way", async () => {
+    await start({ handshakes: 4 })
+    let kept = 0
+    for (let count = 0; count < 40; count += 1) {
+      const socket = tcpConnect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      halfOpen.push(socket)
+      await once(socket, 'connect')
+      kept += 1
+      socket.once('close', () => (kept -= 1))
+    }
+    await expect.poll(() => kept, patiently).toBe(4)
+    expect(await get(maps)).toBe(200)
+    // Who has shaken hands counts no more: a connection that is used stays, however many come after it.
+    const used = await open()
+    for (let count = 0; count < 8; count += 1) halfOpen.push(tcpConnect(port, '127.0.0.1').on('error', () => {}))
+    await expect.poll(() => halfOpen.filter(({ destroyed }) => !destroyed).length, patiently).toBe(4)
+    used.write(head('GET', maps, 'Connection: close'))
+    expect(await rest(used)).toMatch(/^HTTP\/1\.1 200 /)
   })
 
   it('of connections does not get in', async () => {

@@ -9,6 +9,7 @@ type Histogram = ReturnType<Metrics['heldHistogram']>
 export class ApiServerMetrics {
   readonly #requests: Counter
   readonly #seconds: Histogram
+  readonly #handshakesDropped: ReturnType<Counter['series']>
 
   constructor(metrics: Metrics, slots: WatchSlots) {
     const labels = ['verb', 'resource', 'code']
@@ -17,7 +18,13 @@ export class ApiServerMetrics {
     const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
     const help = 'Time to answer a request; watches, logs and upgraded connections are left out.'
     this.#seconds = metrics.heldHistogram('sluice_apiserver_request_seconds', help, buckets, ['verb'])
+    const dropped = 'Connections that were dropped because too many were shaking hands.'
+    this.#handshakesDropped = metrics.heldCounter('sluice_apiserver_handshakes_dropped_total', dropped, []).series()
     metrics.gauge('sluice_apiserver_watches', 'Watches that are open over HTTP.', [], (gauge) => gauge.set(slots.total))
+  }
+
+  handshakeDropped(): void {
+    this.#handshakesDropped.add()
   }
 
   finished({ verb, resource }: RequestLabel, code: number, ms: number): void {

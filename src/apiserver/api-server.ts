@@ -1,6 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
@@ -16,6 +17,7 @@ import type { ClusterApi } from './cluster-api.ts'
 import { ClusterFace, type Describe, type RequestLabel } from './cluster-face.ts'
 import { EncodedObjects } from './encoded-objects.ts'
 import { FlowControl, type FlowLimits, defaultFlowLimits } from './flow-control/flow-control.ts'
+import { Handshakes } from './handshakes.ts'
 import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
 import { HttpExchange, internalError } from './http-exchange.ts'
 import { InsideListener } from './inside-listener.ts'
@@ -37,6 +39,8 @@ export interface ApiServerLimits extends FlowLimits {
   readonly jsonDepth: number
   readonly headerBytes: number
   readonly handshakeMs: number
+  /** Handshakes under way at a time. */
+  readonly handshakes: number
   readonly headersMs: number
   readonly requestMs: number
   readonly idleMs: number
@@ -51,7 +55,8 @@ const defaultLimits: ApiServerLimits = {
   bodyBytes: 3 * 1024 * 1024,
   jsonDepth: 100,
   headerBytes: 32 * 1024,
-  handshakeMs: 15_000,
+  handshakeMs: 10_000,
+  handshakes: 512,
   headersMs: 15_000,
   requestMs: 60_000,
   idleMs: 90_000,
@@ -105,6 +110,7 @@ export class ApiServer {
   readonly #inside = new Map<string, string>()
   readonly #insideListeners: InsideListener[] = []
   readonly #flow: FlowControl
+  readonly #handshakes: Handshakes
   #server: Server | undefined
 
   constructor(options: ApiServerOptions) {
@@ -115,6 +121,7 @@ export class ApiServer {
     const { clock, metrics } = options
     this.#flow = new FlowControl({ limits: this.#limits, clock, metrics })
     this.#metrics = new ApiServerMetrics(metrics, this.#watches)
+    this.#handshakes = new Handshakes(this.#limits.handshakes, () => this.#metrics.handshakeDropped())
     // Every open stream listens to it.
     setMaxListeners(0, this.#stopping.signal)
   }
@@ -160,6 +167,9 @@ export class ApiServer {
       },
       (request, response) => void this.#serve(request, response),
     )
+    // Before anything is done for it, whichever listener it came from.
+    server.prependListener('connection', (socket: Socket) => this.#handshakes.begin(socket))
+    server.on('secureConnection', (socket) => this.#handshakes.done(socket))
     server.on('upgrade', (request, socket, head) => {
       const upgrade = ConnectionUpgrade.of(request, socket, head)
       this.#upgraded.add(socket)

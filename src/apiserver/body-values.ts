@@ -34,17 +34,34 @@ export function refuseGrowth(before: unknown, after: unknown, most: number): voi
 const quote = 0x22
 const backslash = 0x5c
 const comma = 0x2c
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const openBracket = 0x5b
+const closeBracket = 0x5d
 
-/** The same of a JSON text, without making anything of it: to read very many keys takes long, to refuse them need not. */
-export function refuseManyCommas(text: Buffer, most: number): void {
+export function tooDeep(most: number): StatusError {
+  return new StatusError('BadRequest', `the body is nested deeper than ${most} levels`)
+}
+
+/**
+ * The same of a JSON text, without making anything of it: to read very many keys, or lists in lists, takes long; to refuse them
+ * need not.
+ */
+export function refuseManyCommas(text: Buffer, most: number, deepest = Infinity): void {
   if (text.length <= most) return
   let commas = 0
+  let depth = 0
   let isQuoted = false
   for (let at = 0; at < text.length; at += 1) {
     const byte = text[at]
     if (byte === quote) isQuoted = !isQuoted
     else if (byte === backslash) at += 1
-    else if (byte === comma && !isQuoted) commas += 1
+    else if (isQuoted) continue
+    else if (byte === comma) commas += 1
+    else if (byte === openBracket || byte === openBrace) {
+      depth += 1
+      if (depth > deepest) throw tooDeep(deepest)
+    } else if (byte === closeBracket || byte === closeBrace) depth -= 1
   }
   // A list of commas plus one.
   if (commas >= most) throw tooManyValues(most)

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { Clock } from '../foundation/clock.ts'
 import { customResourceDefinition } from '../resources/custom-resource-definition.ts'
 import { customResourceDefinitionKind } from '../resources/custom-resource-definition-kind.ts'
@@ -8,8 +7,15 @@ import { StatusError, alreadyExists, conflict, notFound } from '../resources/sta
 import { type Store, StoreConflict } from '../store/store.ts'
 import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from './admission.ts'
 import { AdmissionChain } from './admission-chain.ts'
-import type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
-import { mostValuesOf, refuseGrowth } from './body-values.ts'
+import type {
+  ApplyPatch,
+  Deleted,
+  PageRequest,
+  PatchInPhases,
+  Selection,
+  Subresource,
+  WriteOptions,
+} from './api-requests.ts'
 import { refuseInTerminating } from './closed-namespace.ts'
 import { isDefinition } from './custom-resources/check-definition.ts'
 import { type CollectionOptions, deleteInTurns } from './collection-deletion.ts'
@@ -18,18 +24,16 @@ import { DefinitionCleanup } from './custom-resources/definition-cleanup.ts'
 import { withTermination } from './custom-resources/definition-status.ts'
 import { type DeletionOptions, checkPreconditions, decideDeletion, isReadyToRemove } from './deletion.ts'
 import type { Turns } from './flow-control/flow-control.ts'
-import { isJsonObject, sameJson, valueAtPath } from './json-value.ts'
+import { isJsonObject, sameJson } from './json-value.ts'
 import { KindRegistry } from './kind-registry.ts'
 import { KindStore } from './kind-store.ts'
 import type { ListPage } from './list-snapshots.ts'
-import type { Reading } from './object-decode.ts'
 import { ObjectLists } from './object-lists.ts'
 import { matcherOf } from './object-matcher.ts'
+import { type ObjectChange, changedObject, newObject, patchedObject } from './object-phases.ts'
 import type { ObjectEvent } from './object-watch.ts'
-import { randomSuffix } from './name-suffix.ts'
-import { prepareCreate, prepareStatus, prepareUpdate } from './prepare-object.ts'
-import { refuseUnscaled, scaleOf, scalePathsOf, withReplicas } from './scale.ts'
-import { trackChanged, trackCreated, withAppliedManagers, withoutManagers } from './server-side-apply/field-tracking.ts'
+import { refuseUnscaled, scaleOf, scalePathsOf } from './scale.ts'
+import { type Phases, PlainTurns, atOnce, inTurns, overtaken } from './write-phases.ts'
 
 export type { AdmissionRequest, AdmissionRule }
 export type { ApplyPatch, Deleted, PageRequest, Selection, Subresource, WriteOptions } from './api-requests.ts'
@@ -50,6 +54,8 @@ type Change =
   | { readonly type: 'keep' }
 
 const mostAttempts = 8
+/** Attempts at which others may come in between. */
+const mostPatient = 3
 const lastingNamespaces = new Set(['default', 'kube-system', 'kube-public'])
 
 /**
@@ -79,7 +85,7 @@ export class ClusterApi {
     this.#cleanup = new DefinitionCleanup(this.kinds, this.#store, {
       deleteObject: (kind, ref) => this.delete(kind, ref),
       changeDefinition: (name, change) =>
-        this.#change(customResourceDefinitionKind, { name }, {}, (current) => ({
+        this.#change(customResourceDefinitionKind, { name }, {}, (_kind, current) => ({
           type: 'write',
           object: change(current),
         })),
@@ -159,24 +165,17 @@ export class ClusterApi {
     input: unknown,
     options: WriteOptions = {},
   ): Promise<KubernetesObject> {
-    const kind = this.#served(anyKind)
     for (let attempt = 1; ; attempt++) {
-      const content = options.applied && isJsonObject(input) ? withoutManagers(input) : input
-      const decoded = prepareCreate(kind, content, {
-        ...readingOf(options),
-        namespace: kind.namespaced ? namespace : undefined,
-        uid: randomUUID(),
-        now: this.clock.now(),
-        nameSuffix: randomSuffix(),
-      })
-      const prepared = isDefinition(kind) ? this.#definitions.admit(decoded, undefined) : decoded
-      const tracked = options.applied
-        ? withAppliedManagers(prepared, input)
-        : trackCreated(kind, input, prepared, this.#writer(options))
+      const kind = this.#served(anyKind)
+      const phases = newObject({ kind, namespace, input, options, now: this.clock.now() })
+      const made = inTurns(phases, turnsOf(options, attempt), () => this.kinds.resolve(anyKind) === kind)
+      const tracked = made instanceof Promise ? await made : made
+      if (tracked === overtaken) continue
       this.#refuseClosedNamespace(kind, tracked)
       this.#definitions.refuseNew(kind, tracked)
+      const settled = isDefinition(kind) ? this.#definitions.settle(tracked) : tracked
       const request = { operation: 'create', kind, user: options.user, dryRun: options.dryRun } as const
-      const object = this.#admission.complete({ ...request, object: tracked })
+      const object = this.#admission.complete({ ...request, object: settled })
       const release = this.#admission.admit({ ...request, object })
       try {
         if (options.dryRun) {
@@ -202,9 +201,8 @@ export class ClusterApi {
     options: WriteOptions = {},
     subresource?: Subresource,
   ): Promise<KubernetesObject> {
-    const kind = this.#served(anyKind)
-    const changed = await this.#change(kind, ref, options, (current) =>
-      this.#updated(kind, current, input, options, subresource),
+    const changed = await this.#change(anyKind, ref, options, (kind, current) =>
+      this.#updated({ kind, current, options, subresource }, (change) => changedObject({ ...change, input })),
     )
     return changed.object
   }
@@ -213,17 +211,13 @@ export class ClusterApi {
   async patch(
     anyKind: Kind,
     ref: ObjectRef,
-    apply: ApplyPatch,
+    apply: ApplyPatch | PatchInPhases,
     options: WriteOptions = {},
     subresource?: Subresource,
   ): Promise<KubernetesObject> {
-    const kind = this.#served(anyKind)
-    const changed = await this.#change(kind, ref, options, (current) => {
-      const before = subresource === 'scale' ? scaleOf(scalePathsOf(kind), current) : current
-      const after = apply(before, current)
-      if (isJsonObject(after)) refuseGrowth(withoutManagers(current), withoutManagers(after), mostValuesOf(kind))
-      return this.#updated(kind, current, after, options, subresource, !options.applied)
-    })
+    const changed = await this.#change(anyKind, ref, options, (kind, current) =>
+      this.#updated({ kind, current, options, subresource }, (change) => patchedObject(change, apply)),
+    )
     return changed.object
   }
 
@@ -241,26 +235,11 @@ export class ClusterApi {
     request: DeletionOptions = {},
     options: WriteOptions = {},
   ): Promise<Deleted> {
-    const kind = this.#served(anyKind)
-    if (kind === this.#namespaces && lastingNamespaces.has(ref.name)) {
+    if (this.#served(anyKind) === this.#namespaces && lastingNamespaces.has(ref.name)) {
       const why = `namespaces "${ref.name}" is forbidden: this namespace may not be deleted`
-      throw new StatusError('Forbidden', why, { name: ref.name, kind: kind.plural })
+      throw new StatusError('Forbidden', why, { name: ref.name, kind: anyKind.plural })
     }
-    return this.#change(kind, ref, options, (current) => {
-      checkPreconditions(kind, current, request)
-      this.#admission.admit({ operation: 'delete', kind, object: current, user: options.user })
-      const now = this.clock.now()
-      const isFirst = isDefinition(kind) && current.metadata.deletionTimestamp === undefined
-      const step = decideDeletion(kind, isFirst ? withTermination(current, now) : current, request, now)
-      switch (step.type) {
-        case 'remove':
-          return { type: 'remove' }
-        case 'mark':
-          return { type: 'write', object: step.object }
-        default:
-          return { type: 'keep' }
-      }
-    })
+    return this.#change(anyKind, ref, options, (kind, current) => this.#deleted(kind, current, request, options))
   }
 
   /** Deletes what is selected, some at a time, as long as somebody wants it; what went meanwhile is fine. */
@@ -275,65 +254,51 @@ export class ClusterApi {
     return deleteInTurns(items, (object) => this.delete(kind, refOf(object), request, options), { turns, signal })
   }
 
-  #updated(
-    kind: Kind,
-    current: KubernetesObject,
-    input: unknown,
-    options: WriteOptions,
-    subresource: Subresource | undefined,
-    isPatch = false,
-  ): Change {
-    const reading = { ...readingOf(options), isPatch }
-    const content = options.applied && isJsonObject(input) ? withoutManagers(input) : input
-    const decoded = this.#prepared(kind, current, content, reading, subresource)
-    const next = isDefinition(kind) && !subresource ? this.#definitions.admit(decoded, current) : decoded
-    const tracked = options.applied
-      ? withAppliedManagers(next, input)
-      : trackChanged(kind, { current, sent: input, next, subresource }, this.#writer(options))
+  #deleted(kind: Kind, current: KubernetesObject, request: DeletionOptions, { user }: WriteOptions): Change {
+    checkPreconditions(kind, current, request)
+    this.#admission.admit({ operation: 'delete', kind, object: current, user })
+    const now = this.clock.now()
+    const isFirst = isDefinition(kind) && current.metadata.deletionTimestamp === undefined
+    const step = decideDeletion(kind, isFirst ? withTermination(current, now) : current, request, now)
+    switch (step.type) {
+      case 'remove':
+        return { type: 'remove' }
+      case 'mark':
+        return { type: 'write', object: step.object }
+      default:
+        return { type: 'keep' }
+    }
+  }
+
+  *#updated(
+    change: Omit<ObjectChange, 'input' | 'now'>,
+    phasesOf: (change: Omit<ObjectChange, 'input'>) => Phases<KubernetesObject>,
+  ): Phases<Change> {
+    const { kind, current, options, subresource } = change
+    const tracked = yield* phasesOf({ ...change, now: this.clock.now() })
+    const next = isDefinition(kind) && !subresource ? this.#definitions.settle(tracked) : tracked
     const request = { operation: 'update', kind, previous: current, user: options.user } as const
-    const object = subresource === 'status' ? tracked : this.#admission.complete({ ...request, object: tracked })
+    const object = subresource === 'status' ? next : this.#admission.complete({ ...request, object: next })
     if (sameJson(object, current)) return { type: 'keep' }
     if (subresource === 'status') return { type: 'write', object }
     return { type: 'write', object, release: this.#admission.admit({ ...request, object }) }
   }
 
-  #writer({ manager = 'unknown' }: WriteOptions) {
-    return { manager, now: this.clock.now() }
-  }
-
-  #prepared(
-    kind: Kind,
-    current: KubernetesObject,
-    input: unknown,
-    reading: Reading,
-    subresource: Subresource | undefined,
-  ): KubernetesObject {
-    switch (subresource) {
-      case undefined:
-        return prepareUpdate(kind, input, current, reading)
-      case 'status':
-        if (!kind.hasStatus) throw new StatusError('NotFound', 'the server could not find the requested resource')
-        return prepareStatus(kind, input, current, reading)
-      case 'scale': {
-        const version = valueAtPath(input, ['metadata', 'resourceVersion'])
-        if (version && version !== current.metadata.resourceVersion) throw conflict(kind, current.metadata.name)
-        const scaled = withReplicas(scalePathsOf(kind), current, valueAtPath(input, ['spec', 'replicas']) ?? 0)
-        return prepareUpdate(kind, scaled, current, reading)
-      }
-      default:
-        return { ...current, spec: { finalizers: valueAtPath(input, ['spec', 'finalizers']) ?? [] } }
-    }
-  }
-
   async #change(
-    kind: Kind,
+    anyKind: Kind,
     ref: ObjectRef,
     options: WriteOptions,
-    decide: (current: KubernetesObject) => Change,
+    decide: (kind: Kind, current: KubernetesObject) => Change | Phases<Change>,
   ): Promise<Deleted> {
     for (let attempt = 1; ; attempt++) {
+      const kind = this.#served(anyKind)
       const { object: current, revision } = this.#stored(kind, ref)
-      const change = decide(current)
+      const isStillTrue = () =>
+        this.#store.get(kind, ref)?.revision === revision && this.kinds.resolve(anyKind) === kind
+      const decided = decide(kind, current)
+      const outcome = 'type' in decided ? decided : inTurns(decided, turnsOf(options, attempt), isStillTrue)
+      const change = outcome instanceof Promise ? await outcome : outcome
+      if (change === overtaken) continue
       if (change.type === 'keep') return { object: current, gone: false }
       const next = change.type === 'write' ? change.object : current
       const gone = change.type === 'remove' || isReadyToRemove(kind, next)
@@ -392,6 +357,7 @@ export class ClusterApi {
   }
 }
 
-function readingOf({ fieldValidation = 'Ignore', warn = () => {}, duplicates }: WriteOptions): Reading {
-  return { fieldValidation, warn, duplicates }
+/** Who was overtaken a few times does it at once: nobody is overtaken for ever. */
+function turnsOf({ turns }: WriteOptions, attempt: number): Turns {
+  return attempt > mostPatient ? atOnce : (turns ?? new PlainTurns())
 }

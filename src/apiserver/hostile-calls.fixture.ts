@@ -4,6 +4,7 @@ export interface Call {
   readonly type?: string
   readonly body?: string | Buffer
   readonly user?: 'ada' | 'root'
+  readonly accept?: string
 }
 
 /** A body that is made to cost as much as it can. `share`: of the largest that the server takes. */
@@ -12,6 +13,8 @@ export interface HostileInput {
   /** What is there already. */
   readonly before?: (share: number) => readonly Call[]
   readonly attack: (share: number) => Call
+  /** Part of the answer, where the cost is in making it. */
+  readonly answer?: string
 }
 
 export const core = '/api/v1/namespaces/team'

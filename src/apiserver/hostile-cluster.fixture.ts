@@ -69,9 +69,17 @@ export class HostileCluster {
     return new HostileCluster(access, server, new Agent({ ca: certificates.ca, keepAlive: true }), port)
   }
 
-  async send({ method, path, type = 'application/json', body = '', user = 'ada' }: Call): Promise<Answer> {
+  async send({
+    method,
+    path,
+    type = 'application/json',
+    body = '',
+    user = 'ada',
+    accept = '*/*',
+  }: Call): Promise<Answer> {
     const headers = {
       authorization: `Bearer ${user}`,
+      accept,
       'content-type': type,
       'content-length': Buffer.byteLength(body),
     }

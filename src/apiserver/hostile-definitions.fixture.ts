@@ -198,7 +198,7 @@ const ofObjects: readonly HostileInput[] = [
   },
   {
     name: 'items outside of a large enumeration',
-    before: () => [withSpec(list({ ...text, enum: many(100_000, 1, (i) => `v${i}`) }))],
+    before: () => [withSpec(list({ ...text, enum: many(90_000, 1, (i) => `v${i}`) }))],
     attack: (share) => widget(many(400_000, share, () => 'x')),
   },
   {
@@ -334,9 +334,15 @@ const ofObjects: readonly HostileInput[] = [
           })),
         },
       ),
-      widget(many(20_000, 1, () => ({ x: { x: { x: 1 } } }))),
+      widget({ items: many(7_000, 1, () => ({ x: { x: { x: 1 } } })) }),
     ],
-    attack: () => ({ method: 'GET', path: `${widgets}?table`, user: 'root' }),
+    attack: () => ({
+      method: 'GET',
+      path: widgets,
+      accept: 'application/json;as=Table;v=v1;g=meta.k8s.io',
+      user: 'root',
+    }),
+    answer: '"kind":"Table"',
   },
 ]
 

@@ -52,7 +52,11 @@ export class HttpExchange {
   ) {
     this.request = request
     this.response = response
-    this.body = new RequestBody(request, options.limits, (bytes) => this.ticket?.bookBytes(bytes))
+    this.body = new RequestBody(request, options.limits, {
+      book: (bytes) => this.ticket?.bookBytes(bytes),
+      turns: () => this.ticket,
+      signal: () => this.signal,
+    })
     this.#limits = options.limits
     this.#encoded = options.encoded
     this.stopping = options.stopping

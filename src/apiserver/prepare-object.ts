@@ -8,6 +8,7 @@ import { checkMetadata } from './names.ts'
 import { type Envelope, type Reading, decodeObject } from './object-decode.ts'
 import { checkObject } from './structural/check-object.ts'
 import { completeNewObject, completeObject, initialStatus, namespaceFinalizer } from './object-defaults.ts'
+import type { Phases } from './write-phases.ts'
 
 export type { Reading }
 
@@ -20,8 +21,9 @@ export interface Birth extends Reading {
 }
 
 /** What arrives at a create → what is stored. */
-export function prepareCreate(kind: Kind, input: unknown, birth: Birth): KubernetesObject {
+export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases<KubernetesObject> {
   const envelope = decodeObject(kind, input, birth)
+  yield
   if (envelope.metadata['resourceVersion'] !== undefined && envelope.metadata['resourceVersion'] !== '') {
     throw new StatusError('BadRequest', 'resourceVersion should not be set on objects to be created')
   }
@@ -29,17 +31,21 @@ export function prepareCreate(kind: Kind, input: unknown, birth: Birth): Kuberne
   const status = kind.hasStatus ? { status: initialStatus(kind, envelope['status'], named) } : {}
   const completed = completeNewObject(kind, Object.assign(named, status))
   const object = typedObject(isNamespace(kind) ? withFinalizer(completed) : completed)
-  refuseInvalid(kind, object, [...checkMetadata(kind, object.metadata), ...checkContent(kind, object, undefined)])
+  yield
+  refuseInvalid(kind, object, [
+    ...checkMetadata(kind, object.metadata),
+    ...(yield* checkContent(kind, object, undefined)),
+  ])
   return object
 }
 
 /** A custom kind's schema and the rules in it say everything that a real API server would know of it, too. */
-function checkContent(
+function* checkContent(
   kind: Kind,
   object: KubernetesObject,
   previous: KubernetesObject | undefined,
-): readonly FieldError[] {
-  if (kind.unknownFields === 'prune') return checkObject(kind.fields(), object, previous)
+): Phases<readonly FieldError[]> {
+  if (kind.unknownFields === 'prune') return yield* checkObject(kind.fields(), object, previous)
   return kind.validate?.(object, previous) ?? []
 }
 
@@ -77,13 +83,14 @@ function withFinalizer(namespace: Envelope): Envelope {
 }
 
 /** What arrives at an update → what is stored in place of `current`. The status stays as it is. */
-export function prepareUpdate(
+export function* prepareUpdate(
   kind: Kind,
   input: unknown,
   current: KubernetesObject,
   reading: Reading,
-): KubernetesObject {
+): Phases<KubernetesObject> {
   const envelope = decodeObject(kind, input, reading, current)
+  yield
   checkIdentity(kind, envelope.metadata, current)
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
   const status = kind.hasStatus ? { status: current['status'] } : {}
@@ -91,26 +98,28 @@ export function prepareUpdate(
   const object = typedObject(completeObject(kind, Object.assign(envelope, status, spec, { metadata }), current))
   const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
   const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  yield
   refuseInvalid(kind, next, [
     ...checkMetadata(kind, next.metadata),
     ...checkFinalizersOfDeleted(next, current),
     ...checkImmutable(kind, next, current),
-    ...checkContent(kind, next, current),
+    ...(yield* checkContent(kind, next, current)),
   ])
   return next
 }
 
 /** What arrives at the status subresource → the object with only its status replaced. */
-export function prepareStatus(
+export function* prepareStatus(
   kind: Kind,
   input: unknown,
   current: KubernetesObject,
   reading: Reading,
-): KubernetesObject {
+): Phases<KubernetesObject> {
   const envelope = decodeObject(kind, input, reading, current)
+  yield
   checkIdentity(kind, envelope.metadata, current)
   const object = typedObject({ ...current, status: envelope['status'] ?? undefined })
-  refuseInvalid(kind, object, checkContent(kind, object, current))
+  refuseInvalid(kind, object, yield* checkContent(kind, object, current))
   return object
 }
 

@@ -3,15 +3,26 @@ import type { IncomingMessage } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { asError } from '../foundation/errors.ts'
 import { StatusError } from '../resources/status-error.ts'
-import { bounded, mostValues, refuseManyCommas } from './body-values.ts'
+import { bounded, mostValues, refuseManyCommas, tooDeep } from './body-values.ts'
 import { duplicateFields } from './duplicate-fields.ts'
+import type { Turns } from './flow-control/flow-control.ts'
 import { type JsonObject, isDeeperThan } from './json-value.ts'
 import { protobufType, readProtobuf } from './protobuf-body.ts'
-import { type BodyReading, readManifest } from './server-side-apply/apply-body.ts'
+import { type BodyReading, deepest as deepestManifest, readManifest } from './server-side-apply/apply-body.ts'
 
 export interface BodyLimits {
   readonly bodyBytes: number
   readonly jsonDepth: number
+}
+
+/** Whoever has to do with a body beside who reads it. */
+export interface BodyOwner {
+  /** Is told of the bytes as they come, and throws when they are too many for who sends them. */
+  readonly book: (bytes: number) => void
+  /** Of who sends them. */
+  readonly turns: () => Turns | undefined
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: () => AbortSignal
 }
 
 const largeBody = 256 * 1024
@@ -23,17 +34,20 @@ export class RequestBody {
   readonly #request: IncomingMessage
   readonly #limits: BodyLimits
   readonly #book: (bytes: number) => void
+  readonly #turns: () => Turns | undefined
+  readonly #signal: () => AbortSignal
   /** Fields and items. Whoever knows more of what is to come may allow more. */
   mostValues = mostValues
   #body: Promise<Buffer> | undefined
   #mediaType: string | undefined
   #jsonText: string | undefined
 
-  /** `book` is told of the bytes as they come, and throws when they are too many for who sends them. */
-  constructor(request: IncomingMessage, limits: BodyLimits, book: (bytes: number) => void) {
+  constructor(request: IncomingMessage, limits: BodyLimits, { book, turns, signal }: BodyOwner) {
     this.#request = request
     this.#limits = limits
     this.#book = book
+    this.#turns = turns
+    this.#signal = signal
   }
 
   get mediaType(): string {
@@ -52,7 +66,7 @@ export class RequestBody {
     }
     if (mediaType === 'application/yaml') {
       const text = await this.readText()
-      return text === '' ? undefined : bounded(await readManifest(text, {}), this.mostValues)
+      return text === '' ? undefined : bounded(await readManifest(text, this.#reading()), this.mostValues)
     }
     const message =
       'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml'
@@ -77,13 +91,13 @@ export class RequestBody {
 
   /** What was long to read is not dealt with in the same turn: others come in between. */
   async #afterTurn<T>(size: number, value: T): Promise<T> {
-    if (size > largeBody) await nextTurn()
+    if (size > largeBody) await (this.#turns()?.next() ?? nextTurn())
     return value
   }
 
   #parseJson(bytes: Buffer): unknown {
     if (bytes.length === 0) return undefined
-    refuseManyCommas(bytes, this.mostValues)
+    refuseManyCommas(bytes, this.mostValues, this.#limits.jsonDepth)
     let value: unknown
     try {
       if (!isUtf8(bytes)) throw new Error('not UTF-8')
@@ -99,18 +113,20 @@ export class RequestBody {
         { cause: error },
       )
     }
-    if (isDeeperThan(value, this.#limits.jsonDepth)) {
-      throw new StatusError('BadRequest', `the body is nested deeper than ${this.#limits.jsonDepth} levels`)
-    }
+    if (isDeeperThan(value, this.#limits.jsonDepth)) throw tooDeep(this.#limits.jsonDepth)
     return bounded(value, this.mostValues)
   }
 
   /** The body as a manifest to apply. */
   async readManifest(reading: BodyReading): Promise<JsonObject> {
     const bytes = await this.#readBody()
-    if (bytes[0] === openBrace) refuseManyCommas(bytes, this.mostValues)
+    if (bytes[0] === openBrace) refuseManyCommas(bytes, this.mostValues, deepestManifest)
     const text = await this.readText()
-    return this.#afterTurn(text.length, bounded(await readManifest(text, reading), this.mostValues))
+    return this.#afterTurn(text.length, bounded(await readManifest(text, this.#reading(reading)), this.mostValues))
+  }
+
+  #reading(reading: BodyReading = {}): BodyReading {
+    return { ...reading, mostValues: this.mostValues, signal: this.#signal }
   }
 
   /** The body as text, whatever it is. */

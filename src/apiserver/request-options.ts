@@ -10,7 +10,7 @@ import { checkManagerName, managerName, refuseOptions } from './server-side-appl
 
 /** Who writes what, as far as the request says it. */
 export interface WriteRequest {
-  readonly exchange: Pick<HttpExchange, 'request' | 'warn' | 'body'>
+  readonly exchange: Pick<HttpExchange, 'request' | 'warn' | 'body' | 'ticket'>
   readonly query: URLSearchParams
   readonly user: User
 }
@@ -27,6 +27,7 @@ export function readWriteOptions(request: WriteRequest): WriteOptions & { readon
     warn: (warning) => exchange.warn(warning),
     duplicates: () => exchange.body.duplicateFields(),
     user,
+    turns: exchange.ticket,
   }
 }
 

@@ -113,7 +113,12 @@ class StoreWatch implements AsyncIterableIterator<StoreEvent> {
   }
 
   #subscribe(): void {
-    this.#subscription = this.#sources.hub.subscribe(this.#selector, this.#seen)
+    const subscription = this.#sources.hub.subscribe(this.#selector, this.#seen)
+    // The rest of what was taken goes with it: whoever is that slow begins again from where it is.
+    subscription.onDrop = () => {
+      this.#events = []
+    }
+    this.#subscription = subscription
     this.#signal.addEventListener('abort', this.#stop)
   }
 

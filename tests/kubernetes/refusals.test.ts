@@ -87,6 +87,27 @@ onEachServer((server) => {
       )
     })
 
+    it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/octet-stream'])(
+      'that are JSON or YAML but are called %s are a 415',
+      async (type) => {
+        for (const body of [JSON.stringify(configMap('named')), 'metadata:\n  name: named\n']) {
+          const answer = await server.http('POST', server.path('configmaps'), body, {
+            headers: { 'content-type': type },
+          })
+          expect(answer.code).toBe(415)
+          expect(answer.body).toMatchObject(failure(415, 'UnsupportedMediaType'))
+        }
+      },
+    )
+
+    it('that are called nothing at all are read as JSON', async () => {
+      const nameless = { headers: { 'content-type': '' } }
+      const json = await server.http('POST', server.path('configmaps'), JSON.stringify(configMap('nameless')), nameless)
+      expect(json.code).toBe(201)
+      const yaml = await server.http('POST', server.path('configmaps'), 'metadata:\n  name: nameless\n', nameless)
+      expect(yaml.code).toBe(400)
+    })
+
     it('of YAML are read', async () => {
       const text = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: "1"\n'
       const created = await server.http('POST', server.path('configmaps'), text, {

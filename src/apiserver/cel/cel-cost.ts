@@ -60,8 +60,11 @@ function boundOf(node: ASTNode, size: InputSize, variables: ReadonlyMap<string, 
       return callBound(node.args[0], node.args[1].map(of))
     case 'rcall':
       return methodBound(node.args[0], node.args[1], node.args[2], size, variables)
-    case '+':
-      return sum(node.args.map(of), 0)
+    case '+': {
+      // What is put together is copied, item by item.
+      const both = sum(node.args.map(of), 0)
+      return plus(both, both.items)
+    }
     default: {
       const [left, right] = node.args.map(of)
       const both = (left?.cost ?? 0) + (right?.cost ?? 0)

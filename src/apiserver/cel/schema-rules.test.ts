@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { CelValidation, StructuralSchema } from '../../resources/structural-schema.ts'
 import { RuleContext } from './cel-program.ts'
 import { SchemaRules } from './schema-rules.ts'
+import { finish } from '../write-phases.ts'
 
 // What rules say is shown in tests/kubernetes/custom-resource-rules.test.ts, on a real server too. Here is what only ours has to fear.
 
@@ -16,7 +17,7 @@ function judge(
     properties: { v: { ...schema, 'x-kubernetes-validations': [rule] } },
   }
   const before = previous === undefined ? undefined : { v: previous }
-  return new SchemaRules(whole).check({ v: value }, before).map(({ field, message }) => `${field}: ${message}`)
+  return finish(new SchemaRules(whole).check({ v: value }, before)).map(({ field, message }) => `${field}: ${message}`)
 }
 
 const text: StructuralSchema = { type: 'string' }
@@ -68,6 +69,17 @@ describe('a rule', () => {
     ])
     expect(performance.now() - startedAt).toBeLessThan(1000)
     expect(judge(texts, { rule: 'self.all(a, self.exists(b, a == b))' }, long)).toEqual([])
+  })
+
+  it('is stopped when it puts together more and more lists', () => {
+    const long = Array.from({ length: 20_000 }, (_, index) => String(index))
+    expect(judge(texts, { rule: 'self.all(a, self + self != [])' }, long)[0]).toContain('cost limit exceeded')
+  })
+
+  it('is stopped when its message would run too long', () => {
+    const messageExpression = "self.map(a, self.map(b, self.map(c, a + b + c).join('')).join('')).join('')"
+    const long = Array.from({ length: 300 }, (_, index) => String(index))
+    expect(judge(texts, { rule: 'false', messageExpression }, long)[0]).toContain('cost limit exceeded')
   })
 
   it('is stopped when what it makes grows too large', () => {

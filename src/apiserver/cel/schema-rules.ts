@@ -4,6 +4,7 @@ import { isJsonObject, sameJson } from '../json-value.ts'
 import { correlate } from '../structural/validate.ts'
 import { type CelProgram, RuleContext } from './cel-program.ts'
 import { sizeOf } from './cel-cost.ts'
+import type { Phases } from '../write-phases.ts'
 
 interface Rule {
   readonly validation: CelValidation
@@ -35,21 +36,27 @@ export class SchemaRules {
   }
 
   /** What an object breaks. Only to be asked of one that its schema finds nothing wrong with. */
-  check(object: unknown, previous: unknown): readonly FieldError[] {
+  *check(object: unknown, previous: unknown): Phases<readonly FieldError[]> {
     const judgement: Judgement = { errors: [], stepsLeft: mostStepsOfObject }
-    this.#check(this.#schema, object, previous, '', judgement)
+    yield* this.#check(this.#schema, object, previous, '', judgement)
     return judgement.errors
   }
 
-  #check(schema: StructuralSchema, value: unknown, previous: unknown, path: string, judgement: Judgement): void {
+  *#check(
+    schema: StructuralSchema,
+    value: unknown,
+    previous: unknown,
+    path: string,
+    judgement: Judgement,
+  ): Phases<void> {
     if (value === null || value === undefined || isDone(judgement) || !this.#holdsRules(schema)) return
-    this.#checkHere(schema, value, previous, path, judgement)
+    yield* this.#checkHere(schema, value, previous, path, judgement)
     if (Array.isArray(value)) {
       const { items } = schema
       if (!items || !this.#holdsRules(items)) return
       const previousOf = correlate(schema, previous)
       for (const [index, item] of value.entries()) {
-        this.#check(items, item, previousOf(item), `${path}[${index}]`, judgement)
+        yield* this.#check(items, item, previousOf(item), `${path}[${index}]`, judgement)
       }
       return
     }
@@ -61,11 +68,17 @@ export class SchemaRules {
       const inner = isNamed ? properties[field] : additionalProperties
       if (typeof inner !== 'object') continue
       const at = isNamed ? (path === '' ? field : `${path}.${field}`) : `${path}[${field}]`
-      this.#check(inner, value[field], Object.hasOwn(before, field) ? before[field] : undefined, at, judgement)
+      yield* this.#check(inner, value[field], Object.hasOwn(before, field) ? before[field] : undefined, at, judgement)
     }
   }
 
-  #checkHere(schema: StructuralSchema, value: unknown, previous: unknown, path: string, judgement: Judgement): void {
+  *#checkHere(
+    schema: StructuralSchema,
+    value: unknown,
+    previous: unknown,
+    path: string,
+    judgement: Judgement,
+  ): Phases<void> {
     if (!schema['x-kubernetes-validations']?.length) return
     const { context, rules } = this.#rulesOf(schema)
     const isUnchanged = previous !== undefined && sameJson(value, previous)
@@ -78,7 +91,7 @@ export class SchemaRules {
     const oldSelf = previous === undefined || previous === null ? undefined : context.value(previous)
     const size = sizeOf(previous === undefined ? value : [value, previous])
     for (const rule of due) {
-      const steps = rule.program.steps(size)
+      const steps = rule.program.steps(size) + (rule.message?.steps(size) ?? 0)
       judgement.stepsLeft -= steps
       if (steps > mostStepsOfRule || judgement.stepsLeft < 0) {
         judgement.stepsLeft = -1
@@ -87,6 +100,7 @@ export class SchemaRules {
       }
       const error = judge(rule, self, oldSelf, schema, path)
       if (error) judgement.errors.push(error)
+      yield
     }
   }
 

@@ -7,7 +7,9 @@ import {
   tooMany,
   unsupported,
 } from '../../resources/field-error.ts'
+import { customResourceDefinitionKind } from '../../resources/custom-resource-definition-kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
+import { invalidObject } from '../../resources/status-error.ts'
 import { isJsonObject, sameJson, valueAtPath } from '../json-value.ts'
 import { checkServiceLabel } from '../../resources/validation/name-syntax.ts'
 import { type Definition, type Version, readDefinition } from './definition.ts'
@@ -24,6 +26,12 @@ const approval = 'api-approved.kubernetes.io'
 const mostVersions = 100
 const mostColumns = 100
 const mostSelectable = 8
+
+/** Throws what is wrong with a definition by itself, whatever others there are. */
+export function judgeDefinition(object: KubernetesObject, previous: KubernetesObject | undefined): void {
+  const errors = checkDefinition(object, previous)
+  if (errors.length > 0) throw invalidObject(customResourceDefinitionKind, object.metadata.name, errors)
+}
 
 /** Everything that is wrong with a CustomResourceDefinition, where and as the real API server says it. */
 export function checkDefinition(object: KubernetesObject, previous: KubernetesObject | undefined): FieldError[] {

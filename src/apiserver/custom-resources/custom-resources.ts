@@ -6,7 +6,7 @@ import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { StatusError, invalidObject } from '../../resources/status-error.ts'
 import type { KindRegistry } from '../kind-registry.ts'
 import type { KindStore } from '../kind-store.ts'
-import { checkDefinition, checkStoredVersions, isEstablished } from './check-definition.ts'
+import { checkStoredVersions, isEstablished } from './check-definition.ts'
 import { type Definition, readDefinition } from './definition.ts'
 import { kindsOfDefinition } from './definition-kinds.ts'
 import { withStatus } from './definition-status.ts'
@@ -32,10 +32,8 @@ export class CustomResources {
     }
   }
 
-  /** A definition on its way in: judged, completed, and with the status it has once it is stored. */
-  admit(object: KubernetesObject, previous: KubernetesObject | undefined): KubernetesObject {
-    const errors = checkDefinition(object, previous)
-    if (errors.length > 0) throw invalidObject(customResourceDefinitionKind, object.metadata.name, errors)
+  /** A definition that is good by itself, with the status that it has once it is stored among those that are there now. */
+  settle(object: KubernetesObject): KubernetesObject {
     const whole = withStatus(object, this.#othersInGroup(object), this.#clock.now())
     const stale = checkStoredVersions(whole)
     if (stale.length > 0) throw invalidObject(customResourceDefinitionKind, object.metadata.name, stale)

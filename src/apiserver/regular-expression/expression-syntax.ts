@@ -40,6 +40,8 @@ interface Flags {
   readonly swapLazy: boolean
 }
 
+/** Of the source: a real one is a line or two. */
+const longest = 100_000
 const mostRepeats = 1000
 const deepestNesting = 250
 const controls: Readonly<Record<string, number>> = { a: 7, f: 0x0c, t: 9, n: 0x0a, r: 0x0d, v: 0x0b }
@@ -47,6 +49,7 @@ const newline: CharacterSet = (codePoint) => codePoint === 0x0a
 
 /** RE2's syntax: what Kubernetes takes in `pattern` and in CEL. No look-around and no back-references, by design. */
 export function parseExpression(source: string): Expression {
+  if (source.length > longest) throw new ExpressionError('expression too large', source.slice(0, 64))
   return new ExpressionParser(source).parse()
 }
 

@@ -42,7 +42,7 @@ export class RegularExpression {
 
   /** With `work`, matching takes of it and gives up when there is none left. */
   test(text: string, work?: MatchingWork): boolean {
-    work?.take(text.length / 16)
+    work?.take(text.length / 8)
     const take = (steps: number) => work?.take(steps) ?? true
     if (this.#automaton) return this.#automaton.test(text, take)
     return this.#search(text, 0, true, take) !== undefined

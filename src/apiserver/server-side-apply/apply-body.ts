@@ -9,9 +9,14 @@ import type { ParsedText } from './yaml-text.ts'
 export interface BodyReading {
   readonly fieldValidation?: FieldValidation | undefined
   readonly warn?: ((warning: string) => void) | undefined
+  /** Fields and items. */
+  readonly mostValues?: number | undefined
+  /** Aborted when nobody waits for it any more; asked for only where it takes long. */
+  readonly signal?: (() => AbortSignal) | undefined
 }
 
-const deepest = 128
+/** Levels of nesting. */
+export const deepest = 128
 /** What is no longer than this is read at once. */
 const longestAtOnce = 16 * 1024
 /** JSON, which almost every client sends, may be larger. */
@@ -21,7 +26,7 @@ const large = new LargeYaml()
 
 /** The manifest in the body of an apply: YAML, or JSON, which most clients send and which is much the quicker. */
 export async function readManifest(text: string, reading: BodyReading): Promise<JsonObject> {
-  const { value, duplicates: repeated } = readJson(text) ?? (await readYaml(text))
+  const { value, duplicates: repeated } = readJson(text) ?? (await readYaml(text, reading))
   if (value === null || value === undefined) return {}
   if (!isJsonObject(value)) throw badYaml('the manifest is not an object')
   if (isDeeperThan(value, deepest)) throw badYaml(`the manifest is nested deeper than ${deepest} levels`)
@@ -44,12 +49,12 @@ function readJson(text: string): ParsedText | undefined {
   return { value, duplicates: duplicateFields(text) }
 }
 
-async function readYaml(text: string): Promise<ParsedText> {
+async function readYaml(text: string, { mostValues, signal }: BodyReading): Promise<ParsedText> {
   if (text.length > longestYaml) {
     const why = `limit is ${longestYaml} for YAML; as JSON it may be larger`
     throw new StatusError('RequestEntityTooLarge', `Request entity too large: ${why}`)
   }
-  if (text.length > longestAtOnce) return large.parse(text)
+  if (text.length > longestAtOnce) return large.parse(text, { mostValues, signal: signal?.() })
   // Loaded when the first one comes: it is large, and few clients send YAML.
   const { parseYaml } = await import('./yaml-text.ts')
   return parseYaml(text)

@@ -1,4 +1,5 @@
 import * as fc from 'fast-check'
+import { finish } from '../write-phases.ts'
 import { describe, expect, it } from 'vitest'
 import { StatusError } from '../../resources/status-error.ts'
 import { type JsonObject, isJsonObject } from '../json-value.ts'
@@ -18,7 +19,8 @@ const everything = <T>(fields: T): T => fields
 
 function apply(state: State, manager: string, manifest: JsonObject, { force = false, now = start } = {}): State {
   const { object, managers } = state
-  return applyObject({ kind: sampleKind, current: object, managers, manifest, manager, force, filter: everything, now })
+  const kind = sampleKind
+  return finish(applyObject({ kind, current: object, managers, manifest, manager, force, filter: everything, now }))
 }
 
 function update(state: State, manager: string, next: JsonObject, now = start): State {

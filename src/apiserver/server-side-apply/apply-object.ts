@@ -9,6 +9,7 @@ import { type Applied, type FieldFilter, applyManifest, takeFields } from './man
 import { checkManifest, mostErrors } from './manifest-check.ts'
 import { metadataOf } from './track-update.ts'
 import type { TrackedKind } from './tracked-kind.ts'
+import type { Phases } from '../write-phases.ts'
 
 export interface ApplyRequest {
   readonly kind: TrackedKind
@@ -35,13 +36,14 @@ const beforeFirstApply = 'before-first-apply'
 const kubectl = 'kubectl'
 
 /** Server-side apply: the object with the manifest merged in, or a Conflict that names every field and who manages it. */
-export function applyObject(request: ApplyRequest): ApplyResult {
+export function* applyObject(request: ApplyRequest): Phases<ApplyResult> {
   const { kind, manager, now, subresource, current, manifest, filter } = request
   const { apiVersion, shape } = kind
   checkIsApplicable(request)
+  yield
   const before = managersAtApply(request)
   const applier = { manager, operation: 'Apply', apiVersion, subresource, time: timestamp(now) } as const
-  const applied = applyManifest(current, manifest, before, { shape, filter, applier })
+  const applied = yield* applyManifest(current, manifest, before, { shape, filter, applier })
   const conflicts = request.force ? undefined : standing(applied, request)
   if (conflicts && conflicts.size > 0) throw conflictError(conflicts, before)
   const object = manager === kubectl ? withLastApplied(applied.object, manifest) : applied.object

@@ -3,6 +3,8 @@ import type { KubernetesObject, ObjectRef } from '../../resources/kubernetes-obj
 import { StatusError, conflict, isStatusError } from '../../resources/status-error.ts'
 import type { ClusterApi, Subresource, WriteOptions } from '../cluster-api.ts'
 import { type JsonObject, withValueAtPath } from '../json-value.ts'
+import type { PatchInPhases } from '../api-requests.ts'
+import { type Phases, PlainTurns, inTurns } from '../write-phases.ts'
 import { applyTo } from './field-tracking.ts'
 import { metadataOf } from './track-update.ts'
 
@@ -26,14 +28,17 @@ export async function applyManifestTo(
   const { force, manager } = options
   checkName(ref, manifest)
   const writing = { ...options, applied: true }
-  const apply = (_value: JsonObject, current: KubernetesObject) =>
-    applyTo(kind, { current, manifest, force, subresource }, { manager, now: api.clock.now() })
+  const apply: PatchInPhases = {
+    phases: (_value, current) =>
+      applyTo(kind, { current, manifest, force, subresource }, { manager, now: api.clock.now() }),
+  }
   for (let attempt = 1; ; attempt += 1) {
     const created = subresource === undefined && !api.find(kind, ref)
     try {
       if (!created) return { object: await api.patch(kind, ref, apply, writing, subresource), created }
       options.refuseCreate?.()
-      const input = newObject(kind, ref, manifest, options, api.clock.now())
+      const made = inTurns(newObject(kind, ref, manifest, options, api.clock.now()), options.turns ?? new PlainTurns())
+      const input = made instanceof Promise ? await made : made
       return { object: await api.create(kind, ref.namespace, input, writing), created }
     } catch (error) {
       // Somebody else made it or took it away in the meantime: then it is the other case.
@@ -51,13 +56,13 @@ function checkName({ name }: ObjectRef, manifest: JsonObject): void {
   throw new StatusError('BadRequest', `the name of the object (${shown}) does not match the name on the URL (${name})`)
 }
 
-function newObject(
+function* newObject(
   kind: Kind,
   { name }: ObjectRef,
   manifest: JsonObject,
   { force, manager }: ApplyOptions,
   now: number,
-): JsonObject {
+): Phases<JsonObject> {
   const { uid, name: said } = metadataOf(manifest)
   if (said === undefined || said === null || said === '') {
     const why = `the name of the object (${name} based on URL) was undeterminable: name must be provided`
@@ -68,6 +73,6 @@ function newObject(
     const why = `uid mismatch: the provided object specified uid ${said}, and no existing object was found`
     throw conflict(kind, name, why)
   }
-  const input = applyTo(kind, { current: undefined, manifest, force }, { manager, now })
+  const input = yield* applyTo(kind, { current: undefined, manifest, force }, { manager, now })
   return withValueAtPath(input, ['metadata', 'resourceVersion'], undefined)
 }

@@ -55,6 +55,17 @@ export function unionOfObjects(one: FieldSet | undefined, other: FieldSet | unde
   return first && second ? union(first, second) : (first ?? second)
 }
 
+/** Of very many: in pairs, so that none is copied again for each of the others. */
+export function unionOfAll(sets: Iterable<FieldSet>): FieldSet | undefined {
+  let round: Array<FieldSet | undefined> = [...sets]
+  while (round.length > 1) {
+    const pairs: Array<FieldSet | undefined> = []
+    for (let at = 0; at < round.length; at += 2) pairs.push(unionOfObjects(round[at], round[at + 1]))
+    round = pairs
+  }
+  return nonEmpty(round[0])
+}
+
 export function intersection(one: FieldSet | undefined, other: FieldSet | undefined): FieldSet | undefined {
   if (one === undefined || other === undefined || one === other) return one && other
   const below: MutableFieldSet = {}

@@ -8,6 +8,7 @@ import { shapeOf } from './field-shape.ts'
 import { type Managers, managersOf, writeManagers } from './managed-fields.ts'
 import { managersOfScale, managersOfScaled } from './scale-managers.ts'
 import { managersBefore, metadataOf, trackUpdate } from './track-update.ts'
+import type { Phases } from '../write-phases.ts'
 import { type TrackedKind, countedAtBirth, countedFields, trackedKind } from './tracked-kind.ts'
 
 /** Who writes, and when. */
@@ -70,14 +71,14 @@ export interface AppliedManifest {
 }
 
 /** What to write when a manifest is applied: the merged object, its managers in `metadata.managedFields`. */
-export function applyTo(kind: Kind, applied: AppliedManifest, writer: Writer): JsonObject {
+export function* applyTo(kind: Kind, applied: AppliedManifest, writer: Writer): Phases<JsonObject> {
   const { current, manifest, force, subresource } = applied
   const managers = managersOf(current?.metadata.managedFields)
-  if (subresource === 'scale' && current) return applyToScale(kind, current, applied, writer)
+  if (subresource === 'scale' && current) return yield* applyToScale(kind, current, applied, writer)
   const tracked = trackedKind(kind)
   const filter = countedFields(tracked, subresource)
   const live = current && withoutManagers(current)
-  const result = applyObject({
+  const result = yield* applyObject({
     kind: tracked,
     current: live,
     managers,
@@ -87,14 +88,20 @@ export function applyTo(kind: Kind, applied: AppliedManifest, writer: Writer): J
     filter,
     ...writer,
   })
+  yield
   return withManagers(result.object, result.managers, current)
 }
 
-function applyToScale(kind: Kind, current: KubernetesObject, applied: AppliedManifest, writer: Writer): JsonObject {
+function* applyToScale(
+  kind: Kind,
+  current: KubernetesObject,
+  applied: AppliedManifest,
+  writer: Writer,
+): Phases<JsonObject> {
   const paths = scalePathsOf(kind)
   const replicasPath = segments(paths.specReplicasPath)
   const before = managersOf(current.metadata.managedFields)
-  const result = applyObject({
+  const result = yield* applyObject({
     kind: scaleKind(),
     current: scaleOf(paths, current),
     managers: managersOfScale(before, replicasPath),

@@ -1,11 +1,12 @@
 import { type JsonObject, sameJson } from '../json-value.ts'
 import { type Comparison, compareObjects, untrackedFields } from './compare-objects.ts'
-import { type FieldSet, difference, intersection, unionOfObjects } from './field-set.ts'
+import { type FieldSet, difference, intersection, unionOfAll, unionOfObjects } from './field-set.ts'
 import type { Shape } from './field-shape.ts'
 import { type Manager, type Managers, managerId } from './managed-fields.ts'
 import { mergeObjects } from './merge-objects.ts'
 import { ownedFields } from './owned-fields.ts'
 import { removeFields, withNamedFields } from './remove-fields.ts'
+import type { Phases } from '../write-phases.ts'
 
 /** Takes fields out of a set that do not count for a request, such as the status outside of the status subresource. */
 export type FieldFilter = (fields: FieldSet | undefined) => FieldSet | undefined
@@ -57,23 +58,23 @@ export interface Applied {
 }
 
 /** What an object becomes when a manifest is applied to it, and who manages what then. */
-export function applyManifest(
+export function* applyManifest(
   live: JsonObject | undefined,
   manifest: JsonObject,
   managers: Managers,
   { shape, filter, applier }: { shape: Shape; filter: FieldFilter; applier: Omit<Manager, 'fields'> },
-): Applied {
+): Phases<Applied> {
   const id = managerId(applier)
   const last = managers.get(id)
   const everything = filter(ownedFields(manifest, shape))
   const now = new Map(managers).set(id, { ...applier, fields: everything ?? {} })
-  const object = prune(
-    mergeObjects(live ?? {}, manifest, shape),
-    now,
-    { last: last?.fields, applied: everything },
-    shape,
-  )
+  yield
+  const merged = mergeObjects(live ?? {}, manifest, shape)
+  yield
+  const object = yield* prune(merged, now, { last: last?.fields, applied: everything }, shape)
+  yield
   const { managers: others, conflicts } = takeFields(live, object, now, { shape, filter, except: id })
+  yield
   const left = new Map(others)
   const fields = difference(everything, untrackedFields)
   if (fields === undefined) left.delete(id)
@@ -83,24 +84,25 @@ export function applyManifest(
 }
 
 /** Removes what the manager applied before and no longer does, unless somebody else has it too. */
-function prune(
+function* prune(
   merged: JsonObject,
   managers: Managers,
   { last, applied }: { readonly last: FieldSet | undefined; readonly applied: FieldSet | undefined },
   shape: Shape,
-): JsonObject {
+): Phases<JsonObject> {
   // What it still applies is not pruned, and mostly that is all it applied before.
   if (last === undefined || difference(last, applied) === undefined) return merged
   const lastNamed = withNamedFields(last, shape)
   const pruned = removeFields(merged, lastNamed, shape)
-  const everybody = [...managers.values()].reduce<FieldSet | undefined>(
-    (all, { fields }) => unionOfObjects(all, fields),
-    undefined,
-  )
+  yield
+  const everybody = unionOfAll([...managers.values()].map(({ fields }) => fields))
   const mergedSet = withNamedFields(ownedFields(merged, shape), shape)
+  yield
   const keptSet = unionOfObjects(named(pruned, shape), withNamedFields(everybody, shape))
+  yield
   const withOthers = removeFields(merged, difference(mergedSet, keptSet), shape)
   const leftSet = named(withOthers, shape)
+  yield
   return removeFields(merged, intersection(difference(mergedSet, leftSet), lastNamed), shape)
 }
 

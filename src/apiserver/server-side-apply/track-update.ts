@@ -1,6 +1,6 @@
 import { timestamp } from '../../resources/kubernetes-object.ts'
 import { type JsonObject, isJsonObject } from '../json-value.ts'
-import { unionOfObjects } from './field-set.ts'
+import { unionOfAll, unionOfObjects } from './field-set.ts'
 import { type Manager, type Managers, managerId, managersOf, readManagers, secondsOf } from './managed-fields.ts'
 import { type FieldFilter, takeFields } from './manager-changes.ts'
 import type { TrackedKind } from './tracked-kind.ts'
@@ -59,24 +59,32 @@ function capped(managers: Map<string, Manager>): Map<string, Manager> {
   const updaters = [...managers].filter(([, { operation }]) => operation === 'Update')
   if (updaters.length <= mostUpdateManagers) return managers
   updaters.sort(([id, one], [otherId, other]) => secondsOf(one) - secondsOf(other) || (id < otherId ? -1 : 1))
-  const oldestOf = new Map<string, string>()
+  const buckets = new Map<string, Bucket>()
   let count = updaters.length
   for (const [id, updater] of updaters) {
     if (count <= mostUpdateManagers) break
     const { apiVersion } = updater
-    const oldest = oldestOf.get(apiVersion)
-    if (oldest === undefined) {
-      oldestOf.set(apiVersion, id)
-      continue
-    }
-    const who = { manager: oldChanges, operation: 'Update', apiVersion } as const
-    const bucketId = managerId(who)
-    const bucket = managers.get(bucketId) ?? managers.get(oldest)
-    if (!managers.has(bucketId)) managers.delete(oldest)
-    managers.delete(id)
-    const fields = unionOfObjects(updater.fields, bucket?.fields) ?? updater.fields
-    managers.set(bucketId, { ...who, fields, time: updater.time })
-    count -= 1
+    const bucket = buckets.get(apiVersion)
+    if (bucket) {
+      bucket.push([id, updater])
+      count -= 1
+    } else buckets.set(apiVersion, [[id, updater]])
+  }
+  for (const [apiVersion, bucket] of buckets) {
+    if (bucket.length > 1) gather(managers, bucket, apiVersion)
   }
   return managers
+}
+
+/** Those of a version that become one, oldest first. */
+type Bucket = Array<readonly [id: string, manager: Manager]>
+
+function gather(managers: Map<string, Manager>, bucket: Bucket, apiVersion: string): void {
+  const who = { manager: oldChanges, operation: 'Update', apiVersion } as const
+  const id = managerId(who)
+  const before = managers.get(id)
+  const gone = before ? bucket.slice(1) : bucket
+  const sets = [...(before ? [before] : []), ...gone.map(([, manager]) => manager)].map(({ fields }) => fields)
+  for (const [old] of gone) managers.delete(old)
+  managers.set(id, { ...who, fields: unionOfAll(sets) ?? {}, time: bucket.at(-1)?.[1].time })
 }

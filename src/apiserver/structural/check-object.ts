@@ -1,6 +1,7 @@
 import { type FieldError, invalid } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { SchemaRules } from '../cel/schema-rules.ts'
+import type { Phases } from '../write-phases.ts'
 import { validate } from './validate.ts'
 
 /** Faults that leave a value of another shape than the rules expect. */
@@ -16,12 +17,17 @@ const notJudged =
 const rulesOfSchemas = new WeakMap<StructuralSchema, SchemaRules>()
 
 /** What is wrong with an object by its schema, and by the rules in it where the object is fit to be judged by them. */
-export function checkObject(schema: StructuralSchema, object: unknown, previous?: unknown): readonly FieldError[] {
+export function* checkObject(
+  schema: StructuralSchema,
+  object: unknown,
+  previous?: unknown,
+): Phases<readonly FieldError[]> {
   const errors = validate(schema, object, previous)
   const rules = rulesOf(schema)
   if (rules.isEmpty) return errors
   if (errors.some(({ reason }) => blocking.has(reason))) return [...errors, invalid('<nil>', null, notJudged)]
-  return [...errors, ...rules.check(object, previous)]
+  yield
+  return [...errors, ...(yield* rules.check(object, previous))]
 }
 
 function rulesOf(schema: StructuralSchema): SchemaRules {

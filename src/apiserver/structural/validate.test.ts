@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { checkObject } from './check-object.ts'
+import { finish } from '../write-phases.ts'
 import { validate } from './validate.ts'
 
 // What each keyword says, word by word, is shown in tests/kubernetes/custom-resource-rules.test.ts, on a real server too.
@@ -61,10 +62,10 @@ describe('validation', () => {
       properties: { a: { type: 'integer' } },
       'x-kubernetes-validations': [{ rule: 'self.a > 1' }],
     }
-    expect(checkObject(schema, { a: 'x' }).map(({ field }) => field)).toEqual(['a', '<nil>'])
-    expect(checkObject(schema, { a: 1 }).map(({ message }) => message)).toEqual([
+    expect(finish(checkObject(schema, { a: 'x' })).map(({ field }) => field)).toEqual(['a', '<nil>'])
+    expect(finish(checkObject(schema, { a: 1 })).map(({ message }) => message)).toEqual([
       'Invalid value: "object": failed rule: self.a > 1',
     ])
-    expect(checkObject(schema, { a: 2 })).toEqual([])
+    expect(finish(checkObject(schema, { a: 2 }))).toEqual([])
   })
 })

@@ -16,7 +16,7 @@ export interface Place {
 }
 
 /** Steps that are taken to judge one object; a real one takes a few for each of its values. */
-const mostSteps = 2_000_000
+const mostSteps = 1_000_000
 const notJudged = 'the schema has too many alternatives and expressions to judge an object as large as this one by them'
 
 /**
