@@ -8,6 +8,8 @@ import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import type { Card } from '../node/gpu-inventory.ts'
 import { ImageStore } from '../node/image-store.ts'
+import { imagesFolder } from '../node/images/image-folders.ts'
+import { ImportedImages } from '../node/images/imported-images.ts'
 import { LogHub } from '../node/log-hub.ts'
 import { NodeAgent } from '../node/node-agent.ts'
 import { NodePodAccess } from '../node/pod-access.ts'
@@ -38,6 +40,7 @@ import type { DataDirectory } from './data-directory.ts'
 import { DemoModelFetch } from './demo-model-fetch.ts'
 import { type CenterFacts, createHomeResources } from './home-resources.ts'
 import { type Credentials, type Identity, openServiceAccountKey } from './identity.ts'
+import { ConfiguredImages } from './configured-images.ts'
 import { type EnginePrograms, enginePrograms } from './image-entries.ts'
 import { Informers } from './informers.ts'
 import { volumesDirectory } from './model-storage.ts'
@@ -155,6 +158,7 @@ export class EmbeddedCluster {
       clusterIpRole({ client: this.client, caches: this.caches, clock, log }),
       { name: 'runtime', stop: () => runtime.close() },
       node,
+      new ConfiguredImages({ images: this.#options.config.images, dataDirectory: directory.root, log }),
       ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
       this.#modelController(files, busy),
     ]
@@ -192,8 +196,9 @@ export class EmbeddedCluster {
   }
 
   #makeRuntime(): ProcessRuntime {
-    const { directory, clock, log } = this.#options
-    const images = new ImageStore(this.#programs.images)
+    const { directory, center, clock, log } = this.#options
+    const imported = new ImportedImages(imagesFolder(directory.root), center.registry)
+    const images = new ImageStore(this.#programs.images, imported)
     return new ProcessRuntime({ dataDir: directory.root, images, clock, log, logHub: this.#logHub })
   }
 

@@ -5,6 +5,11 @@ import { pathOf } from './archive-fault.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
 import { removeTreeInTurns } from './root-files.ts'
 
+/** Where the images of a data directory are. */
+export function imagesFolder(dataDirectory: string): string {
+  return join(dataDirectory, 'images')
+}
+
 /** A folder of one import, gone when the import is over; of one that was killed, when the next one begins. */
 export interface Staging {
   readonly folder: string
