@@ -7,6 +7,7 @@ import { type ParsedFlags, parseFlags } from './flags.ts'
 const flags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the cluster that gets the image' },
   { name: 'name', value: 'NAME', help: 'what it is called here (default: as its archive says)' },
+  { name: 'ref', value: 'REF', help: 'of an OCI layout with several images, the one to take' },
   { name: 'platform', value: 'OS/ARCH', help: 'of an image for several machines, the one to take (default: this one)' },
   { name: 'max-size', value: 'BYTES', fallback: '64Gi', help: 'what it may take on the disk, unpacked' },
 ]
@@ -36,6 +37,7 @@ export const imageImportCommand: Command = {
     const taken = await openImageLibrary(data).import({
       path,
       name: parsed.text('name'),
+      ref: parsed.text('ref'),
       platform,
       limits: { ...usualLimits, bytes: sizeOf(parsed) },
       signal: stop.signal,

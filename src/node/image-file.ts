@@ -19,7 +19,7 @@ const entrySchema = z.union([
     user: z.string().optional(),
     workingDir: z.string().startsWith('/').optional(),
   }),
-  z.strictObject({ oci: folder }),
+  z.strictObject({ oci: folder, ref: z.string().min(1).optional() }),
 ])
 
 /**
@@ -44,7 +44,7 @@ function parseEntry(name: string, written: unknown, source: string): ImageEntry 
   const entry = entrySchema.parse(written)
   if ('oci' in entry) {
     if (!parseReference(layoutName(name))) throw invalid(source, `images: "${name}" cannot be the name of an image`)
-    return entry
+    return entry.ref === undefined ? { oci: entry.oci } : { oci: entry.oci, ref: entry.ref }
   }
   if (!('root' in entry)) {
     const { command, env } = entry

@@ -14,8 +14,8 @@ export type ImageEntry =
       readonly user: string
       readonly workingDir: string
     }
-  /** An OCI layout, which is imported at every start. */
-  | { readonly oci: string }
+  /** An OCI layout, which is imported at every start; of several images in it, the one that is called so. */
+  | { readonly oci: string; readonly ref?: string }
   | { readonly unavailable: string }
 
 export type ImageLookup =

@@ -3,7 +3,7 @@ import { createLogger } from '../foundation/log.ts'
 import { ConfiguredImages } from './configured-images.ts'
 
 const log = createLogger({ level: 'silent' })
-const images = { 'r/a': { oci: '/srv/a' }, 'r/b': { command: ['x'] }, 'r/c': { oci: '/srv/c' } }
+const images = { 'r/a': { oci: '/srv/a' }, 'r/b': { command: ['x'] }, 'r/c': { oci: '/srv/c', ref: 'v1' } }
 
 describe('configured images', () => {
   it('are imported one after another, and one that fails keeps nobody from the next', async () => {
@@ -17,7 +17,7 @@ describe('configured images', () => {
     await configured.finished
     expect(seen).toEqual([
       ['image', 'import', '/srv/a', '--data', '/data', '--name', 'r/a:latest'],
-      ['image', 'import', '/srv/c', '--data', '/data', '--name', 'r/c:latest'],
+      ['image', 'import', '/srv/c', '--data', '/data', '--name', 'r/c:latest', '--ref', 'v1'],
     ])
   })
 

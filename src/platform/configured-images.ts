@@ -45,6 +45,7 @@ export class ConfiguredImages implements Component {
     for (const [repository, entry] of Object.entries(images)) {
       if (this.#stopping.signal.aborted || !('oci' in entry)) continue
       const words = ['image', 'import', entry.oci, '--data', dataDirectory, '--name', layoutName(repository)]
+      if (entry.ref !== undefined) words.push('--ref', entry.ref)
       try {
         await run(words, this.#stopping.signal)
         log.info({ image: repository, layout: entry.oci }, 'image imported')

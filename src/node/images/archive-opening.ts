@@ -27,12 +27,19 @@ export async function openImageSource(
 }
 
 /** Every image in it, for the machine that is wanted. An archive that is an OCI layout and docker's is read as the former. */
-export async function readImages(source: ImageSource, wanted: ImagePlatform): Promise<ImageDescription[]> {
+export async function readImages(
+  source: ImageSource,
+  wanted: ImagePlatform,
+  ref: string | undefined,
+): Promise<ImageDescription[]> {
   if ((await source.size('index.json')) === undefined) {
-    if ((await source.size('manifest.json')) !== undefined) return readDockerArchive(source, wanted)
+    if ((await source.size('manifest.json')) !== undefined) {
+      if (ref !== undefined) throw new ArchiveFault('only images of an OCI layout can be chosen by a reference')
+      return readDockerArchive(source, wanted)
+    }
     throw new ArchiveFault('it has neither "index.json" nor "manifest.json": it is no image')
   }
-  const images = await readOciLayout(source, wanted)
+  const images = await readOciLayout(source, wanted, ref)
   const names = await dockerNames(source)
   return images.map((image) => ({
     ...image,

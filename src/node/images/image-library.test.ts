@@ -143,6 +143,18 @@ describe('an imported image', () => {
       expect(images.find(name)).toBeUndefined()
   })
 
+  it('is chosen among those of a layout', async () => {
+    const { take, images } = stage()
+    const archive = ociArchive([
+      { layers: [base], names: ['one'] },
+      { layers: [top], names: ['two'] },
+    ])
+    await expect(take(archive)).rejects.toThrow('does not say what the image is called')
+    await expect(take(archive, { ref: 'three', name: 'web:1' })).rejects.toThrow('no image "three", but ["one","two"]')
+    await take(archive, { ref: 'two', name: 'web:1' })
+    expect(readdirSync(images.find('web:1')?.root ?? '')).toEqual(['app'])
+  })
+
   it('takes a name from another image, whose files then go', async () => {
     const { take, images, folder } = stage()
     await take(dockerArchive([image]))

@@ -21,6 +21,8 @@ export interface ImportOptions {
   readonly path: string
   /** What the image is called here, instead of what its archive says. */
   readonly name?: string | undefined
+  /** Which one of an OCI layout with several images. */
+  readonly ref?: string | undefined
   readonly platform?: ImagePlatform | undefined
   readonly limits?: UnpackLimits
   readonly signal: AbortSignal
@@ -81,7 +83,7 @@ export class ImageLibrary {
     try {
       const source = await openImageSource(path, { staging: staging.folder, limits, signal })
       try {
-        const images = await readImages(source, platform)
+        const images = await readImages(source, platform, options.ref)
         const prepared = images.map((image): PreparedImage => ({
           image,
           names: namesFor(image, images, options),
@@ -192,7 +194,7 @@ function namesFor(
   { name }: ImportOptions,
 ): readonly string[] {
   if (name !== undefined && all.length > 1)
-    throw new ArchiveFault('it has several images, and --name can only be that of one')
+    throw new ArchiveFault('it has several images, and --name can only be that of one (--ref chooses one)')
   const given = name === undefined ? image.names : [name]
   if (given.length === 0) throw new ArchiveFault('it does not say what the image is called; name it with --name')
   const names = given.map((text) => {

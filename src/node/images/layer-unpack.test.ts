@@ -150,6 +150,20 @@ describe('a layer', () => {
     expect(outside()).toEqual(untouched)
   })
 
+  it('does not touch what a link leads to that took the place of a folder', async () => {
+    const { apply, outside, untouched, root } = stage()
+    const times = () => lstatSync(join(root, '../outside')).mtimeMs
+    const before = times()
+    await apply([
+      folder('a/'),
+      folder('a/outside/', { mtime: 1000 }),
+      symlink('a', '..'),
+      folder('b/c/', { mtime: 1000 }),
+      file('b'),
+    ])
+    expect([outside(), times()]).toEqual([untouched, before])
+  })
+
   it('says what it could not make', async () => {
     const { root, apply, notes } = stage()
     await apply([

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path/posix'
 import { ArchiveFault, shownPath } from './archive-fault.ts'
 import { type RootFiles, isFolderItself, isThere, namesIn, removeTree, setFolderTime } from './root-files.ts'
-import { resolveInside, segmentsOf } from './root-path.ts'
+import { isFolderBelow, resolveInside, segmentsOf } from './root-path.ts'
 import type { TarEntry } from './tar-reader.ts'
 import type { UnpackBudget } from './unpack-budget.ts'
 
@@ -74,9 +74,15 @@ class LayerUnpacking {
     await this.#put(folder, `${folder}/${last}`, entry)
   }
 
-  /** Times come last, because everything that is made in a folder changes its own. */
+  /**
+   * Times come last, because everything that is made in a folder changes its own. By then another entry may have put a link where a
+   * folder above it was: such a path leads elsewhere now, even out of the root.
+   */
   finish(): void {
-    for (const [path, seconds] of this.#folderTimes) if (isFolderItself(path)) setFolderTime(path, seconds)
+    const { root } = this.#target
+    for (const [path, seconds] of this.#folderTimes) {
+      if (isFolderBelow(root, path)) setFolderTime(path, seconds)
+    }
   }
 
   async #put(folder: string, path: string, entry: TarEntry): Promise<void> {

@@ -15,14 +15,27 @@ const configTypes = new Set([
 ])
 const layerType =
   /^application\/vnd\.(?:oci\.image\.layer(?:\.nondistributable)?\.v1\.tar(?:\+gzip|\+zstd)?|docker\.image\.rootfs\.(?:diff|foreign\.diff)\.tar(?:\.gzip|\.zstd)?)$/
+const refName = 'org.opencontainers.image.ref.name'
 /** Lists of lists; nobody has more. */
 const deepestIndex = 4
 
-/** The images of an OCI layout, one for each entry of its `index.json`, for the machine that is wanted. */
-export async function readOciLayout(source: ImageSource, wanted: ImagePlatform): Promise<ImageDescription[]> {
+/**
+ * The images of an OCI layout, one for each entry of its `index.json`, for the machine that is wanted; with `ref` only those that
+ * are called so there.
+ */
+export async function readOciLayout(
+  source: ImageSource,
+  wanted: ImagePlatform,
+  ref: string | undefined,
+): Promise<ImageDescription[]> {
   const content = await source.document('index.json')
   if (!content) throw new ArchiveFault('it lacks "index.json"')
-  const { manifests } = readDocument(indexSchema, content, '"index.json"')
+  const all = readDocument(indexSchema, content, '"index.json"').manifests
+  const manifests = ref === undefined ? all : all.filter(({ annotations }) => annotations?.[refName] === ref)
+  if (ref !== undefined && manifests.length === 0) {
+    const refs = all.flatMap(({ annotations }) => annotations?.[refName] ?? []).slice(0, 20)
+    throw new ArchiveFault(`it has no image ${JSON.stringify(ref)}, but ${JSON.stringify(refs)}`)
+  }
   const images: ImageDescription[] = []
   let passedOver: string | undefined
   for (const entry of manifests) {
@@ -111,7 +124,7 @@ function blobPath({ digest }: Descriptor): string {
 function namesOf({ annotations }: Descriptor): string[] {
   const whole = annotations?.['io.containerd.image.name']
   if (whole !== undefined) return [whole]
-  const reference = annotations?.['org.opencontainers.image.ref.name']
+  const reference = annotations?.[refName]
   return reference !== undefined && /[/:]/.test(reference) ? [reference] : []
 }
 

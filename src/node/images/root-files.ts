@@ -9,7 +9,6 @@ import {
   futimesSync,
   lchownSync,
   linkSync,
-  lstatSync,
   lutimesSync,
   mkdirSync,
   openSync,
@@ -22,6 +21,7 @@ import {
 } from 'node:fs'
 import { setImmediate } from 'node:timers/promises'
 import { ArchiveFault, pathBytes } from './archive-fault.ts'
+import { factsOf } from './root-path.ts'
 import type { TarEntry } from './tar-reader.ts'
 
 /** Linux has room for so much; -1 would mean "leave it". */
@@ -85,11 +85,11 @@ export class RootFiles {
 }
 
 export function isFolderItself(path: string): boolean {
-  return lstatSync(pathBytes(path), { throwIfNoEntry: false })?.isDirectory() ?? false
+  return factsOf(path)?.isDirectory() ?? false
 }
 
 export function isThere(path: string): boolean {
-  return lstatSync(pathBytes(path), { throwIfNoEntry: false }) !== undefined
+  return factsOf(path) !== undefined
 }
 
 export function namesIn(folder: string): string[] {
@@ -102,7 +102,7 @@ export function setFolderTime(path: string, seconds: number): void {
 
 /** Removes what is there with everything in it; a link is removed, never followed. */
 export function removeTree(path: string): void {
-  const found = lstatSync(pathBytes(path), { throwIfNoEntry: false })
+  const found = factsOf(path)
   if (!found) return
   if (!found.isDirectory()) {
     unlinkSync(pathBytes(path))

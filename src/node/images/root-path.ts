@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync } from 'node:fs'
+import { type Stats, lstatSync, readlinkSync } from 'node:fs'
 import { ArchiveFault, pathBytes, shownPath } from './archive-fault.ts'
 
 const longestPath = 4095
@@ -41,14 +41,32 @@ export function resolveInside(root: string, segments: readonly string[]): string
     behind.push(segment)
     if (behind.length > deepestPath)
       throw new ArchiveFault(`${shownPath(segments.join('/'))} leads too deep through links`)
-    const bytes = pathBytes(`${root}/${behind.join('/')}`)
-    if (lstatSync(bytes, { throwIfNoEntry: false })?.isSymbolicLink() !== true) continue
+    const path = `${root}/${behind.join('/')}`
+    if (factsOf(path)?.isSymbolicLink() !== true) continue
     links += 1
     if (links > mostLinks) throw new ArchiveFault(`${shownPath(segments.join('/'))} goes through too many links`)
-    const target = readlinkSync(bytes, { encoding: 'latin1' })
+    const target = readlinkSync(pathBytes(path), { encoding: 'latin1' })
     if (target.startsWith('/')) behind.length = 0
     else behind.pop()
     ahead.push(...target.split('/').toReversed())
   }
   return behind.length === 0 ? root : `${root}/${behind.join('/')}`
+}
+
+/** Whether the path is that of a folder, and every part of it behind the root as well: none is a link. */
+export function isFolderBelow(root: string, path: string): boolean {
+  for (let end = path.length; end > root.length; end = path.lastIndexOf('/', end - 1)) {
+    if (factsOf(path.slice(0, end))?.isDirectory() !== true) return false
+  }
+  return true
+}
+
+/** What is at a path itself, not where a link there leads; nothing is inside what is not a folder. */
+export function factsOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(pathBytes(path), { throwIfNoEntry: false })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOTDIR') return undefined
+    throw error
+  }
 }
