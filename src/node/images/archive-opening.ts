@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { type Readable, addAbortSignal } from 'node:stream'
 import { ArchiveFault } from './archive-fault.ts'
 import { filePart } from './byte-source.ts'
 import { dockerNames, readDockerArchive } from './docker-archive.ts'
@@ -58,7 +59,7 @@ async function packingOfFile(path: string) {
 }
 
 async function spool(
-  pieces: AsyncIterable<unknown>,
+  pieces: Readable,
   {
     staging,
     limits,
@@ -66,6 +67,7 @@ async function spool(
   }: { readonly staging: string; readonly limits: UnpackLimits; readonly signal: AbortSignal },
 ): Promise<string> {
   const path = join(staging, 'archive')
+  addAbortSignal(signal, pieces)
   const file = await open(path, 'wx', 0o600)
   try {
     for await (const piece of unpacked(buffers(pieces), new UnpackBudget(limits), signal)) await file.writeFile(piece)

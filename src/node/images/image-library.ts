@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { type Clock, systemClock } from '../../foundation/clock.ts'
+import { type Clock, abortReason, systemClock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 import { ArchiveFault } from './archive-fault.ts'
 import { openImageSource, readImages } from './archive-opening.ts'
@@ -94,9 +94,10 @@ export class ImageLibrary {
         await source.close()
       }
     } catch (error) {
-      throw asImportError(error, path)
+      throw signal.aborted ? abortReason(signal) : asImportError(error, path)
     } finally {
-      await this.#folders.endStaging(staging)
+      // What cannot be removed now is tried again by the next command.
+      await this.#folders.endStaging(staging).catch(() => {})
     }
   }
 
@@ -225,11 +226,15 @@ function asImportError(error: unknown, file: string): unknown {
   if (error instanceof ArchiveFault)
     return new SluiceError('image_refused', { file, reason: error.message }, { cause: error })
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const place = error instanceof Error && 'path' in error ? String(error.path) : ''
   const reasons: Record<string, string> = {
-    ENOENT: 'there is no such file',
-    EACCES: 'it may not be read',
+    ...(place === file ? { ENOENT: 'there is no such file' } : {}),
+    EACCES: `${place} is not open to this user`,
+    EPERM: `${place} is not open to this user`,
+    EROFS: `${place} is on a disk that is for reading only`,
     ENOSPC: 'the disk is full',
+    EDQUOT: 'the disk is full',
   }
-  const reason = error instanceof Error && 'path' in error && error.path === file ? reasons[code] : undefined
+  const reason = reasons[code]
   return reason === undefined ? error : new SluiceError('image_refused', { file, reason }, { cause: error })
 }

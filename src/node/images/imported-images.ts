@@ -98,5 +98,5 @@ function isMeant(record: ImageRecord, { registry, repository, tag, digest }: Ima
 
 /** Names of Pods' containers have no dots, so no two are the same. */
 function holderName({ podUid, container }: ContainerHolder): string {
-  return `${podUid}.${container}`
+  return `${encodeURIComponent(podUid)}.${container}`
 }

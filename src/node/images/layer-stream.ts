@@ -3,6 +3,7 @@ import { createGunzip, createZstdDecompress } from 'node:zlib'
 import { errorMessage } from '../../foundation/errors.ts'
 import { ArchiveFault } from './archive-fault.ts'
 import type { UnpackBudget } from './unpack-budget.ts'
+import { zstdFrames } from './zstd-frames.ts'
 
 export type Packing = 'gzip' | 'zstd' | 'none'
 
@@ -24,7 +25,12 @@ export async function* unpacked(
   if (first.done === true) return
   const packing = packingOf(first.value)
   const whole = rejoined(first.value, source)
-  const plain = packing === 'none' ? whole : decompressed(whole, packing, signal)
+  const plain =
+    packing === 'none'
+      ? whole
+      : packing === 'zstd'
+        ? unpackedFrames(whole, signal)
+        : decompressed(whole, packing, signal)
   for await (const piece of plain) {
     signal.throwIfAborted()
     budget.takeBytes(piece.length)
@@ -35,6 +41,13 @@ export async function* unpacked(
 async function* rejoined(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer, void, undefined> {
   yield first
   for (let step = await rest.next(); step.done !== true; step = await rest.next()) yield step.value
+}
+
+async function* unpackedFrames(
+  pieces: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer, void, undefined> {
+  for await (const frame of zstdFrames(pieces)) yield* decompressed(frame, 'zstd', signal)
 }
 
 async function* decompressed(

@@ -56,7 +56,6 @@ async function readEntry(source: ImageSource, entry: Descriptor, wanted: ImagePl
   for (let depth = 0; ; depth += 1) {
     digests.push(chosen.digest)
     const content = await readBlob(source, chosen)
-    // The content says which of the two it is; what the descriptor calls it may be left out.
     const isIndex = indexTypes.has(chosen.mediaType ?? '')
     if (!isIndex) return readManifest(source, content, { digests, names: namesOf(entry) }, wanted)
     if (depth >= deepestIndex) throw new ArchiveFault('its lists of images are nested too deep')
