@@ -11,6 +11,8 @@ export interface Command {
 
 export interface Flag {
   readonly name: string
+  /** `o`, for those that everybody writes as `-o`. */
+  readonly short?: string
   /** What stands for the value in the help; a flag without it is a switch. */
   readonly value?: string
   readonly help: string

@@ -1,5 +1,8 @@
 import type { Command } from './command.ts'
 import { doctorCommand } from './doctor.ts'
+import { imageImportCommand } from './image-import.ts'
+import { imageListCommand } from './image-list.ts'
+import { imageRemoveCommand } from './image-remove.ts'
 import { keyCreateCommand } from './key-create.ts'
 import { keyListCommand } from './key-list.ts'
 import { keyRevokeCommand } from './key-revoke.ts'
@@ -12,6 +15,9 @@ export const commands: readonly Command[] = [
   upCommand,
   serveCommand,
   modelPullCommand,
+  imageImportCommand,
+  imageListCommand,
+  imageRemoveCommand,
   keyCreateCommand,
   keyListCommand,
   keyRevokeCommand,

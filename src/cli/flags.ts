@@ -15,7 +15,13 @@ export interface ParsedFlags {
 /** Reads flags by their declarations; a flag that is not declared is refused by name. */
 export function parseFlags(flags: readonly Flag[], args: readonly string[]): ParsedFlags {
   const options = Object.fromEntries(
-    flags.map((flag) => [flag.name, { type: flag.value === undefined ? ('boolean' as const) : ('string' as const) }]),
+    flags.map(({ name, value, short }) => [
+      name,
+      {
+        type: value === undefined ? ('boolean' as const) : ('string' as const),
+        ...(short === undefined ? {} : { short }),
+      },
+    ]),
   )
   const { values, positionals } = read()
   const text = (name: string): string | undefined => {

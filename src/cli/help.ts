@@ -15,7 +15,10 @@ export function renderHelp(commands: readonly Command[]): string {
 
 export function renderCommandHelp(command: Command): string {
   const usage = ['Usage: sluice', command.name, command.positional, command.flags.length > 0 ? '[FLAGS]' : undefined]
-  const left = command.flags.map((flag) => `--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`)
+  const left = command.flags.map(
+    (flag) =>
+      `${flag.short ? `-${flag.short}, ` : ''}--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`,
+  )
   const width = Math.max(0, ...left.map((text) => text.length))
   const rows = command.flags.map((flag, index) => {
     const fallback = flag.fallback === undefined ? '' : ` (default ${flag.fallback})`

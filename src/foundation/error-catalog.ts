@@ -151,6 +151,12 @@ export const errorCatalog = {
   model_source_unknown: { status: 400, message: 'The model {name} is not known here. Known: {known}.' },
   model_pull_failed: { status: 502, message: 'The model {name} could not be fetched: {reason}' },
   checksum_mismatch: { status: 502, message: '{file} has the checksum {actual}, not {expected}. It was not kept.' },
+  image_refused: { status: 400, message: 'The image in {file} cannot be taken: {reason}.' },
+  image_not_found: { status: 404, message: 'There is no image {name}. `sluice image list` shows those there are.' },
+  images_busy: {
+    status: 409,
+    message: 'Another process changes the images in {path}, and has not finished within {seconds} s; try again.',
+  },
   // The store
   store_unavailable: {
     status: 503,

@@ -35,6 +35,8 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   const { pod, container, podIP, cards } = launch
   const { image, podFolder, hostIP, machineEnv, marks, isolated } = surroundings
   if (image.found === 'nothing') throw new ContainerRefused('ErrImagePull', image.message)
+  if (image.found === 'root')
+    throw new ContainerRefused('CreateContainerError', 'images with files of their own cannot run here')
 
   const own = { HOME: podFolder, HOSTNAME: launch.names?.hostname ?? pod.metadata.name, POD_IP: podIP }
   const given = { ...machineEnv, ...own, ...image.env, ...launch.serviceVariables }

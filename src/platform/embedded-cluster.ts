@@ -8,6 +8,8 @@ import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import type { Card } from '../node/gpu-inventory.ts'
 import { ImageStore } from '../node/image-store.ts'
+import { imagesFolder } from '../node/images/image-folders.ts'
+import { ImportedImages } from '../node/images/imported-images.ts'
 import type { Isolation } from '../node/isolation/detect-isolation.ts'
 import { LogHub } from '../node/log-hub.ts'
 import { podNames } from '../node/network/pod-names.ts'
@@ -46,6 +48,7 @@ import { clusterDomain, dnsRole } from './dns-role.ts'
 import { DemoModelFetch } from './demo-model-fetch.ts'
 import { type CenterFacts, createHomeResources } from './home-resources.ts'
 import { type Credentials, type Identity, openServiceAccountKey } from './identity.ts'
+import { ConfiguredImages } from './configured-images.ts'
 import { type EnginePrograms, enginePrograms } from './image-entries.ts'
 import { Informers } from './informers.ts'
 import { volumesDirectory } from './model-storage.ts'
@@ -172,6 +175,7 @@ export class EmbeddedCluster {
       { name: 'Pod network', stop: () => network.close() },
       { name: 'runtime', stop: () => runtime.close() },
       node,
+      new ConfiguredImages({ images: this.#options.config.images, dataDirectory: directory.root, log }),
       ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
       this.#modelController(files, busy),
     ]
@@ -225,8 +229,9 @@ export class EmbeddedCluster {
   }
 
   #makeRuntime(): ProcessRuntime {
-    const { directory, isolation, network, clock, log } = this.#options
-    const images = new ImageStore(this.#programs.images)
+    const { directory, center, isolation, network, clock, log } = this.#options
+    const imported = new ImportedImages(imagesFolder(directory.root), center.registry)
+    const images = new ImageStore(this.#programs.images, imported)
     const logHub = this.#logHub
     return new ProcessRuntime({
       dataDir: directory.root,

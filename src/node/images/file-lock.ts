@@ -1,0 +1,46 @@
+import { DatabaseSync } from 'node:sqlite'
+import type { Clock } from '../../foundation/clock.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+
+/** Held by one process of this machine at a time. It is the operating system's, so it goes with the process and is never stale. */
+export interface FileLock {
+  release(): void
+}
+
+const askAgainMs = 50
+const sqliteBusy = 5
+
+/** `undefined` while somebody else has it. */
+export function tryLock(path: string): FileLock | undefined {
+  const lock = new DatabaseSync(path)
+  try {
+    lock.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+    return { release: () => lock.close() }
+  } catch (error) {
+    lock.close()
+    if (error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy) return undefined
+    throw error
+  }
+}
+
+/** Runs `work` while nobody else does anything under the same lock. Work under it is short, so waiting has a deadline. */
+export async function withLock<T>(
+  path: string,
+  { clock, signal, deadlineMs }: { readonly clock: Clock; readonly signal: AbortSignal; readonly deadlineMs: number },
+  work: () => T,
+): Promise<T> {
+  const until = clock.now() + deadlineMs
+  for (;;) {
+    signal.throwIfAborted()
+    const lock = tryLock(path)
+    if (lock) {
+      try {
+        return work()
+      } finally {
+        lock.release()
+      }
+    }
+    if (clock.now() >= until) throw new SluiceError('images_busy', { path, seconds: Math.round(deadlineMs / 1000) })
+    await clock.sleep(askAgainMs, signal)
+  }
+}

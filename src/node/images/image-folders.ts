@@ -1,0 +1,158 @@
+import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { pathOf } from './archive-fault.ts'
+import { type FileLock, tryLock } from './file-lock.ts'
+import { removeTreeInTurns } from './root-files.ts'
+
+/** Where the images of a data directory are. */
+export function imagesFolder(dataDirectory: string): string {
+  return join(dataDirectory, 'images')
+}
+
+/** A folder of one import, gone when the import is over; of one that was killed, when the next one begins. */
+export interface Staging {
+  readonly folder: string
+  readonly lock: FileLock
+}
+
+/**
+ * Where images are on the disk:
+ *
+ *     images/index.json            names, and the image each of them means
+ *     images/roots/<digest>/       rootfs/, config.json, and leases/ with a file for each container that uses it
+ *     images/staging/<number>/     what is being imported, and what is being removed
+ *     images/lock                  held while the index or the list of roots changes
+ *
+ * A root may be used as long as it has its leases/: taking one is making a file in there, giving up a root begins with removing
+ * the empty folder. The kernel decides which of the two came first.
+ */
+export class ImageFolders {
+  readonly base: string
+
+  constructor(base: string) {
+    this.base = base
+  }
+
+  get index(): string {
+    return join(this.base, 'index.json')
+  }
+
+  get lock(): string {
+    return join(this.base, 'lock')
+  }
+
+  make(): void {
+    for (const folder of [this.base, this.#roots, this.#staging]) mkdirSync(folder, { recursive: true, mode: 0o700 })
+  }
+
+  root(id: string): string {
+    return join(this.#roots, nameOf(id))
+  }
+
+  hasRoot(id: string): boolean {
+    return existsSync(this.#leases(id))
+  }
+
+  /** Under the lock: otherwise somebody who cleans up could take it for one that was left behind. */
+  beginStaging(): Staging {
+    const folder = join(this.#staging, randomUUID())
+    mkdirSync(folder, { mode: 0o700 })
+    const lock = tryLock(join(folder, 'owner'))
+    if (!lock) throw new Error(`${folder} is somebody else's`)
+    return { folder: realpathSync.native(folder), lock }
+  }
+
+  async endStaging({ folder, lock }: Staging): Promise<void> {
+    try {
+      await removeTreeInTurns(pathOf(folder))
+    } finally {
+      lock.release()
+    }
+  }
+
+  /** What a root consists of besides its files. From the rename on it may be used. */
+  place(prepared: string, id: string, config: Buffer): void {
+    writeFileSync(join(prepared, 'config.json'), config, { mode: 0o600, flush: true })
+    mkdirSync(join(prepared, 'leases'), { mode: 0o700 })
+    renameSync(prepared, this.root(id))
+  }
+
+  /** Gives up roots that nothing names any more and no container uses. Under the lock; returns what is to be removed without it. */
+  giveUp(isNamed: (id: string) => boolean): readonly Staging[] {
+    const named = (name: string) => isNamed(name.replace('-', ':'))
+    for (const name of namesIn(this.#roots).filter((candidate) => !named(candidate))) {
+      if (!removedIfEmpty(join(this.#roots, name, 'leases'))) continue
+      const aside = join(this.#staging, randomUUID())
+      mkdirSync(aside, { mode: 0o700 })
+      renameSync(join(this.#roots, name), join(aside, 'root'))
+    }
+    return namesIn(this.#staging).flatMap((name) => {
+      const folder = join(this.#staging, name)
+      const lock = tryLock(join(folder, 'owner'))
+      return lock ? [{ folder, lock }] : []
+    })
+  }
+
+  /** Keeps an image's files where they are until it is let go; `false` where there is no such image (any more). */
+  hold(id: string, holder: string): boolean {
+    try {
+      writeFileSync(join(this.#leases(id), holder), '', { mode: 0o600 })
+      return true
+    } catch (error) {
+      if (hasCode(error, 'ENOENT')) return false
+      throw error
+    }
+  }
+
+  letGo(id: string, holder: string): void {
+    rmSync(join(this.#leases(id), holder), { force: true })
+  }
+
+  /** Lets go what is held for containers that are not there any more. */
+  letGoUnless(isHolder: (holder: string) => boolean): void {
+    for (const name of namesIn(this.#roots)) {
+      const leases = join(this.#roots, name, 'leases')
+      for (const holder of namesIn(leases)) if (!isHolder(holder)) rmSync(join(leases, holder), { force: true })
+    }
+  }
+
+  #leases(id: string): string {
+    return join(this.root(id), 'leases')
+  }
+
+  get #roots(): string {
+    return join(this.base, 'roots')
+  }
+
+  get #staging(): string {
+    return join(this.base, 'staging')
+  }
+}
+
+function nameOf(id: string): string {
+  return id.replace(':', '-')
+}
+
+function removedIfEmpty(folder: string): boolean {
+  try {
+    rmdirSync(folder)
+    return true
+  } catch (error) {
+    // What has no leases is being given up already, by somebody who was killed.
+    return hasCode(error, 'ENOENT')
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch (error) {
+    if (hasCode(error, 'ENOENT')) return []
+    throw error
+  }
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code
+}

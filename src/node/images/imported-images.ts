@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type ImageConfig, readImageConfig } from './image-config.ts'
+import { ImageFolders } from './image-folders.ts'
+import { ImageIndex, type ImageRecord } from './image-index.ts'
+import { type ImageReference, parseReference, storedNames } from './image-reference.ts'
+
+/** An image that was unpacked: files that become a container's root, and what it says about how it runs. */
+export interface RootImage {
+  readonly found: 'root'
+  /** A folder that is never written to. */
+  readonly root: string
+  readonly config: ImageConfig
+  /** `sha256:…`, which the status of a container shows as its image's. Empty for a folder that the machine's operator named. */
+  readonly id: string
+}
+
+/** The door to images that have files of their own, for whoever runs containers. */
+export interface ImageRoots {
+  /** By the name that a Pod gives; looked up anew each time, because images come and go while Pods run. */
+  find(image: string): RootImage | undefined
+  /** Names that there are, for messages. */
+  names(): readonly string[]
+  /**
+   * Keeps the files of an image as long as the container has not been let go, whatever happens to its name. `false` where they are
+   * gone: then there is no such image any more. Holding twice is holding once.
+   */
+  hold(image: RootImage, container: ContainerHolder): boolean
+  letGo(image: Pick<RootImage, 'id'>, container: ContainerHolder): void
+  /** At a start: lets go what was held for containers that are gone. */
+  keepOnly(containers: readonly ContainerHolder[]): void
+}
+
+export interface ContainerHolder {
+  readonly podUid: string
+  readonly container: string
+}
+
+/** The images that `sluice image import` has put into a data directory; they may change at any time. */
+export class ImportedImages implements ImageRoots {
+  readonly #folders: ImageFolders
+  readonly #index: ImageIndex
+  readonly #registry: string | undefined
+  readonly #configs = new Map<string, ImageConfig>()
+
+  /** `registry` is that of the cluster's compute center: what follows it in an image's name may be the name of any image. */
+  constructor(folder: string, registry?: string) {
+    this.#folders = new ImageFolders(folder)
+    this.#index = new ImageIndex(this.#folders.index)
+    this.#registry = registry
+  }
+
+  find(image: string): RootImage | undefined {
+    const records = this.#index.read()
+    for (const wanted of storedNames(image, this.#registry)) {
+      const record = records.find((candidate) => isMeant(candidate, wanted))
+      if (!record || !this.#folders.hasRoot(record.id)) continue
+      const { id } = record
+      return { found: 'root', root: join(this.#folders.root(id), 'rootfs'), id, config: this.#configOf(record) }
+    }
+    return undefined
+  }
+
+  names(): readonly string[] {
+    return this.#index.read().map(({ name }) => name)
+  }
+
+  hold({ id }: Pick<RootImage, 'id'>, container: ContainerHolder): boolean {
+    return id === '' || this.#folders.hold(id, holderName(container))
+  }
+
+  letGo({ id }: Pick<RootImage, 'id'>, container: ContainerHolder): void {
+    if (id !== '') this.#folders.letGo(id, holderName(container))
+  }
+
+  keepOnly(containers: readonly ContainerHolder[]): void {
+    const known = new Set(containers.map(holderName))
+    this.#folders.letGoUnless((holder) => known.has(holder))
+  }
+
+  /** An image's configuration never changes: its digest is the image's name. */
+  #configOf({ id }: ImageRecord): ImageConfig {
+    const known = this.#configs.get(id)
+    if (known) return known
+    const config = readImageConfig(readFileSync(join(this.#folders.root(id), 'config.json')))
+    // Of images that are gone nothing need be kept; reading one again takes no time.
+    if (this.#configs.size >= 100) this.#configs.clear()
+    this.#configs.set(id, config)
+    return config
+  }
+}
+
+function isMeant(record: ImageRecord, { registry, repository, tag, digest }: ImageReference): boolean {
+  const named = parseReference(record.name)
+  if (named?.registry !== registry || named.repository !== repository) return false
+  return digest === undefined ? named.tag === tag : record.digests.includes(digest) || record.id === digest
+}
+
+/** Names of Pods' containers have no dots, so no two are the same. */
+function holderName({ podUid, container }: ContainerHolder): string {
+  return `${encodeURIComponent(podUid)}.${container}`
+}
