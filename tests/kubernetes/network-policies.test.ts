@@ -10,7 +10,7 @@ onEachServer((server) => {
     const lines: string[] = []
     for (const manifest of refusedManifests.filter(({ kind }) => kind === 'NetworkPolicy')) {
       const { body } = await server.http('POST', `${server.path('networkpolicies', group)}?dryRun=All`, manifest)
-      lines.push(String(body['message'] ?? 'taken'))
+      lines.push(typeof body['message'] === 'string' ? body['message'] : 'taken')
     }
     await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('./answers/network-policies/refusals.txt')
   })
