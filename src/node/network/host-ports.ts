@@ -1,5 +1,5 @@
 import type { Pod } from '../../resources/pod.ts'
-import { fieldIn, numberIn, textIn } from '../../resources/validation/json-access.ts'
+import { numberIn, textIn } from '../../resources/validation/json-access.ts'
 import { parseAddress } from './address-range.ts'
 
 /** A port of the machine that leads to one of a Pod. */
@@ -40,5 +40,5 @@ function hostPortsOf({ spec }: Pod, address: string): HostPort[] {
 }
 
 function ageOf({ metadata }: Pod): string {
-  return `${String(fieldIn(metadata, 'creationTimestamp') ?? '')} ${metadata.uid ?? ''}`
+  return `${metadata.creationTimestamp ?? ''} ${metadata.uid ?? ''}`
 }

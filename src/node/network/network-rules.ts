@@ -107,6 +107,11 @@ export class NetworkRules {
     if (this.#placed.delete(podUid)) this.#applier.changed()
   }
 
+  /** Everything that was told until now is in force when it is done. */
+  settle(): Promise<void> {
+    return this.#applier.settle()
+  }
+
   /** With `remove` nothing is left of the rules: for when no Pod runs any more. */
   async close(remove: boolean): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop()

@@ -90,8 +90,9 @@ export class RuleApplier {
     this.#working = this.#turn().finally(() => {
       this.#working = undefined
       if (this.#failures > 0) this.#wakeIn(backoffMs(this.#failures, Math.random(), retryLimits))
-      else if (this.#inForce < this.#asked) this.#waiting.length > 0 ? this.#work() : this.#wakeIn(gatherMs)
-      else this.#wakeIn(lookMs)
+      else if (this.#inForce === this.#asked) this.#wakeIn(lookMs)
+      else if (this.#waiting.length > 0) this.#work()
+      else this.#wakeIn(gatherMs)
     })
   }
 
@@ -120,12 +121,12 @@ export class RuleApplier {
   }
 
   async #apply(isLook: boolean): Promise<void> {
-    const { table, tool, parts, log } = this.#options
+    const { table, tool, log } = this.#options
     if (isLook && this.#previous && !(await tool.hasChain(`${table} ${firstChain}`))) {
       log.warn({ table }, 'somebody took the rules of the network away; they are made anew')
       this.#previous = undefined
     }
-    const next = parts()
+    const next = this.#options.parts()
     const text = transaction(table, next)
     if (text === this.#previous?.text) return
     await tool.apply(this.#previous ? transaction(table, next, this.#previous.parts) : text)

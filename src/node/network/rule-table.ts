@@ -1,4 +1,4 @@
-import { formatRange } from './address-range.ts'
+import { formatAddress, formatRange } from './address-range.ts'
 import type { ClusterRanges } from './choose-ranges.ts'
 import type { HostPort } from './host-ports.ts'
 import type { Isolation } from './policy-plan.ts'
@@ -100,7 +100,8 @@ export function ruleTable(rules: NodeRules): TableParts {
   ])
   table.chain('source', [
     'type nat hook postrouting priority srcnat; policy accept;',
-    `ip saddr . ip daddr @${self} masquerade fully-random`,
+    // Who comes to itself by way of a Service must not see itself as the sender: it would answer itself.
+    `ip saddr . ip daddr @${self} snat ip to ${formatAddress(ranges.pods.first + 1)} fully-random`,
     `ip saddr ${pods} oifname != "lo" oifname != "${cables}*" masquerade fully-random`,
   ])
   return table

@@ -84,7 +84,7 @@ interface Found {
 }
 
 /** Those that are ready; where none is, those that are about to end but still serve. */
-function endpointsOf(port: ServicePort, slices: readonly EndpointSlice[], { isMachine }: ServiceSources): Found {
+function endpointsOf(port: ServicePort, slices: readonly EndpointSlice[], sources: ServiceSources): Found {
   const all = slices.flatMap((slice) => {
     const number = slicePortOf(slice, port)
     return number === undefined ? [] : slice.endpoints.map((endpoint) => ({ ...endpoint, port: number }))
@@ -96,7 +96,7 @@ function endpointsOf(port: ServicePort, slices: readonly EndpointSlice[], { isMa
   for (const { addresses, port: number } of ready.length > 0 ? ready : ending) {
     // Further addresses of an endpoint are the same endpoint.
     const address = plain(addresses[0] ?? '')
-    if (isMachine(address)) machine = true
+    if (sources.isMachine(address)) machine = true
     else if (isReachable(address)) outside.set(`${address} ${number}`, { address, port: number })
   }
   return { outside: [...outside].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each), machine }
