@@ -43,7 +43,8 @@ interface Rule {
 
 interface Peers {
   readonly everyone: boolean
-  readonly pods: readonly PolicyPod[]
+  /** As they were found, by each of the selectors. */
+  readonly pods: ReadonlyArray<readonly PolicyPod[]>
   readonly blocks: readonly AddressSpan[]
 }
 
@@ -89,11 +90,11 @@ function isolationOf(
 }
 
 function peersOf(peers: readonly NetworkPolicyPeer[], namespace: string, search: PodSearch): Peers {
-  if (peers.length === 0) return { everyone: true, pods: search.all, blocks: [] }
+  if (peers.length === 0) return { everyone: true, pods: [search.all], blocks: [] }
   const pods = peers.flatMap(({ podSelector, namespaceSelector, ipBlock }) => {
     if (ipBlock) return []
-    if (namespaceSelector) return search.inNamespaces(namespaceSelector, podSelector ?? {})
-    return podSelector ? search.inNamespace(namespace, podSelector) : []
+    if (namespaceSelector) return [search.inNamespaces(namespaceSelector, podSelector ?? {})]
+    return podSelector ? [search.inNamespace(namespace, podSelector)] : []
   })
   const blocks = peers.flatMap(({ ipBlock }) => (ipBlock ? blockOf(ipBlock.cidr, ipBlock.except ?? []) : []))
   return { everyone: false, pods, blocks }
@@ -126,7 +127,7 @@ function egressOf(peers: Peers, ports: readonly NetworkPolicyPort[]): Allowance[
   const whom = spansOf(peers)
   if (ports.length === 0) return [{ peers: whom, ports: 'all' }]
   const named = ports.flatMap((port) =>
-    holdersOf(port, peers.pods).map(([span, pods]) => ({ peers: addressesOf(pods), ports: [span] })),
+    holdersOf(port, peers.pods.flat()).map(([span, pods]) => ({ peers: addressesOf(pods), ports: [span] })),
   )
   return [...numbered(whom, ports), ...named]
 }
@@ -159,10 +160,20 @@ function holdersOf(
 }
 
 function spansOf({ everyone, pods, blocks }: Peers): Allowance['peers'] {
-  return everyone ? 'everyone' : joinSpans([...addressesOf(pods), ...blocks])
+  if (everyone) return 'everyone'
+  const [only] = pods
+  if (only && pods.length === 1 && blocks.length === 0) return addressesOf(only)
+  return joinSpans([...pods.flatMap(addressesOf), ...blocks])
 }
 
-function addressesOf(pods: readonly PolicyPod[]): AddressSpan[] {
+/** The same Pods are the peers of many policies, and what was found once is found again as the same list. */
+const knownAddresses = new WeakMap<readonly PolicyPod[], readonly AddressSpan[]>()
+
+function addressesOf(pods: readonly PolicyPod[]): readonly AddressSpan[] {
+  const known = knownAddresses.get(pods)
+  if (known) return known
   const numbers = pods.map(({ address }) => parseAddress(address)).filter((number) => number !== undefined)
-  return joinSpans(numbers.map((number) => ({ first: number, last: number })))
+  const spans = joinSpans(numbers.map((number) => ({ first: number, last: number })))
+  knownAddresses.set(pods, spans)
+  return spans
 }

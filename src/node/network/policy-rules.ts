@@ -1,4 +1,4 @@
-import { formatSpan } from './address-spans.ts'
+import { type AddressSpan, formatSpan } from './address-spans.ts'
 import type { Allowance, Direction, Isolation, PortSpan } from './policy-plan.ts'
 import { type TableBuilder, nameFor } from './rule-text.ts'
 
@@ -17,9 +17,12 @@ export function addPolicies(table: TableBuilder, isolations: readonly Isolation[
       else policiesOf.set(owner, [chain])
     }
   }
+  const shared = new Map<string, string>()
   const elements = [...policiesOf].map(([owner, policies]) => {
-    const name = nameFor(direction, ...policies)
-    if (!table.chains.has(name)) table.chain(name, [...policies.map((policy) => `jump ${policy}`), 'drop'])
+    const key = policies.join(' ')
+    const name = shared.get(key) ?? nameFor(direction, key)
+    if (!shared.has(key)) table.chain(name, [...policies.map((policy) => `jump ${policy}`), 'drop'])
+    shared.set(key, name)
     return `${owner} : goto ${name}`
   })
   return table.set(direction, { kind: 'map', type: 'ipv4_addr : verdict', elements })
@@ -35,9 +38,20 @@ function rulesOf(table: TableBuilder, { owners, peers, ports }: Allowance, direc
   // Nobody is allowed: that is no rule at all, and certainly not one without the condition.
   if (owners?.length === 0 || (peers !== 'everyone' && peers.length === 0)) return []
   const mine = owners ? `ip ${own} @${addAddresses(table, owners)} ` : ''
-  const whom = peers === 'everyone' ? '' : `ip ${other} @${addAddresses(table, peers.map(formatSpan))} `
+  const whom = peers === 'everyone' ? '' : `ip ${other} @${addSpans(table, peers)} `
   const what = ports === 'all' ? [''] : portMatches(ports)
   return what.map((match) => `${mine}${whom}${match}accept`)
+}
+
+/** Policies with the same peers have the same list of them. */
+const knownNames = new WeakMap<readonly AddressSpan[], string>()
+
+function addSpans(table: TableBuilder, spans: readonly AddressSpan[]): string {
+  const known = knownNames.get(spans)
+  if (known !== undefined && table.sets.has(known)) return known
+  const name = addAddresses(table, spans.map(formatSpan))
+  knownNames.set(spans, name)
+  return name
 }
 
 function addAddresses(table: TableBuilder, elements: readonly string[]): string {
