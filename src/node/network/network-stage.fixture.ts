@@ -148,7 +148,13 @@ export class NetworkStage {
     this.#outside = `sluice-outside-${nodeId.slice(0, 8)}`
     const { services, slices, pods, namespaces, policies } = this
     this.rules = new NetworkRules({
-      ...{ nodeId, ranges: network.ranges, services, slices, pods, namespaces, policies },
+      nodeId,
+      ranges: network.ranges,
+      services,
+      slices,
+      pods,
+      namespaces,
+      policies,
       tool: new NftTool(findProgram('nft') ?? '', systemClock),
       servedHere: new Set(['default/here']),
       clock: systemClock,

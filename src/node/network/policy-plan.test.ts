@@ -238,7 +238,7 @@ describe('planPolicies', () => {
           }
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 1000 },
     )
     // Otherwise it would have shown nothing.
     expect(Math.min(allowed, refused)).toBeGreaterThan(1000)

@@ -1,7 +1,7 @@
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../resources/network-policy.ts'
 import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
 import { parseAddress, parseRange } from './address-range.ts'
-import { type AddressSpan, joinSpans, leaveOut, spanOf } from './address-spans.ts'
+import { type AddressSpan, holdsAddress, joinSpans, leaveOut, spanOf } from './address-spans.ts'
 import { type Labels, type PolicyPod, type PortProtocol, PodSearch, portProtocolOf } from './policy-pods.ts'
 
 export type Direction = 'ingress' | 'egress'
@@ -84,7 +84,7 @@ function isolationOf(
       : egress.map(({ to = [], ports = [] }) => ({ peers: to, ports }))
   const allowances = rules.flatMap(({ peers, ports }) => {
     const found = peersOf(peers, namespace, search)
-    return direction === 'ingress' ? ingressOf(found, ports, owners) : egressOf(found, ports)
+    return direction === 'ingress' ? ingressOf(found, ports, owners) : egressOf(found, ports, search)
   })
   return { key: keyOf(refOf(policy)), direction, owners: owners.map(({ address }) => address), allowances }
 }
@@ -122,14 +122,22 @@ function ingressOf(peers: Peers, ports: readonly NetworkPolicyPort[], owners: re
   return [...numbered(whom, ports), ...named]
 }
 
-/** A named port is that of whom it leads to: of a Pod. */
-function egressOf(peers: Peers, ports: readonly NetworkPolicyPort[]): Allowance[] {
+/** A named port is that of whom it leads to: of a Pod, be it named by its labels or by its address. */
+function egressOf(peers: Peers, ports: readonly NetworkPolicyPort[], search: PodSearch): Allowance[] {
   const whom = spansOf(peers)
   if (ports.length === 0) return [{ peers: whom, ports: 'all' }]
+  const inBlocks = peers.blocks.length === 0 ? [] : search.all.filter((pod) => isWithin(peers.blocks, pod))
   const named = ports.flatMap((port) =>
-    holdersOf(port, peers.pods.flat()).map(([span, pods]) => ({ peers: addressesOf(pods), ports: [span] })),
+    holdersOf(port, [...peers.pods.flat(), ...inBlocks]).map(([span, pods]) => ({
+      peers: addressesOf(pods),
+      ports: [span],
+    })),
   )
   return [...numbered(whom, ports), ...named]
+}
+
+function isWithin(spans: readonly AddressSpan[], { address }: PolicyPod): boolean {
+  return holdsAddress(spans, parseAddress(address) ?? -1)
 }
 
 function numbered(peers: Allowance['peers'], ports: readonly NetworkPolicyPort[]): Allowance[] {

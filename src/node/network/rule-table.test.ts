@@ -18,7 +18,11 @@ const run = promisify(execFile)
 const nowhere = { first: 0, bits: 32 }
 const ranges = { pods: parseRange('198.18.0.0/20') ?? nowhere, services: parseRange('198.18.16.0/20') ?? nowhere }
 const none: NodeRules = {
-  ...{ ranges, cables: 'sffffffff-', pods: [], isolations: [], hostPorts: [] },
+  ranges,
+  cables: 'sffffffff-',
+  pods: [],
+  isolations: [],
+  hostPorts: [],
   services: { routes: [], local: [] },
 }
 const first = (198 << 24) >>> 0
@@ -42,7 +46,10 @@ describe('ruleTable', () => {
 
   it('has one chain for all Pods with the same policies, which ends with a drop', () => {
     const isolation = (key: string, owners: string[]): Isolation => ({
-      ...{ key, owners, direction: 'ingress', allowances: [] },
+      key,
+      owners,
+      direction: 'ingress',
+      allowances: [],
     })
     const parts = ruleTable({
       ...none,
@@ -58,7 +65,10 @@ describe('ruleTable', () => {
       const owners = Array.from({ length: count }, (_, index) => `198.18.${1 + (index >> 7)}.${2 * (index & 127)}`)
       const spans = owners.map((_, index) => ({ first: first + 2 * index, last: first + 2 * index }))
       const isolations: Isolation[] = (['ingress', 'egress'] as const).map((direction) => ({
-        ...{ key: 'a/b', direction, owners, allowances: [{ peers: spans, ports: 'all' }] },
+        key: 'a/b',
+        direction,
+        owners,
+        allowances: [{ peers: spans, ports: 'all' }],
       }))
       return transaction('inet t', ruleTable({ ...none, pods: owners, isolations })).length
     }
