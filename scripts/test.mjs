@@ -13,7 +13,7 @@ const asked = process.argv.slice(2)
 
 installIfNeeded()
 buildPageIfNeeded()
-if (asked.length === 0 || asked.includes('integration') || asked.includes('contract')) installTestPrograms()
+if (asked.length === 0 || asked.some((name) => name !== 'kubernetes')) installTestPrograms()
 if (asked.length === 0 || asked.includes('integration')) fetchTestModel()
 
 if (asked.length === 0) {
@@ -56,12 +56,14 @@ function suite(project) {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** A browser for the end-to-end tests, from Debian's packages where we may install it; without it those tests are skipped by name. */
+/** A browser for the end-to-end tests and what networks of Pods need, from Debian's packages where we may install it; without it those tests are skipped by name. */
 function installTestPrograms() {
   const missing = []
   if (!['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].some((path) => existsSync(path)))
     missing.push('chromium', 'fonts-liberation')
   if (!onPath('curl')) missing.push('curl')
+  if (!onPath('nft')) missing.push('nftables')
+  if (!onPath('ip')) missing.push('iproute2')
   if (missing.length === 0 || process.getuid?.() !== 0 || !onPath('apt-get')) return
   console.log(`Installing ${missing.join(', ')} for the tests…`)
   const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }

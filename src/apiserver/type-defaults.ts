@@ -101,6 +101,8 @@ const typeDefaults: Readonly<Record<string, Complete>> = {
   'io.k8s.api.batch.v1.PodFailurePolicyOnPodConditionsPattern': missing({ status: 'True' }),
   'io.k8s.api.events.v1.Event': missing({ deprecatedSource: {} }),
   'io.k8s.api.discovery.v1.EndpointPort': missing({ name: '', protocol: 'TCP' }),
+  'io.k8s.api.networking.v1.NetworkPolicyPort': (value) => ({ ...value, protocol: value['protocol'] ?? 'TCP' }),
+  'io.k8s.api.networking.v1.NetworkPolicySpec': networkPolicySpec,
   'io.k8s.api.rbac.v1.RoleRef': missing({ apiGroup: 'rbac.authorization.k8s.io' }),
   'io.k8s.api.rbac.v1.Subject': (value) =>
     value['kind'] === 'User' || value['kind'] === 'Group'
@@ -128,6 +130,7 @@ const alwaysThere: Readonly<Record<string, readonly string[]>> = {
   'io.k8s.api.batch.v1.Job': ['spec'],
   'io.k8s.api.batch.v1.JobSpec': ['template'],
   'io.k8s.api.coordination.v1.Lease': ['spec'],
+  'io.k8s.api.networking.v1.NetworkPolicy': ['spec'],
   'io.k8s.api.rbac.v1.RoleBinding': ['roleRef'],
   'io.k8s.api.rbac.v1.ClusterRoleBinding': ['roleRef'],
 }
@@ -155,6 +158,14 @@ function serviceSpec(value: JsonObject): JsonObject {
   const given = isJsonObject(sessionAffinityConfig) ? sessionAffinityConfig : {}
   const clientIP = { timeoutSeconds: 10_800, ...(isJsonObject(given['clientIP']) ? given['clientIP'] : {}) }
   return { ...missing(inside)(spec), sessionAffinityConfig: { ...given, clientIP } }
+}
+
+/** Who says nothing of egress says nothing about it. */
+function networkPolicySpec(value: JsonObject): JsonObject {
+  const { egress, policyTypes } = value
+  if (Array.isArray(policyTypes) && policyTypes.length > 0) return missing({ podSelector: {} })(value)
+  const saysEgress = Array.isArray(egress) && egress.length > 0
+  return { podSelector: {}, ...value, policyTypes: saysEgress ? ['Ingress', 'Egress'] : ['Ingress'] }
 }
 
 function jobSpec(value: JsonObject): JsonObject {

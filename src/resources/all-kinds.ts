@@ -12,6 +12,7 @@ import type { Kind } from './kind.ts'
 import { leaseKind } from './lease.ts'
 import { modelKind } from './model.ts'
 import { namespaceKind } from './namespace.ts'
+import { networkPolicyKind } from './network-policy.ts'
 import { newEventKind } from './new-event.ts'
 import { nodeKind } from './node.ts'
 import { persistentVolumeClaimKind } from './persistent-volume-claim.ts'
@@ -52,6 +53,7 @@ export const coreKinds: readonly Kind[] = [
   leaseKind,
   endpointSliceKind,
   newEventKind,
+  networkPolicyKind,
   clusterRoleBindingKind,
   clusterRoleKind,
   roleBindingKind,

@@ -12,6 +12,7 @@ const template = (extra: Fields = {}) => ({
   spec: { containers: [{ name: 'main', image: 'registry.lab-1.localhost/x/y', ...extra }] },
 })
 const meta = (name: string) => ({ name })
+const policyOf = (spec: Fields) => ({ apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', spec })
 export const acceptedManifests: readonly Manifest[] = [
   {
     apiVersion: 'v1',
@@ -278,8 +279,30 @@ export const acceptedManifests: readonly Manifest[] = [
     subjects: [{ kind: 'Group', name: 'u' }],
   },
   { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata: meta('sc1'), provisioner: 'x.y/z' },
+  { ...policyOf({ podSelector: {} }), metadata: meta('np1') },
+  { ...policyOf({}), metadata: meta('np2') },
+  { ...policyOf({ podSelector: {}, egress: [] }), metadata: meta('np3') },
+  {
+    ...policyOf({
+      podSelector: { matchExpressions: [{ key: 'a', operator: 'In', values: ['b'] }] },
+      ingress: [
+        {},
+        {
+          from: [{ podSelector: {} }, { namespaceSelector: {}, podSelector: { matchLabels: { a: 'b' } } }],
+          ports: [{}],
+        },
+        { from: [{ ipBlock: { cidr: '10.1.2.3/16', except: ['10.1.1.0/24'] } }], ports: [{ port: 'http' }] },
+      ],
+      egress: [{ to: [{ ipBlock: { cidr: 'fd00::/8' } }], ports: [{ port: 1000, endPort: 2000, protocol: 'UDP' }] }],
+    }),
+    metadata: meta('np4'),
+  },
 ]
 
+const np = (spec: Fields) => ({ ...policyOf(spec), metadata: meta('bad') })
+const npPort = (...ports: Fields[]) => np({ podSelector: {}, ingress: [{ ports }] })
+const npPeer = (...to: Fields[]) => np({ podSelector: {}, egress: [{ to }] })
+const npBlock = (cidr: string, ...except: string[]) => npPeer({ ipBlock: { cidr, except } })
 const c = (e: Fields = {}) => ({ name: 'a', image: 'registry.lab-1.localhost/x', ...e })
 const pod = (spec: Fields, meta: Fields = {}) => ({
   apiVersion: 'v1',
@@ -606,6 +629,31 @@ export const refusedManifests: readonly Manifest[] = [
     endpoints: [{ addresses: [] }, { addresses: ['x'] }, { addresses: ['2001:db8::1'] }, { addresses: ['10.0.0.1'] }],
     ports: [{ port: 1 }, { port: 2 }],
   },
+  np({ podSelector: { matchLabels: { 'a b': 'c d' } } }),
+  np({ podSelector: { matchExpressions: [{ key: 'a', operator: 'x' }] } }),
+  np({ podSelector: {}, policyTypes: ['Ingress', 'x'] }),
+  np({ podSelector: {}, policyTypes: ['Ingress', 'Egress', 'Ingress'] }),
+  npPort({ protocol: 'x' }, { protocol: '' }),
+  npPort({ port: 0 }, { port: 65536 }, { port: 'A_b' }, { port: '' }),
+  npPort(
+    { endPort: 3 },
+    { port: 'http', endPort: 3 },
+    { port: 5, endPort: 3 },
+    { port: 5, endPort: 70000 },
+    { port: 5, endPort: 0 },
+  ),
+  npPeer({}),
+  npPeer({ podSelector: {}, ipBlock: { cidr: '10.0.0.0/8' } }),
+  npPeer({ podSelector: { matchLabels: { 'a b': '' } }, namespaceSelector: { matchLabels: { a: 'c d' } } }),
+  npPeer({ ipBlock: {} }),
+  npBlock('10.0.0.0'),
+  npBlock('10.0.0.0/33'),
+  npBlock('x/8'),
+  npBlock('fd00::/129'),
+  npBlock('010.0.0.0/8', '10.01.0.0/16'),
+  npBlock('10.0.0.0/8', '10.0.0.0/8', '11.0.0.0/16', '10.0.0.0/7', 'x', '10.1.2.3', 'fd00::/64'),
+  npBlock('fd00::/8', 'fe00::/16', 'fd12::/8', '10.0.0.0/16'),
+  npBlock('x', '10.0.0.0/8'),
   rbac('Role', { rules: [{ verbs: [] }] }),
   rbac('Role', { rules: [{ verbs: ['get'], apiGroups: [], resources: ['x'] }] }),
   rbac('Role', { rules: [{ verbs: ['get'], apiGroups: [''] }] }),

@@ -35,6 +35,7 @@ const served = {
   'coordination.k8s.io/v1': ['leases'],
   'discovery.k8s.io/v1': ['endpointslices'],
   'events.k8s.io/v1': ['events'],
+  'networking.k8s.io/v1': ['networkpolicies'],
   'storage.k8s.io/v1': ['storageclasses'],
   'rbac.authorization.k8s.io/v1': ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],
   'apiextensions.k8s.io/v1': ['customresourcedefinitions'],

@@ -79,6 +79,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       resources('apps', write, ...appsWithScale),
       resources('batch', write, 'jobs'),
       resources('coordination.k8s.io', [...read, ...write], 'leases'),
+      resources('networking.k8s.io', write, 'networkpolicies'),
     ],
   },
   {
@@ -119,6 +120,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
         'statefulsets/status',
       ),
       resources('batch', read, 'jobs', 'jobs/status'),
+      resources('networking.k8s.io', read, 'networkpolicies'),
     ],
   },
   {

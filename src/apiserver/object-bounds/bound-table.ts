@@ -23,6 +23,7 @@ export const defaultBounds: BoundTable = {
     configmaps: { inAll: 50_000, perNamespace: 20_000, bytes: 256 * mebibyte },
     secrets: { inAll: 50_000, perNamespace: 20_000, bytes: 256 * mebibyte },
     namespaces: { inAll: 2_000, perNamespace: 2_000 },
+    'networkpolicies.networking.k8s.io': { inAll: 2_000, perNamespace: 500 },
     'customresourcedefinitions.apiextensions.k8s.io': { inAll: 500, perNamespace: 500 },
   },
   everythingElse: { inAll: 20_000, perNamespace: 10_000 },

@@ -1,0 +1,44 @@
+import type { Pod } from '../../resources/pod.ts'
+import { numberIn, textIn } from '../../resources/validation/json-access.ts'
+import { parseAddress } from './address-range.ts'
+
+/** A port of the machine that leads to one of a Pod. */
+export interface HostPort {
+  /** The machine's address; empty for all of them. */
+  readonly hostIP: string
+  readonly hostPort: number
+  readonly protocol: 'tcp' | 'udp'
+  readonly address: string
+  readonly port: number
+}
+
+/** Where two Pods ask for the same, it is the first one's: which that is must not change with the order of a list. */
+export function planHostPorts(pods: ReadonlyArray<{ readonly pod: Pod; readonly address: string }>): HostPort[] {
+  const taken = new Map<string, HostPort>()
+  const inOrder = pods.toSorted((one, other) => (ageOf(one.pod) < ageOf(other.pod) ? -1 : 1))
+  for (const { pod, address } of inOrder) {
+    for (const one of hostPortsOf(pod, address)) {
+      const key = `${one.hostIP} ${one.protocol} ${one.hostPort}`
+      if (!taken.has(key)) taken.set(key, one)
+    }
+  }
+  return [...taken.values()]
+}
+
+function hostPortsOf({ spec }: Pod, address: string): HostPort[] {
+  return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports = [] }) =>
+    ports.flatMap((port): HostPort[] => {
+      const hostPort = numberIn(port, 'hostPort') ?? 0
+      const protocol = port.protocol === 'TCP' ? 'tcp' : port.protocol === 'UDP' ? 'udp' : undefined
+      if (hostPort === 0 || protocol === undefined) return []
+      const given = textIn(port, 'hostIP')
+      if (given !== '' && parseAddress(given) === undefined) return []
+      const hostIP = given === '0.0.0.0' ? '' : given
+      return [{ hostIP, hostPort, protocol, address, port: port.containerPort }]
+    }),
+  )
+}
+
+function ageOf({ metadata }: Pod): string {
+  return `${metadata.creationTimestamp ?? ''} ${metadata.uid ?? ''}`
+}

@@ -1,0 +1,61 @@
+// A program for tests, to be run inside a network namespace: it listens on ports, says who asked, and asks others when it is told to.
+import { createSocket } from 'node:dgram'
+import { connect, createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+
+interface Question {
+  readonly id: number
+  readonly protocol: 'tcp' | 'udp'
+  readonly host: string
+  readonly port: number
+  /** The address to ask from. */
+  readonly from?: string
+}
+
+const [name = '', ports = ''] = process.argv.slice(2)
+const longestMs = 1_000
+
+for (const port of ports.split(',').filter(Boolean).map(Number)) {
+  createServer((socket) => {
+    socket.on('error', () => {})
+    socket.end(`${name} ${socket.remoteAddress?.replace('::ffff:', '')}`)
+  }).listen(port, '0.0.0.0')
+  const udp = createSocket('udp4')
+  udp.on('message', (_message, from) => udp.send(`${name} ${from.address}`, from.port, from.address))
+  udp.bind(port)
+}
+
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const question: Question = JSON.parse(line)
+  const answer = (words: string) => console.log(JSON.stringify({ id: question.id, words }))
+  if (question.protocol === 'tcp') askTcp(question, answer)
+  else askUdp(question, answer)
+})
+process.stdin.on('end', () => process.exit())
+console.log(JSON.stringify({ id: 0, words: 'ready' }))
+
+function askTcp({ host, port, from }: Question, answer: (words: string) => void): void {
+  const socket = connect({ host, port, ...(from === undefined ? {} : { localAddress: from }) })
+  let said = ''
+  socket.setTimeout(longestMs, () => socket.destroy(new Error('silence')))
+  socket.on('data', (data) => (said += data.toString()))
+  socket.on(
+    'error',
+    (error: NodeJS.ErrnoException) => (said = error.code === 'ECONNREFUSED' ? 'refused' : error.message),
+  )
+  socket.on('close', () => answer(said))
+}
+
+function askUdp({ host, port }: Question, answer: (words: string) => void): void {
+  const socket = createSocket('udp4')
+  const end = (words: string) => {
+    clearTimeout(timer)
+    socket.close()
+    answer(words)
+  }
+  const timer = setTimeout(() => end('silence'), longestMs)
+  socket.on('message', (message) => end(message.toString()))
+  // An error of the network is told to those who are connected.
+  socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : error.message))
+  socket.connect(port, host, () => socket.send('?'))
+}

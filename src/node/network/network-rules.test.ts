@@ -1,0 +1,265 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type EndpointSlice, endpointSliceSchema, serviceNameLabel } from '../../resources/endpoint-slice.ts'
+import { namespaceSchema } from '../../resources/namespace.ts'
+import { type NetworkPolicy, networkPolicySchema } from '../../resources/network-policy.ts'
+import { serviceSchema } from '../../resources/service.ts'
+import { formatRange } from './address-range.ts'
+import { NetworkStage, mayMakeRules } from './network-stage.fixture.ts'
+
+const run = promisify(execFile)
+const names = ['web', 'db', 'guest', 'stranger'] as const
+type Name = (typeof names)[number] | 'machine' | 'outside'
+
+const policy = (name: string, spec: NetworkPolicy['spec'], namespace = 'default') =>
+  networkPolicySchema.parse({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name, namespace },
+    spec,
+  })
+
+describe.runIf(mayMakeRules)('the rules of the network', () => {
+  let stage: NetworkStage
+
+  beforeAll(async () => {
+    stage = await NetworkStage.open()
+    const listens = [80, 81, 1500]
+    const ports = [{ containerPort: 80, name: 'http' }]
+    await stage.addPod({ name: 'web', labels: { app: 'web' }, ports: [{ containerPort: 80, hostPort: 8480 }], listens })
+    await stage.addPod({ name: 'db', labels: { app: 'db' }, ports: [{ containerPort: 81, name: 'http' }], listens })
+    await stage.addPod({ name: 'guest', labels: { app: 'guest' }, ports, listens })
+    await stage.addPod({ name: 'stranger', namespace: 'elsewhere', labels: { app: 'web' }, ports, listens })
+    for (const name of ['default', 'elsewhere'])
+      stage.namespaces.put(
+        namespaceSchema.parse({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { name } } }),
+      )
+    await stage.rules.start()
+  })
+  beforeEach(() => {
+    stage.policies.clear()
+    stage.services.clear()
+    stage.slices.clear()
+  })
+  afterAll(() => stage.close())
+
+  const address = (name: Name) => stage.agent(name).address
+  const reaches = async (from: Name, to: Name, port = 80) => {
+    const said = await stage.agent(from).ask(address(to), port)
+    return said === `${to} ${address(from)}` ? 'reached' : said
+  }
+  /** Who reaches whom, as lines such as `web → db`. */
+  const table = async (...ports: number[]) => {
+    const pairs = names.flatMap((from) => names.flatMap((to) => ports.map((port) => ({ from, to, port }))))
+    const others = pairs.filter(({ from, to }) => from !== to)
+    const said = await Promise.all(others.map(({ from, to, port }) => reaches(from, to, port)))
+    expect(said.filter((each) => each !== 'reached' && each !== 'silence')).toEqual([])
+    return others
+      .filter((_pair, index) => said[index] === 'reached')
+      .map(({ from, to, port }) => `${from} → ${to}${ports.length > 1 ? `:${port}` : ''}`)
+  }
+  const apply = async (...policies: NetworkPolicy[]) => {
+    stage.policies.put(...policies)
+    await stage.rules.settle()
+  }
+  const all = names.flatMap((from) => names.filter((to) => to !== from).map((to) => `${from} → ${to}`))
+  const into = (name: string, sources: readonly string[]) =>
+    all.filter((pair) => !pair.endsWith(`→ ${name}`) || sources.some((source) => pair === `${source} → ${name}`))
+  const db = { matchLabels: { app: 'db' } }
+
+  it('let every Pod reach every other where there is no policy', async () => {
+    await stage.rules.settle()
+    expect(await table(80)).toEqual(all)
+  })
+
+  it('close a Pod that a policy lets nobody into, but not to the machine it is on', async () => {
+    await apply(policy('closed', { podSelector: db }))
+    expect(await table(80)).toEqual(into('db', []))
+    expect(await reaches('machine', 'db')).toBe('reached')
+  })
+
+  it('let Pods in by their labels, of the same namespace', async () => {
+    await apply(
+      policy('web', { podSelector: db, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'web' } } }] }] }),
+    )
+    expect(await table(80)).toEqual(into('db', ['web']))
+  })
+
+  it('let Pods in by the labels of their namespaces', async () => {
+    const namespaceSelector = { matchLabels: { name: 'elsewhere' } }
+    await apply(policy('elsewhere', { podSelector: db, ingress: [{ from: [{ namespaceSelector }] }] }))
+    expect(await table(80)).toEqual(into('db', ['stranger']))
+    const guests = { namespaceSelector, podSelector: { matchLabels: { app: 'guest' } } }
+    await apply(policy('elsewhere', { podSelector: db, ingress: [{ from: [guests] }] }))
+    expect(await table(80)).toEqual(into('db', []))
+  })
+
+  it('let blocks of addresses in, except for parts of them', async () => {
+    const cidr = formatRange(stage.network.ranges.pods)
+    const ipBlock = { cidr, except: [`${address('guest')}/32`] }
+    await apply(policy('block', { podSelector: db, ingress: [{ from: [{ ipBlock }] }] }))
+    expect(await table(80)).toEqual(into('db', ['web', 'stranger']))
+  })
+
+  it('let in at some ports only: by number, by name and by range', async () => {
+    const ports = [
+      { port: 'http', protocol: 'TCP' },
+      { port: 1000, endPort: 2000 },
+    ]
+    await apply(policy('ports', { podSelector: db, ingress: [{ ports }] }))
+    const said = await Promise.all([80, 81, 1500].map((port) => reaches('web', 'db', port)))
+    expect(said).toEqual(['silence', 'reached', 'reached'])
+    expect(await stage.agent('web').ask(address('db'), 81, 'udp')).toBe('silence')
+  })
+
+  it('keep a Pod from reaching anybody, with an exception, the machine included', async () => {
+    const spec = { podSelector: { matchLabels: { app: 'guest' } }, policyTypes: ['Egress'] }
+    await apply(policy('closed', spec))
+    expect(await table(80)).toEqual(all.filter((pair) => !pair.startsWith('guest')))
+    const dns = { ports: [{ port: 81, protocol: 'UDP' }] }
+    await apply(policy('closed', { ...spec, egress: [dns] }))
+    const guest = stage.agent('guest')
+    expect(await guest.ask(address('db'), 81, 'udp')).toBe(`db ${address('guest')}`)
+    expect(await Promise.all([guest.ask(address('db'), 81), guest.ask(address('outside'), 80)])).toEqual([
+      'silence',
+      'silence',
+    ])
+    // A connection that nobody listens for is refused by the machine, if it comes there.
+    expect(await Promise.all([guest, stage.agent('web')].map((one) => one.ask(stage.hostAddress, 1)))).toEqual([
+      'silence',
+      'refused',
+    ])
+  })
+
+  it('add up what policies allow, and ask at both ends', async () => {
+    await apply(
+      policy('closed', { podSelector: {}, policyTypes: ['Ingress', 'Egress'] }),
+      policy('into', { podSelector: db, ingress: [{ from: [{ podSelector: {} }] }] }),
+      policy('out', { podSelector: { matchLabels: { app: 'web' } }, policyTypes: ['Egress'], egress: [{}] }),
+    )
+    expect(await table(80)).toEqual(['web → db', 'web → stranger'])
+  })
+
+  const service = (name: string, number: number, extra: object = {}) =>
+    serviceSchema.parse({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace: 'default' },
+      spec: {
+        clusterIP: stage.service(number),
+        ports: [
+          { port: 8000, targetPort: 80 },
+          { port: 53, targetPort: 81, protocol: 'UDP', name: 'dns' },
+        ],
+        ...extra,
+      },
+    })
+  const slice = (name: string, addresses: readonly string[]): EndpointSlice =>
+    endpointSliceSchema.parse({
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name, namespace: 'default', labels: { [serviceNameLabel]: name } },
+      addressType: 'IPv4',
+      endpoints: addresses.map((one) => ({ addresses: [one] })),
+      ports: [{ port: 80 }, { port: 81, protocol: 'UDP', name: 'dns' }],
+    })
+  const many = async (from: Name, host: string, count: number) => {
+    const said = await Promise.all(Array.from({ length: count }, () => stage.agent(from).ask(host, 8000)))
+    return new Set(said)
+  }
+
+  it('lead from a Service to every Pod behind it, from Pods and from the machine', async () => {
+    stage.services.put(service('pair', 7))
+    stage.slices.put(slice('pair', [address('web'), address('db')]))
+    await stage.rules.settle()
+    for (const from of ['guest', 'machine'] as const) {
+      const both = new Set([`web ${address(from)}`, `db ${address(from)}`])
+      expect(await many(from, stage.service(7), 40)).toEqual(both)
+      expect(both).toContain(await stage.agent(from).ask(stage.service(7), 53, 'udp'))
+    }
+    // A Pod that comes to itself is answered, too.
+    expect(await many('web', stage.service(7), 40)).toEqual(
+      new Set([`web ${stage.network.hostIP}`, `db ${address('web')}`]),
+    )
+  })
+
+  it('keep a client with the Pod that it first came to, also when other things change', async () => {
+    stage.services.put(service('sticky', 8, { sessionAffinity: 'ClientIP' }))
+    stage.slices.put(slice('sticky', [address('web'), address('db')]))
+    await stage.rules.settle()
+    const first = await many('guest', stage.service(8), 1)
+    expect(await many('guest', stage.service(8), 20)).toEqual(first)
+    await apply(policy('unrelated', { podSelector: { matchLabels: { app: 'stranger' } } }, 'elsewhere'))
+    stage.services.put(service('other', 9))
+    stage.slices.put(slice('other', [address('db')]))
+    await stage.rules.settle()
+    expect(await many('guest', stage.service(8), 20)).toEqual(first)
+    expect((await many('guest', stage.service(9), 1)).size).toBe(1)
+  })
+
+  it('refuse who comes to a Service without anybody behind it, or to a port it does not have', async () => {
+    stage.services.put(service('empty', 10), service('pair', 7))
+    stage.slices.put(slice('pair', [address('web')]))
+    await stage.rules.settle()
+    for (const from of ['guest', 'machine'] as const) {
+      const agent = stage.agent(from)
+      const asked = [
+        agent.ask(stage.service(10), 8000),
+        agent.ask(stage.service(7), 1),
+        agent.ask(stage.service(10), 53, 'udp'),
+      ]
+      expect(await Promise.all(asked)).toEqual(['refused', 'refused', 'refused'])
+    }
+  })
+
+  it('judge what goes through a Service by the Pods that it goes between', async () => {
+    stage.services.put(service('pair', 7))
+    stage.slices.put(slice('pair', [address('db')]))
+    await apply(
+      policy('web', { podSelector: db, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'web' } } }] }] }),
+    )
+    expect(await many('web', stage.service(7), 1)).toEqual(new Set([`db ${address('web')}`]))
+    expect(await many('guest', stage.service(7), 1)).toEqual(new Set(['silence']))
+  })
+
+  it('lead from a port of the machine to the Pod that asked for it', async () => {
+    await stage.rules.settle()
+    expect(await stage.agent('outside').ask(stage.hostAddress, 8480)).toBe(`web ${address('outside')}`)
+    expect(await stage.agent('machine').ask(stage.hostAddress, 8480)).toBe(`web ${stage.hostAddress}`)
+    expect(await stage.agent('guest').ask(stage.hostAddress, 8480)).toBe(`web ${address('guest')}`)
+    expect(await stage.agent('web').ask(stage.hostAddress, 8480)).toBe(`web ${stage.network.hostIP}`)
+  })
+
+  it('show Pods outside as the machine, and let nobody from outside in', async () => {
+    stage.services.put(service('pair', 7))
+    stage.slices.put(slice('pair', [address('db')]))
+    await stage.rules.settle()
+    expect(await stage.agent('web').ask(address('outside'), 80)).toBe(`outside ${stage.hostAddress}`)
+    const outside = stage.agent('outside')
+    const asked = [outside.ask(address('web'), 80), outside.ask(stage.service(7), 8000)]
+    expect(await Promise.all(asked)).toEqual(['silence', 'silence'])
+  })
+
+  it('let no Pod speak with the address of another', async () => {
+    await stage.rules.settle()
+    const { namespace } = stage.agent('guest')
+    await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'add', `${address('web')}/32`, 'dev', 'lo'])
+    expect(await stage.agent('guest').ask(address('db'), 80, 'tcp', address('web'))).toBe('silence')
+    expect(await stage.agent('guest').ask(address('db'), 80)).toBe(`db ${address('guest')}`)
+    await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'del', `${address('web')}/32`, 'dev', 'lo'])
+  })
+
+  it('isolate a Pod before anybody knows of its address', async () => {
+    await apply(policy('closed', { podSelector: { matchLabels: { app: 'guest' } } }))
+    const [guest] = stage.pods.list().filter(({ metadata }) => metadata.name === 'guest')
+    if (!guest) throw new Error('the Pod is not there')
+    const newcomer = { ...guest, metadata: { ...guest.metadata, name: 'new', uid: 'new' }, status: undefined }
+    await stage.rules.admit(newcomer, '203.0.113.250')
+    const rules = async () => (await run('nft', ['list', 'table', 'inet', stage.table])).stdout
+    expect(await rules()).toContain('203.0.113.250 : goto ingress_')
+    stage.rules.forget('new')
+    await stage.rules.settle()
+    expect(await rules()).not.toContain('203.0.113.250')
+  })
+})

@@ -1,0 +1,176 @@
+import { networkInterfaces } from 'node:os'
+import type { ObjectCache, ObjectChange } from '../../cluster/informer.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
+import type { Namespace } from '../../resources/namespace.ts'
+import type { NetworkPolicy } from '../../resources/network-policy.ts'
+import { type Pod, isPodFinished } from '../../resources/pod.ts'
+import type { Service } from '../../resources/service.ts'
+import { selects } from '../../resources/validation/label-selector-rules.ts'
+import { placeIn } from './address-range.ts'
+import type { ClusterRanges } from './choose-ranges.ts'
+import type { FilterTool } from './filter-tool.ts'
+import { planHostPorts } from './host-ports.ts'
+import { NetworkNames } from './network-names.ts'
+import { planPolicies } from './policy-plan.ts'
+import { type PolicyPod, policyPodOf } from './policy-pods.ts'
+import { RuleApplier } from './rule-applier.ts'
+import { ruleTable } from './rule-table.ts'
+import type { TableParts } from './rule-text.ts'
+import { planServices } from './service-plan.ts'
+
+export interface NetworkRulesOptions {
+  readonly nodeId: string
+  readonly ranges: ClusterRanges
+  readonly tool: FilterTool
+  /** They must have been filled before `start`: what is not there yet would be refused. */
+  readonly services: ObjectCache<Service>
+  readonly slices: ObjectCache<EndpointSlice>
+  readonly pods: ObjectCache<Pod>
+  readonly namespaces: ObjectCache<Namespace>
+  readonly policies: ObjectCache<NetworkPolicy>
+  /** `namespace/name` of Services that a program of this machine listens for, whatever is behind them. */
+  readonly servedHere: ReadonlySet<string>
+  /** What answers at addresses of this machine as if it were a Pod, for those who name it in a policy: cluster DNS. */
+  readonly standIns?: readonly PolicyPod[]
+  /** The machine's own addresses; those of its interfaces unless told. */
+  machineAddresses?(): ReadonlySet<string>
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+interface PlacedPod {
+  readonly pod: Pod
+  readonly address: string
+}
+
+/** Keeps the machine's packet filter as the cluster's Services, Pods and NetworkPolicies ask: what kube-proxy and a network plugin are. */
+export class NetworkRules {
+  readonly #options: NetworkRulesOptions
+  readonly #applier: RuleApplier
+  readonly #cables: string
+  /** Pods that have an address before anybody else knows of it. */
+  readonly #placed = new Map<string, PlacedPod>()
+  readonly #stops: Array<() => void> = []
+  #started: Promise<void> | undefined
+
+  constructor(options: NetworkRulesOptions) {
+    this.#options = options
+    const names = new NetworkNames(options.nodeId)
+    this.#cables = names.cable(0).slice(0, -1)
+    const table = `inet ${names.bridge.replace('-', '_')}`
+    const { tool, clock, log } = options
+    this.#applier = new RuleApplier({ table, tool, clock, log, parts: () => this.#parts() })
+  }
+
+  /** Why the rules are not what they should be, if they are not. */
+  get problem(): string | undefined {
+    return this.#applier.problem
+  }
+
+  /** The first rules are in force when it is done. */
+  start(): Promise<void> {
+    if (this.#started) return this.#started
+    const { services, slices, pods, namespaces, policies } = this.#options
+    const changed = () => this.#applier.changed()
+    this.#stops.push(
+      services.onChange(changed),
+      slices.onChange(changed),
+      namespaces.onChange(changed),
+      policies.onChange(changed),
+      pods.onChange((change) => {
+        if (change.type === 'deleted') this.#placed.delete(change.object.metadata.uid ?? '')
+        if (matters(change)) this.#applier.changed()
+      }),
+    )
+    this.#started = this.#applier.settle()
+    return this.#started
+  }
+
+  /**
+   * To be waited for before anything runs in a Pod: a Pod that a policy selects is isolated from its first packet on. Throws where
+   * the rules cannot be made; the Pod must not be started then.
+   */
+  async admit(pod: Pod, address: string): Promise<void> {
+    this.#placed.set(pod.metadata.uid ?? '', { pod, address })
+    const { namespace, labels = {} } = pod.metadata
+    const isSelected = this.#options.policies
+      .list()
+      .some(({ metadata, spec }) => metadata.namespace === namespace && selects(spec.podSelector ?? {}, labels))
+    if (isSelected) await this.#applier.settle()
+    else this.#applier.changed()
+  }
+
+  /** The Pod's address is nobody's now. */
+  forget(podUid: string): void {
+    if (this.#placed.delete(podUid)) this.#applier.changed()
+  }
+
+  /** Everything that was told until now is in force when it is done. */
+  settle(): Promise<void> {
+    return this.#applier.settle()
+  }
+
+  /** With `remove` nothing is left of the rules: for when no Pod runs any more. */
+  async close(remove: boolean): Promise<void> {
+    for (const stop of this.#stops.splice(0)) stop()
+    await this.#applier.close(remove)
+  }
+
+  #parts(): TableParts {
+    const { ranges, services, slices, namespaces, policies, servedHere, standIns = [] } = this.#options
+    const pods = this.#pods()
+    const own = this.#options.machineAddresses?.() ?? addressesOfMachine()
+    const plan = planServices({
+      services: services.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined),
+      slices: slices.list(),
+      range: ranges.services,
+      isMachine: (address) => address.startsWith('127.') || own.has(address),
+      servedHere,
+    })
+    const isolations = planPolicies({
+      policies: policies.list(),
+      pods: [...pods.map(({ pod, address }) => policyPodOf(pod, address)), ...standIns],
+      namespaces: new Map(namespaces.list().map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
+    })
+    const hostPorts = planHostPorts(pods)
+    const addresses = pods.map(({ address }) => address)
+    return ruleTable({ ranges, cables: this.#cables, pods: addresses, isolations, services: plan, hostPorts })
+  }
+
+  /** In an order that does not depend on who came first: the same Pods make the same rules. */
+  #pods(): PlacedPod[] {
+    const byAddress = new Map<string, PlacedPod>()
+    const { pods, ranges } = this.#options
+    const known = new Set<string>()
+    for (const pod of pods.list()) {
+      const { uid = '' } = pod.metadata
+      known.add(uid)
+      const address = addressOf(pod) ?? this.#placed.get(uid)?.address ?? ''
+      if (!isPodFinished(pod) && placeIn(ranges.pods, address) !== undefined) byAddress.set(address, { pod, address })
+    }
+    for (const [uid, placed] of this.#placed) if (!known.has(uid)) byAddress.set(placed.address, placed)
+    return [...byAddress.values()].sort((one, other) => (one.address < other.address ? -1 : 1))
+  }
+}
+
+/** A Pod's status changes often; its rules do not. */
+function matters({ type, object, previous }: ObjectChange<Pod>): boolean {
+  if (type !== 'updated' || !previous) return true
+  const { labels = {} } = object.metadata
+  const before = previous.metadata.labels ?? {}
+  const sameLabels =
+    labels === before ||
+    (Object.keys(labels).length === Object.keys(before).length &&
+      Object.entries(labels).every(([key, value]) => before[key] === value))
+  return !sameLabels || addressOf(object) !== addressOf(previous) || isPodFinished(object) !== isPodFinished(previous)
+}
+
+function addressOf({ status }: Pod): string | undefined {
+  return status?.podIP
+}
+
+function addressesOfMachine(): ReadonlySet<string> {
+  return new Set(Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address)))
+}

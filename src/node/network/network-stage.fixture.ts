@@ -1,0 +1,243 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { randomInt, randomUUID } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { ObjectCache, ObjectChange } from '../../cluster/informer.ts'
+import { systemClock } from '../../foundation/clock.ts'
+import { silentLogger } from '../../foundation/log.ts'
+import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
+import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import type { Namespace } from '../../resources/namespace.ts'
+import type { NetworkPolicy } from '../../resources/network-policy.ts'
+import { type Pod, podSchema } from '../../resources/pod.ts'
+import type { Service } from '../../resources/service.ts'
+import { findProgram } from '../isolation/detect-isolation.ts'
+import { formatAddress, placeIn } from './address-range.ts'
+import { BridgeNetwork } from './bridge-network.ts'
+import { NftTool } from './filter-tool.ts'
+import { NetworkNames } from './network-names.ts'
+import { NetworkRules } from './network-rules.ts'
+import { openNetwork } from './open-network.ts'
+
+const run = promisify(execFile)
+const agentFile = fileURLToPath(new URL('network-agent.fixture.ts', import.meta.url))
+export const mayMakeRules = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'].every((name) => findProgram(name))
+
+/** A cache that holds what a test puts into it. */
+export class ListedObjects<T extends KubernetesObject> implements ObjectCache<T> {
+  readonly synced = true
+  readonly #objects = new Map<string, T>()
+  readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
+
+  put(...objects: readonly T[]): void {
+    for (const object of objects) {
+      const key = keyOf(refOf(object))
+      const previous = this.#objects.get(key)
+      this.#objects.set(key, object)
+      this.#tell({ type: previous ? 'updated' : 'added', object, previous })
+    }
+  }
+
+  clear(): void {
+    for (const [key, object] of this.#objects) {
+      this.#objects.delete(key)
+      this.#tell({ type: 'deleted', object })
+    }
+  }
+
+  get(ref: ObjectRef): T | undefined {
+    return this.#objects.get(keyOf(ref))
+  }
+
+  list(): readonly T[] {
+    return [...this.#objects.values()]
+  }
+
+  onChange(listener: (change: ObjectChange<T>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  #tell(change: ObjectChange<T>): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+}
+
+/** A program in a network namespace that asks and answers. */
+export class NetworkAgent {
+  readonly address: string
+  readonly namespace: string
+  readonly #process: ChildProcess
+  readonly #waiting = new Map<number, (words: string) => void>()
+  #last = 0
+
+  private constructor(address: string, namespace: string, process: ChildProcess) {
+    this.address = address
+    this.namespace = namespace
+    this.#process = process
+    if (!process.stdout) throw new Error('the agent says nothing')
+    createInterface({ input: process.stdout }).on('line', (line) => {
+      const { id, words }: { id: number; words: string } = JSON.parse(line)
+      this.#waiting.get(id)?.(words)
+      this.#waiting.delete(id)
+    })
+  }
+
+  /** `namespace` is empty for the machine itself. */
+  static async start(
+    name: string,
+    address: string,
+    namespace: string,
+    ports: readonly number[],
+  ): Promise<NetworkAgent> {
+    const command = [process.execPath, agentFile, name, ports.join(',')]
+    const inside = namespace === '' ? command : ['nsenter', `--net=${namespace}`, ...command]
+    const child = spawn(inside[0] ?? '', inside.slice(1), { stdio: ['pipe', 'pipe', 'inherit'] })
+    const agent = new NetworkAgent(address, namespace, child)
+    await new Promise<string>((resolve) => agent.#waiting.set(0, resolve))
+    return agent
+  }
+
+  /** What is answered: `name address`, `refused`, or `silence`. */
+  ask(host: string, port: number, protocol: 'tcp' | 'udp' = 'tcp', from?: string): Promise<string> {
+    const id = ++this.#last
+    const said = new Promise<string>((resolve) => this.#waiting.set(id, resolve))
+    this.#process.stdin?.write(`${JSON.stringify({ id, protocol, host, port, from })}\n`)
+    return said
+  }
+
+  async stop(): Promise<void> {
+    const ended = new Promise((resolve) => this.#process.once('exit', resolve))
+    this.#process.stdin?.end()
+    await ended
+  }
+}
+
+export interface StagedPod {
+  readonly name: string
+  readonly namespace?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly ports: ReadonlyArray<{ containerPort: number; name?: string; hostPort?: number; protocol?: string }>
+  readonly listens: readonly number[]
+}
+
+/** A node with Pods in real namespaces, a machine outside of it, and the rules under test. */
+export class NetworkStage {
+  readonly nodeId: string
+  readonly services = new ListedObjects<Service>()
+  readonly slices = new ListedObjects<EndpointSlice>()
+  readonly pods = new ListedObjects<Pod>()
+  readonly namespaces = new ListedObjects<Namespace>()
+  readonly policies = new ListedObjects<NetworkPolicy>()
+  readonly agents = new Map<string, NetworkAgent>()
+  readonly network: BridgeNetwork
+  readonly rules: NetworkRules
+  readonly #folder: string
+  /** Where this machine and the one outside see each other. */
+  readonly #link = `203.0.113.${4 * randomInt(64)}`
+  readonly #outside: string
+
+  private constructor(nodeId: string, folder: string, network: BridgeNetwork) {
+    this.nodeId = nodeId
+    this.#folder = folder
+    this.network = network
+    this.#outside = `sluice-outside-${nodeId.slice(0, 8)}`
+    const { services, slices, pods, namespaces, policies } = this
+    this.rules = new NetworkRules({
+      nodeId,
+      ranges: network.ranges,
+      services,
+      slices,
+      pods,
+      namespaces,
+      policies,
+      tool: new NftTool(findProgram('nft') ?? '', systemClock),
+      servedHere: new Set(['default/here']),
+      clock: systemClock,
+      log: silentLogger,
+    })
+  }
+
+  static async open(): Promise<NetworkStage> {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-rules-'))
+    const nodeId = randomUUID()
+    const options = { nodeId, folder, choice: 'namespaces' as const, clock: systemClock, log: silentLogger }
+    const network = await openNetwork(options)
+    if (!(network instanceof BridgeNetwork)) throw new Error('there are no namespaces here')
+    await network.adopt(new Map())
+    const stage = new NetworkStage(nodeId, folder, network)
+    await stage.#openOutside()
+    stage.agents.set('machine', await NetworkAgent.start('machine', network.hostIP, '', []))
+    return stage
+  }
+
+  get hostAddress(): string {
+    return this.#next(1)
+  }
+
+  get table(): string {
+    return new NetworkNames(this.nodeId).bridge.replace('-', '_')
+  }
+
+  agent(name: string): NetworkAgent {
+    const found = this.agents.get(name)
+    if (!found) throw new Error(`there is nobody called ${name}`)
+    return found
+  }
+
+  service(number: number): string {
+    return formatAddress(this.network.ranges.services.first + number)
+  }
+
+  async addPod({ name, namespace = 'default', labels = {}, ports, listens }: StagedPod): Promise<void> {
+    const place = await this.network.place(name)
+    if ('refused' in place) throw new Error(place.refused)
+    const cable = new NetworkNames(this.nodeId).cable(placeIn(this.network.ranges.pods, place.address) ?? 0)
+    await run('ip', ['link', 'set', cable, 'nomaster'])
+    await run('ip', ['route', 'replace', place.address, 'dev', cable, 'src', this.network.hostIP])
+    const pod = podSchema.parse({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name, namespace, uid: name, labels },
+      spec: { containers: [{ name: 'main', image: 'x', ports }] },
+      status: { phase: 'Running', podIP: place.address },
+    })
+    this.agents.set(name, await NetworkAgent.start(name, place.address, place.namespace, listens))
+    this.pods.put(pod)
+  }
+
+  async close(): Promise<void> {
+    for (const agent of this.agents.values()) await agent.stop()
+    await this.rules.close(true)
+    for (const { metadata } of this.pods.list()) this.network.release(metadata.uid ?? '')
+    await this.network.close()
+    await run('ip', ['netns', 'del', this.#outside])
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+
+  async #openOutside(): Promise<void> {
+    const device = `so${this.nodeId.slice(0, 8)}`
+    await run('ip', ['netns', 'add', this.#outside])
+    await run('ip', ['link', 'add', device, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.#outside])
+    await run('ip', ['addr', 'add', `${this.#next(1)}/30`, 'dev', device])
+    await run('ip', ['link', 'set', device, 'up'])
+    for (const line of [
+      `addr add ${this.#next(2)}/30 dev eth0`,
+      'link set eth0 up',
+      'link set lo up',
+      `route add default via ${this.#next(1)}`,
+    ])
+      await run('ip', ['-n', this.#outside, ...line.split(' ')])
+    const place = `${NetworkNames.namespaceFolder}/${this.#outside}`
+    this.agents.set('outside', await NetworkAgent.start('outside', this.#next(2), place, [80]))
+  }
+
+  #next(number: number): string {
+    const [a, b, c, d] = this.#link.split('.').map(Number)
+    return [a, b, c, (d ?? 0) + number].join('.')
+  }
+}

@@ -1,0 +1,80 @@
+import { type AddressSpan, formatSpan } from './address-spans.ts'
+import type { Allowance, Direction, Isolation, PortSpan } from './policy-plan.ts'
+import { type TableBuilder, nameFor } from './rule-text.ts'
+
+/**
+ * Puts policies into the table: a map from the address of an isolated Pod to a chain that goes through its policies, each of which
+ * accepts what it allows. Pods with the same policies share a chain, and policies with the same peers a set.
+ */
+export function addPolicies(table: TableBuilder, isolations: readonly Isolation[], direction: Direction): string {
+  const policiesOf = new Map<string, string[]>()
+  for (const isolation of isolations) {
+    if (isolation.direction !== direction) continue
+    const chain = addPolicy(table, isolation)
+    for (const owner of isolation.owners) {
+      const chains = policiesOf.get(owner)
+      if (chains) chains.push(chain)
+      else policiesOf.set(owner, [chain])
+    }
+  }
+  const shared = new Map<string, string>()
+  const elements = [...policiesOf].map(([owner, policies]) => {
+    const key = policies.join(' ')
+    const name = shared.get(key) ?? nameFor(direction, key)
+    if (!shared.has(key)) table.chain(name, [...policies.map((policy) => `jump ${policy}`), 'drop'])
+    shared.set(key, name)
+    return `${owner} : goto ${name}`
+  })
+  return table.set(direction, { kind: 'map', type: 'ipv4_addr : verdict', elements })
+}
+
+function addPolicy(table: TableBuilder, { key, direction, allowances }: Isolation): string {
+  const rules = allowances.flatMap((allowance) => rulesOf(table, allowance, direction))
+  return table.chain(nameFor('policy', direction, key), rules)
+}
+
+function rulesOf(table: TableBuilder, { owners, peers, ports }: Allowance, direction: Direction): string[] {
+  const [own, other] = direction === 'ingress' ? ['daddr', 'saddr'] : ['saddr', 'daddr']
+  // Nobody is allowed: that is no rule at all, and certainly not one without the condition.
+  if (owners?.length === 0 || (peers !== 'everyone' && peers.length === 0)) return []
+  const mine = owners ? `ip ${own} @${addAddresses(table, owners)} ` : ''
+  const whom = peers === 'everyone' ? '' : `ip ${other} @${addSpans(table, peers)} `
+  const what = ports === 'all' ? [''] : portMatches(ports)
+  return what.map((match) => `${mine}${whom}${match}accept`)
+}
+
+/** Policies with the same peers have the same list of them. */
+const knownNames = new WeakMap<readonly AddressSpan[], string>()
+
+function addSpans(table: TableBuilder, spans: readonly AddressSpan[]): string {
+  const known = knownNames.get(spans)
+  if (known !== undefined && table.sets.has(known)) return known
+  const name = addAddresses(table, spans.map(formatSpan))
+  knownNames.set(spans, name)
+  return name
+}
+
+function addAddresses(table: TableBuilder, elements: readonly string[]): string {
+  const name = nameFor('addresses', ...elements)
+  return table.set(name, { kind: 'set', type: 'ipv4_addr; flags interval', elements })
+}
+
+/** One for each protocol. */
+function portMatches(ports: readonly PortSpan[]): string[] {
+  const byProtocol = Map.groupBy(ports, ({ protocol }) => protocol)
+  return [...byProtocol].map(([protocol, spans]) => {
+    if (spans.some(({ first, last }) => first === 0 && last === 65_535)) return `meta l4proto ${protocol} `
+    return `${protocol} dport { ${joinPorts(spans).join(', ')} } `
+  })
+}
+
+/** Spans that do not overlap: nft takes no others in a set. */
+function joinPorts(spans: readonly PortSpan[]): string[] {
+  const joined: Array<{ first: number; last: number }> = []
+  for (const { first, last } of spans.toSorted((one, other) => one.first - other.first)) {
+    const before = joined.at(-1)
+    if (before && first <= before.last + 1) before.last = Math.max(before.last, last)
+    else joined.push({ first, last })
+  }
+  return joined.map(({ first, last }) => (first === last ? String(first) : `${first}-${last}`))
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { coreAgeColumn } from './age.ts'
+import { selectorText } from './cell-texts.ts'
+import { coreKind } from './core-kind.ts'
+import { objectMetaSchema } from './kubernetes-object.ts'
+import { labelSelectorSchema } from './pod-template.ts'
+import { checkNetworkPolicy } from './validation/network-policy-rules.ts'
+
+const peerSchema = z.looseObject({
+  podSelector: labelSelectorSchema.optional(),
+  namespaceSelector: labelSelectorSchema.optional(),
+  ipBlock: z.looseObject({ cidr: z.string().default(''), except: z.array(z.string()).optional() }).optional(),
+})
+
+const portSchema = z.looseObject({
+  protocol: z.string().optional(),
+  port: z.union([z.int(), z.string()]).optional(),
+  endPort: z.int().optional(),
+})
+
+const ports = z.array(portSchema).optional()
+const peers = z.array(peerSchema).optional()
+
+export const networkPolicySchema = z.looseObject({
+  apiVersion: z.literal('networking.k8s.io/v1'),
+  kind: z.literal('NetworkPolicy'),
+  metadata: objectMetaSchema,
+  spec: z.looseObject({
+    podSelector: labelSelectorSchema.optional(),
+    policyTypes: z.array(z.string()).optional(),
+    ingress: z.array(z.looseObject({ from: peers, ports })).optional(),
+    egress: z.array(z.looseObject({ to: peers, ports })).optional(),
+  }),
+})
+
+export type NetworkPolicy = z.infer<typeof networkPolicySchema>
+export type NetworkPolicyPeer = z.infer<typeof peerSchema>
+export type NetworkPolicyPort = z.infer<typeof portSchema>
+
+export const networkPolicyKind = coreKind(networkPolicySchema, {
+  group: 'networking.k8s.io',
+  kind: 'NetworkPolicy',
+  plural: 'networkpolicies',
+  shortNames: ['netpol'],
+  hasGeneration: true,
+  validate: checkNetworkPolicy,
+  columns: [
+    { name: 'Pod-Selector', type: 'string', cell: ({ spec }) => selectorText(spec.podSelector) || '<none>' },
+    coreAgeColumn,
+  ],
+})
