@@ -162,7 +162,7 @@ describe.skipIf(kubectlPath === undefined || chromiumPath === undefined)(
       await openai().chat.completions.create(ask())
       expect(await cardsUsed()).toMatchObject({ name: 'nvidia.com/gpu-l40s', hard: 3, used: 1 })
       const pods = await kubectl('get pods -o wide')
-      expect(pods.stdout).toMatch(/model-smollm2-\S+ +1\/1 +Running +0 +\S+ +127\.\d+\.\d+\.\d+/)
+      expect(pods.stdout).toMatch(/model-smollm2-\S+ +1\/1 +Running +0 +\S+ +\d+\.\d+\.\d+\.\d+/)
       const logs = await kubectl('logs -l sluice.dev/model=smollm2 --tail=50')
       expect(logs.stdout).toContain('the model can answer')
 

@@ -4,6 +4,7 @@ import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ModelStage } from '../support/model-stage.ts'
 import { until } from '../support/sluice-process.ts'
+import { managementCredential } from '../support/management-credential.ts'
 
 const stage = new ModelStage(['--gateway-workers', '2'])
 const question = { model: 'tiny', messages: [{ role: 'user' as const, content: 'Hi' }], max_tokens: 3 }
@@ -23,10 +24,13 @@ describe('sluice up with two gateway threads', () => {
     const openai = new OpenAI({ baseURL: `${gateway}/openai/v1`, apiKey: 'none', maxRetries: 0 })
     const answers = await Promise.all(Array.from({ length: 40 }, () => openai.chat.completions.create(question, alone)))
     expect(answers.map(({ usage }) => usage?.completion_tokens)).toEqual(answers.map(() => 3))
+    const authorization = managementCredential(stage.data)
     const counted = 'sluice_gateway_requests_total{route="chat/completions",model="tiny",status="200"} 40'
     for (const url of [gateway, gateway, gateway, management]) {
       await until('all to be counted', 5_000, async () =>
-        (await (await fetch(`${url}/metrics`, alone)).text()).includes(counted),
+        (await (await fetch(`${url}/metrics`, { headers: { ...alone.headers, authorization } })).text()).includes(
+          counted,
+        ),
       )
     }
     const text = await (await fetch(`${gateway}/metrics`, alone)).text()

@@ -8,6 +8,7 @@ import { documentedMetrics } from '../support/metric-docs.ts'
 import { ModelStage } from '../support/model-stage.ts'
 import { kubectlPath, runProgram } from '../support/programs.ts'
 import { until } from '../support/sluice-process.ts'
+import { managementCredential } from '../support/management-credential.ts'
 
 const program = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const stage = new ModelStage(['--require-api-keys'])
@@ -18,15 +19,6 @@ const key = (args: string) => runProgram(process.execPath, [program, 'key', ...a
 const client = (apiKey: string) =>
   new OpenAI({ baseURL: `${stage.sluice.endpoints.gateway}/openai/v1`, apiKey, maxRetries: 0 })
 const makeKey = async (name: string, flags = '') => (await key(`create ${name}${flags}`)).stdout.trim()
-
-/** Of the key pair that the start made. */
-const managementCredential = () => {
-  const { accessKey, secretKey } = JSON.parse(readFileSync(join(stage.data, 'credentials.json'), 'utf8')) as {
-    accessKey: string
-    secretKey: string
-  }
-  return `plain Credential=${accessKey},Signature=${secretKey}`
-}
 
 type LogLine = Readonly<Record<string, unknown>>
 const requestLines = (): LogLine[] =>
@@ -132,7 +124,9 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
     ])
     const texts = [
       await (await fetch(`${gateway}/metrics`, { headers })).text(),
-      await (await fetch(`${management}/metrics`, { headers: { authorization: managementCredential() } })).text(),
+      await (
+        await fetch(`${management}/metrics`, { headers: { authorization: managementCredential(stage.data) } })
+      ).text(),
       await (await fetch(`http://${pod.status?.podIP}:${enginePort}/metrics`)).text(),
       kubectl.stdout,
     ]
