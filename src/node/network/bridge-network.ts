@@ -29,8 +29,9 @@ const forwarding = '/proc/sys/net/ipv4/ip_forward'
 const settings = { 'ipv4/ip_unprivileged_port_start': '0', 'ipv4/ping_group_range': '0 2147483647' }
 
 /**
- * A network namespace for each Pod, joined by a bridge. Pods have an address for themselves and everything else by way of the
- * machine, also other Pods: the bridge keeps its ports apart, so that every packet passes the machine's rules.
+ * A network namespace for each Pod, with a cable to the machine. Pods have an address for themselves and reach everything else by
+ * way of the machine, also other Pods: nothing is switched past its rules, and who sends is known by the cable. The bridge, without
+ * a cable in it, holds the address by which Pods know the machine.
  */
 export class BridgeNetwork implements PodNetwork {
   readonly facts: NetworkFacts = { ownNetworks: true, message: 'Every Pod has a network namespace of its own.' }
@@ -72,7 +73,6 @@ export class BridgeNetwork implements PodNetwork {
       // Every address of the Services is the machine's own, so that it can be listened on without being set up one by one.
       `route replace local ${formatRange(ranges.services)} dev lo table local src ${network.hostIP}`,
     ])
-    writeFileSync(`/proc/sys/net/ipv4/conf/${bridge}/send_redirects`, '0')
     writeFileSync(forwarding, '1')
     network.#leftovers = await network.#left()
     for (const number of network.#leftovers) network.#taken.add(number)
@@ -121,7 +121,7 @@ export class BridgeNetwork implements PodNetwork {
       this.#spare.push(number)
       return other
     }
-    const place = { address: formatAddress(this.#range.first + number), namespace: this.#names.namespaceFile(number) }
+    const place = { address: this.#addressOf(number), namespace: this.#names.namespaceFile(number) }
     this.#byPod.set(podUid, place)
     this.#refillSoon()
     return place
@@ -150,6 +150,10 @@ export class BridgeNetwork implements PodNetwork {
       `link del ${this.#names.bridge}`,
       `route del local ${formatRange(this.ranges.services)} dev lo table local`,
     ])
+  }
+
+  #addressOf(number: number): string {
+    return formatAddress(this.#range.first + number)
   }
 
   #propose(): number {
@@ -186,15 +190,13 @@ export class BridgeNetwork implements PodNetwork {
 
   async #make(numbers: readonly number[]): Promise<void> {
     const { tool } = this.#options
-    const { bridge } = this.#names
     const lines = numbers.flatMap((number) => {
       const [cable, namespace] = [this.#names.cable(number), this.#names.namespace(number)]
       return [
         `netns add ${namespace}`,
         `link add ${cable} type veth peer name eth0 netns ${namespace}`,
-        `link set ${cable} master ${bridge}`,
-        `link set ${cable} type bridge_slave isolated on`,
         `link set ${cable} up`,
+        `route replace ${this.#addressOf(number)} dev ${cable} src ${this.hostIP}`,
       ]
     })
     try {
@@ -202,7 +204,7 @@ export class BridgeNetwork implements PodNetwork {
       for (const number of numbers) {
         const inside = [
           'link set lo up',
-          `addr add ${formatAddress(this.#range.first + number)}/32 dev eth0`,
+          `addr add ${this.#addressOf(number)}/32 dev eth0`,
           'link set eth0 up',
           `route add ${this.hostIP} dev eth0 scope link`,
           `route add default via ${this.hostIP} dev eth0`,
@@ -234,7 +236,7 @@ export class BridgeNetwork implements PodNetwork {
 
   /** What is there of this node, from whichever run. */
   async #left(): Promise<ReadonlySet<number>> {
-    const links = await this.#options.tool.read(['link', 'show', 'master', this.#names.bridge])
+    const links = await this.#options.tool.read(['link', 'show', 'type', 'veth'])
     const names = [...namesOf(links), ...namespacesThere()]
     return new Set(names.map((name) => this.#names.numberOf(name)).filter((number) => number !== undefined))
   }

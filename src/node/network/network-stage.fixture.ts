@@ -16,7 +16,7 @@ import type { NetworkPolicy } from '../../resources/network-policy.ts'
 import { type Pod, podSchema } from '../../resources/pod.ts'
 import type { Service } from '../../resources/service.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
-import { formatAddress, placeIn } from './address-range.ts'
+import { formatAddress } from './address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { NftTool } from './filter-tool.ts'
 import { NetworkNames } from './network-names.ts'
@@ -196,9 +196,6 @@ export class NetworkStage {
   async addPod({ name, namespace = 'default', labels = {}, ports, listens }: StagedPod): Promise<void> {
     const place = await this.network.place(name)
     if ('refused' in place) throw new Error(place.refused)
-    const cable = new NetworkNames(this.nodeId).cable(placeIn(this.network.ranges.pods, place.address) ?? 0)
-    await run('ip', ['link', 'set', cable, 'nomaster'])
-    await run('ip', ['route', 'replace', place.address, 'dev', cable, 'src', this.network.hostIP])
     const pod = podSchema.parse({
       apiVersion: 'v1',
       kind: 'Pod',

@@ -56,10 +56,7 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNe
 /** Those of former runs, unless somebody else has taken them meanwhile. */
 async function rangesFor(tool: NetworkTool, { nodeId, folder }: OpenNetworkOptions): Promise<ClusterRanges> {
   const path = join(folder, rangesFile)
-  const routes = foreignRoutes(
-    await tool.read(['-4', 'route', 'show', 'table', 'all']),
-    new NetworkNames(nodeId).bridge,
-  )
+  const routes = foreignRoutes(await tool.read(['-4', 'route', 'show', 'table', 'all']), new NetworkNames(nodeId))
   const known = readRanges(path)
   // Our own route to the Services is among them, since it is not the bridge's.
   const others = routes.filter((route) => !known || formatRange(route) !== formatRange(known.services))
@@ -82,11 +79,13 @@ function readRanges(path: string): ClusterRanges | undefined {
   }
 }
 
-function foreignRoutes(said: unknown, bridge: string): AddressRange[] {
+function foreignRoutes(said: unknown, names: NetworkNames): AddressRange[] {
   if (!Array.isArray(said)) return []
   return said.flatMap((route: unknown) => {
     if (typeof route !== 'object' || route === null || !('dst' in route) || typeof route.dst !== 'string') return []
-    if (route.dst === 'default' || ('dev' in route && route.dev === bridge)) return []
+    if (route.dst === 'default') return []
+    const device = 'dev' in route && typeof route.dev === 'string' ? route.dev : ''
+    if (device === names.bridge || names.numberOf(device) !== undefined) return []
     const range = parseRange(route.dst)
     return range ? [range] : []
   })
