@@ -94,6 +94,8 @@ export class NetworkRules {
    */
   async admit(pod: Pod, address: string): Promise<void> {
     this.#placed.set(pod.metadata.uid ?? '', { pod, address })
+    // Until then it is not known which policies there are.
+    if (!this.#started) throw new Error('the rules of the network are not in force yet')
     const { namespace, labels = {} } = pod.metadata
     const isSelected = this.#options.policies
       .list()
@@ -104,7 +106,7 @@ export class NetworkRules {
 
   /** The Pod's address is nobody's now. */
   forget(podUid: string): void {
-    if (this.#placed.delete(podUid)) this.#applier.changed()
+    if (this.#placed.delete(podUid) && this.#started) this.#applier.changed()
   }
 
   /** Everything that was told until now is in force when it is done. */
