@@ -189,6 +189,7 @@ export class NodeAgent implements Component {
   async #makeRegistration(): Promise<NodeRegistration> {
     const { client, clock, log, cards, name, version, runtime, readings = readMachine } = this.#options
     const runtimeFacts = await runtime.facts()
+    const network = this.#network
     const facts = {
       name,
       address: this.#hostIP,
@@ -199,7 +200,9 @@ export class NodeAgent implements Component {
       version,
       cards,
       runtime: runtimeFacts,
-      network: this.#network.facts,
+      get network() {
+        return network.facts
+      },
     }
     this.#allocatable = { cpus: facts.cpus, memoryBytes: facts.memoryBytes - reservedMemoryBytes(facts.memoryBytes) }
     return new NodeRegistration({

@@ -136,6 +136,12 @@ function nodeConditions(
       message: network.message,
     },
     {
+      type: 'NetworkPoliciesEnforced',
+      status: network.rulesInForce ? 'True' : 'False',
+      reason: network.rulesInForce ? 'PacketFilter' : 'NoPacketFilter',
+      message: network.rulesMessage,
+    },
+    {
       type: 'LimitsEnforced',
       status: runtime.limitsEnforced ? 'True' : 'False',
       reason: runtime.limitsEnforced ? 'Cgroups' : 'NoCgroups',

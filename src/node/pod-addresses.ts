@@ -35,6 +35,10 @@ export class PodAddresses {
     return true
   }
 
+  get isInUse(): boolean {
+    return this.#byPod.size > 0
+  }
+
   of(podUid: string): string | undefined {
     return this.#byPod.get(podUid)
   }

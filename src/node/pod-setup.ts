@@ -100,6 +100,11 @@ export class PodSetup {
     )
     const place = await network.place(pod.metadata.uid ?? '', ports)
     if ('refused' in place) return place.refused
+    try {
+      await network.admit(pod, place)
+    } catch (error) {
+      return `The Pod's network cannot be guarded: ${errorMessage(error)}`
+    }
     const granted = cards.take(pod)
     return 'missing' in granted ? granted.missing : { place, cards: granted }
   }

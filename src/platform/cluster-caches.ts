@@ -5,6 +5,7 @@ import { type ComputeCenter, computeCenterKind } from '../resources/compute-cent
 import { type EndpointSlice, endpointSliceKind } from '../resources/endpoint-slice.ts'
 import { type Model, modelKind } from '../resources/model.ts'
 import { type Namespace, namespaceKind } from '../resources/namespace.ts'
+import { type NetworkPolicy, networkPolicyKind } from '../resources/network-policy.ts'
 import { type Node, nodeKind } from '../resources/node.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
@@ -27,6 +28,7 @@ export interface ClusterCaches {
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ObjectCache<Cluster>
   readonly namespaces: ObjectCache<Namespace>
+  readonly policies: ObjectCache<NetworkPolicy>
 }
 
 /** What cluster DNS reads. */
@@ -45,5 +47,6 @@ export function clusterCaches(informers: Informers): ClusterCaches {
     centers: informers.add(computeCenterKind),
     clusters: informers.add(clusterKind),
     namespaces: informers.add(namespaceKind),
+    policies: informers.add(networkPolicyKind),
   }
 }

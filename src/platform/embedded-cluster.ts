@@ -51,6 +51,7 @@ import { type Credentials, type Identity, openServiceAccountKey } from './identi
 import { ConfiguredImages } from './configured-images.ts'
 import { type EnginePrograms, enginePrograms } from './image-entries.ts'
 import { Informers } from './informers.ts'
+import { networkRulesRole } from './network-rules-role.ts'
 import { volumesDirectory } from './model-storage.ts'
 import type { ServiceNetwork } from './service-network.ts'
 import { version } from './version.ts'
@@ -172,7 +173,14 @@ export class EmbeddedCluster {
       this.#workloads,
       clusterIpRole({ client: this.client, caches: this.caches, range: services.range, clock, log }),
       dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics }),
-      { name: 'Pod network', stop: () => network.close() },
+      networkRulesRole({
+        network,
+        folder: directory.folder('node'),
+        caches: this.caches,
+        dns: services.dns,
+        clock,
+        log,
+      }),
       { name: 'runtime', stop: () => runtime.close() },
       node,
       new ConfiguredImages({ images: this.#options.config.images, dataDirectory: directory.root, log }),

@@ -2,11 +2,12 @@ import { readdirSync, writeFileSync } from 'node:fs'
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
+import type { Pod } from '../../resources/pod.ts'
 import { type AddressRange, formatAddress, formatRange, placeIn, sizeOf } from './address-range.ts'
 import type { ClusterRanges } from './choose-ranges.ts'
 import { NetworkNames } from './network-names.ts'
 import type { NetworkTool } from './network-tool.ts'
-import type { NetworkFacts, Placement, PodNetwork, PodPlace } from './pod-network.ts'
+import type { NetworkFacts, Placement, PodGuard, PodNetwork, PodPlace } from './pod-network.ts'
 
 export interface BridgeNetworkOptions {
   readonly nodeId: string
@@ -34,7 +35,6 @@ const settings = { 'ipv4/ip_unprivileged_port_start': '0', 'ipv4/ping_group_rang
  * a cable in it, holds the address by which Pods know the machine.
  */
 export class BridgeNetwork implements PodNetwork {
-  readonly facts: NetworkFacts = { ownNetworks: true, message: 'Every Pod has a network namespace of its own.' }
   readonly hostIP: string
   readonly ranges: ClusterRanges
   readonly #options: BridgeNetworkOptions
@@ -43,6 +43,8 @@ export class BridgeNetwork implements PodNetwork {
   readonly #byPod = new Map<string, PodPlace>()
   readonly #taken = new Set<number>()
   readonly #spare: number[] = []
+  readonly #admitted = new Set<string>()
+  #guard: PodGuard | undefined
   /** What former runs left, until it is known what of it is in use. */
   #leftovers: ReadonlySet<number> = new Set()
   #next: number
@@ -78,6 +80,27 @@ export class BridgeNetwork implements PodNetwork {
     for (const number of network.#leftovers) network.#taken.add(number)
     await network.#make([network.#propose()])
     return network
+  }
+
+  get facts(): NetworkFacts {
+    const message = 'Every Pod has a network namespace of its own.'
+    return { ownNetworks: true, message, ...rulesFacts(this.#guard) }
+  }
+
+  get isInUse(): boolean {
+    return this.#byPod.size > 0
+  }
+
+  /** From now on no Pod is started before the guard has admitted it. */
+  guardWith(guard: PodGuard): void {
+    this.#guard = guard
+  }
+
+  async admit(pod: Pod, { address, namespace }: PodPlace): Promise<void> {
+    const { uid = '' } = pod.metadata
+    if (namespace === '' || this.#admitted.has(uid)) return
+    await this.#guard?.admit(pod, address)
+    this.#admitted.add(uid)
   }
 
   get nextNamespace(): string | undefined {
@@ -135,6 +158,8 @@ export class BridgeNetwork implements PodNetwork {
     const place = this.#byPod.get(podUid)
     if (!place) return
     this.#byPod.delete(podUid)
+    this.#admitted.delete(podUid)
+    this.#guard?.forget(podUid)
     const number = placeIn(this.#range, place.address)
     if (number !== undefined) this.#remove([number])
   }
@@ -145,7 +170,7 @@ export class BridgeNetwork implements PodNetwork {
     await this.#refilling
     this.#remove(this.#spare.splice(0))
     await this.#removals
-    if (this.#byPod.size > 0) return
+    if (this.isInUse) return
     await this.#options.tool.tryAll([
       `link del ${this.#names.bridge}`,
       `route del local ${formatRange(this.ranges.services)} dev lo table local`,
@@ -240,6 +265,14 @@ export class BridgeNetwork implements PodNetwork {
     const names = [...namesOf(links), ...namespacesThere()]
     return new Set(names.map((name) => this.#names.numberOf(name)).filter((number) => number !== undefined))
   }
+}
+
+function rulesFacts(guard: PodGuard | undefined): Pick<NetworkFacts, 'rulesInForce' | 'rulesMessage'> {
+  const without = 'NetworkPolicies have no effect, and Pods reach only each other, Services and this machine'
+  if (!guard) return { rulesInForce: false, rulesMessage: `The program nft is missing: ${without}.` }
+  const { problem } = guard
+  if (problem !== undefined) return { rulesInForce: false, rulesMessage: `The rules cannot be changed: ${problem}` }
+  return { rulesInForce: true, rulesMessage: 'NetworkPolicies are kept by the packet filter of the machine.' }
 }
 
 function namesOf(links: unknown): string[] {

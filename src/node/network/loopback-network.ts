@@ -15,7 +15,8 @@ export class LoopbackNetwork implements PodNetwork {
     const message =
       'Every Pod has a loopback address of its own in the network of the machine: a program that listens on all addresses ' +
       `has its port for itself on the whole machine, and Pods are not kept apart (${reason}).`
-    this.facts = { ownNetworks: false, message }
+    const rulesMessage = 'Pods in the network of the machine are not kept apart: NetworkPolicies have no effect.'
+    this.facts = { ownNetworks: false, message, rulesInForce: false, rulesMessage }
   }
 
   async adopt(places: ReadonlyMap<string, string>): Promise<void> {
@@ -26,6 +27,12 @@ export class LoopbackNetwork implements PodNetwork {
     const held = await holdFreeAddress(this.#addresses, podUid, ports)
     return 'refused' in held ? held : { address: held.address, namespace: '' }
   }
+
+  get isInUse(): boolean {
+    return this.#addresses.isInUse
+  }
+
+  async admit(): Promise<void> {}
 
   of(podUid: string): PodPlace | undefined {
     const address = this.#addresses.of(podUid)
