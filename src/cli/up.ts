@@ -1,7 +1,6 @@
-import { type NetworkChoice, networkChoices } from '../node/network/open-network.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { centerCodePattern } from '../resources/compute-center.ts'
-import type { UpOptions } from '../platform/up-options.ts'
+import { type NetworkChoice, type UpOptions, networkChoices } from '../platform/up-options.ts'
 import type { Command, Flag } from './command.ts'
 import { type ParsedFlags, parseFlags } from './flags.ts'
 

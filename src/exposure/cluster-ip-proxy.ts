@@ -74,7 +74,10 @@ export class ClusterIpProxy {
     const [namespace, name = ''] = key.split('/')
     const service = services.get({ namespace, name })
     const wanted = new Map(
-      planClusterIp(service, [...(this.#slices.get(key)?.values() ?? [])], isLocal).map((route) => [placeOf(route), route]),
+      planClusterIp(service, [...(this.#slices.get(key)?.values() ?? [])], isLocal).map((route) => [
+        placeOf(route),
+        route,
+      ]),
     )
     const listeners = this.#listeners.get(key) ?? new Map<string, ClusterIpListener>()
     for (const [place, listener] of listeners) {

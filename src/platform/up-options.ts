@@ -1,5 +1,7 @@
 import type { NetworkChoice } from '../node/network/open-network.ts'
 
+export { type NetworkChoice, networkChoices } from '../node/network/open-network.ts'
+
 /** What `sluice up` was asked for. */
 export interface UpOptions {
   readonly data: string
