@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Endpoints } from '../../src/platform/up-options.ts'
+import { removeNetwork } from './leftover-network.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -77,8 +78,10 @@ export class SluiceProcess {
     await this.#exited
   }
 
+  /** Kills it, and takes away what it had in the machine's network, since nobody will start it again. */
   destroy(): void {
     this.#signalGroup('SIGKILL')
+    removeNetwork(this.data)
   }
 
   #signalGroup(signal: NodeJS.Signals): void {

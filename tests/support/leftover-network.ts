@@ -1,0 +1,36 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { NetworkNames } from '../../src/node/network/network-names.ts'
+
+/** Takes away what a Sluice that was killed left in the machine's network: for tests that do not start it again. */
+export function removeNetwork(data: string): void {
+  const [id, ranges] = [textOf(join(data, 'node/id')), textOf(join(data, 'node/network.json'))]
+  if (id === '' || ranges === '' || process.getuid?.() !== 0) return
+  const names = new NetworkNames(id)
+  const { services } = JSON.parse(ranges) as { services: string }
+  const numbers = namespaces().flatMap((name) => names.numberOf(name) ?? [])
+  const lines = [
+    ...numbers.flatMap((number) => [`link del ${names.cable(number)}`, `netns del ${names.namespace(number)}`]),
+    `link del ${names.bridge}`,
+    `route del local ${services} dev lo table local`,
+  ]
+  spawnSync('ip', ['-force', '-batch', '-'], { input: lines.map((line) => `${line}\n`).join('') })
+  spawnSync('nft', ['delete', 'table', 'inet', names.bridge.replace('-', '_')])
+}
+
+function namespaces(): string[] {
+  try {
+    return readdirSync(NetworkNames.namespaceFolder)
+  } catch {
+    return []
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
