@@ -168,7 +168,7 @@ export class ClusterApi {
     for (let attempt = 1; ; attempt++) {
       const kind = this.#served(anyKind)
       const phases = newObject({ kind, namespace, input, options, now: this.clock.now() })
-      const made = inTurns(phases, turnsOf(options, attempt), () => this.kinds.resolve(anyKind) === kind)
+      const made = inTurns(phases, this.#turnsOf(options, attempt), () => this.kinds.resolve(anyKind) === kind)
       const tracked = made instanceof Promise ? await made : made
       if (tracked === overtaken) continue
       this.#refuseClosedNamespace(kind, tracked)
@@ -284,6 +284,11 @@ export class ClusterApi {
     return { type: 'write', object, release: this.#admission.admit({ ...request, object }) }
   }
 
+  /** Who was overtaken a few times does it at once: nobody is overtaken for ever. */
+  #turnsOf({ turns }: WriteOptions, attempt: number): Turns {
+    return attempt > mostPatient ? atOnce : (turns ?? new PlainTurns(() => this.clock.now()))
+  }
+
   async #change(
     anyKind: Kind,
     ref: ObjectRef,
@@ -296,7 +301,7 @@ export class ClusterApi {
       const isStillTrue = () =>
         this.#store.get(kind, ref)?.revision === revision && this.kinds.resolve(anyKind) === kind
       const decided = decide(kind, current)
-      const outcome = 'type' in decided ? decided : inTurns(decided, turnsOf(options, attempt), isStillTrue)
+      const outcome = 'type' in decided ? decided : inTurns(decided, this.#turnsOf(options, attempt), isStillTrue)
       const change = outcome instanceof Promise ? await outcome : outcome
       if (change === overtaken) continue
       if (change.type === 'keep') return { object: current, gone: false }
@@ -355,9 +360,4 @@ export class ClusterApi {
     if (!namespace) throw notFound(this.#namespaces, name)
     refuseInTerminating(kind, object, namespace)
   }
-}
-
-/** Who was overtaken a few times does it at once: nobody is overtaken for ever. */
-function turnsOf({ turns }: WriteOptions, attempt: number): Turns {
-  return attempt > mostPatient ? atOnce : (turns ?? new PlainTurns())
 }

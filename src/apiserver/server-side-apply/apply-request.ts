@@ -37,7 +37,10 @@ export async function applyManifestTo(
     try {
       if (!created) return { object: await api.patch(kind, ref, apply, writing, subresource), created }
       options.refuseCreate?.()
-      const made = inTurns(newObject(kind, ref, manifest, options, api.clock.now()), options.turns ?? new PlainTurns())
+      const made = inTurns(
+        newObject(kind, ref, manifest, options, api.clock.now()),
+        options.turns ?? new PlainTurns(() => api.clock.now()),
+      )
       const input = made instanceof Promise ? await made : made
       return { object: await api.create(kind, ref.namespace, input, writing), created }
     } catch (error) {
