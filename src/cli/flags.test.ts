@@ -24,6 +24,7 @@ describe('flags of sluice up', () => {
       idleWindowMs: 600_000,
       wakeDeadlineMs: 600_000,
       cardPreemption: true,
+      podNetwork: 'detect',
       demoModel: true,
       gateway: true,
     })

@@ -9,9 +9,9 @@ type CollectGarbage = (options: { readonly type: 'major'; readonly execution: 'a
  * reducer gives the rest back in small steps.
  */
 export function collectStartGarbage(): void {
+  // The flag is the whole process's: it is not taken back, because another thread may be between these two lines.
   setFlagsFromString('--expose-gc')
-  const collect: unknown = runInNewContext('gc')
-  setFlagsFromString('--no-expose-gc')
+  const collect: unknown = runInNewContext('globalThis.gc')
   if (isCollect(collect)) collect({ type: 'major', execution: 'async' }).catch(() => {})
 }
 
