@@ -36,8 +36,8 @@ export function dnsRole({ client, caches, address, clock, log, metrics }: DnsRol
   return {
     name: 'cluster DNS',
     async start() {
-      if (address === undefined) return
       await recordService(client, address)
+      if (address === undefined) return
       index = new ClusterIndex(caches, clock)
       const names = new ClusterNames({
         clusterDomain,
@@ -57,11 +57,13 @@ export function dnsRole({ client, caches, address, clock, log, metrics }: DnsRol
   }
 }
 
-async function recordService(client: ClusterClient, clusterIP: string): Promise<void> {
+/** The Service is there exactly when somebody answers at it. */
+async function recordService(client: ClusterClient, clusterIP: string | undefined): Promise<void> {
   const there = await client.get(serviceKind, dnsService)
   if (there?.spec.clusterIP === clusterIP) return
   // An address never changes: one of another range goes with its Service.
   if (there) await client.delete(serviceKind, dnsService)
+  if (clusterIP === undefined) return
   const ports = [
     { name: 'dns', protocol: 'UDP', port, targetPort: port },
     { name: 'dns-tcp', protocol: 'TCP', port, targetPort: port },
