@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type EndpointSlice, endpointSliceSchema, serviceNameLabel } from '../../resources/endpoint-slice.ts'
@@ -9,6 +10,8 @@ import { formatRange } from './address-range.ts'
 import { NetworkStage, mayMakeRules } from './network-stage.fixture.ts'
 
 const run = promisify(execFile)
+/** The whole machine has it once, and another run of this test may be under way. */
+const hostPort = randomInt(20_000, 30_000)
 const names = ['web', 'db', 'guest', 'stranger'] as const
 type Name = (typeof names)[number] | 'machine' | 'outside'
 
@@ -27,7 +30,7 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     stage = await NetworkStage.open()
     const listens = [80, 81, 1500]
     const ports = [{ containerPort: 80, name: 'http' }]
-    await stage.addPod({ name: 'web', labels: { app: 'web' }, ports: [{ containerPort: 80, hostPort: 8480 }], listens })
+    await stage.addPod({ name: 'web', labels: { app: 'web' }, ports: [{ containerPort: 80, hostPort }], listens })
     await stage.addPod({ name: 'db', labels: { app: 'db' }, ports: [{ containerPort: 81, name: 'http' }], listens })
     await stage.addPod({ name: 'guest', labels: { app: 'guest' }, ports, listens })
     await stage.addPod({ name: 'stranger', namespace: 'elsewhere', labels: { app: 'web' }, ports, listens })
@@ -225,10 +228,10 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
 
   it('lead from a port of the machine to the Pod that asked for it', async () => {
     await stage.rules.settle()
-    expect(await stage.agent('outside').ask(stage.hostAddress, 8480)).toBe(`web ${address('outside')}`)
-    expect(await stage.agent('machine').ask(stage.hostAddress, 8480)).toBe(`web ${stage.hostAddress}`)
-    expect(await stage.agent('guest').ask(stage.hostAddress, 8480)).toBe(`web ${address('guest')}`)
-    expect(await stage.agent('web').ask(stage.hostAddress, 8480)).toBe(`web ${stage.network.hostIP}`)
+    expect(await stage.agent('outside').ask(stage.hostAddress, hostPort)).toBe(`web ${address('outside')}`)
+    expect(await stage.agent('machine').ask(stage.hostAddress, hostPort)).toBe(`web ${stage.hostAddress}`)
+    expect(await stage.agent('guest').ask(stage.hostAddress, hostPort)).toBe(`web ${address('guest')}`)
+    expect(await stage.agent('web').ask(stage.hostAddress, hostPort)).toBe(`web ${stage.network.hostIP}`)
   })
 
   it('show Pods outside as the machine, and let nobody from outside in', async () => {
