@@ -23,18 +23,17 @@ export interface NetworkRulesRoleOptions {
   readonly log: Logger
 }
 
-/** Keeps the machine's packet filter as Services, Pods and NetworkPolicies ask, and takes the network of Pods away at the end. */
+/** Keeps the machine's packet filter as Services, Pods and NetworkPolicies ask. */
 export function networkRulesRole(options: NetworkRulesRoleOptions): Component {
   const { network, log } = options
   const rules = network instanceof BridgeNetwork ? rulesOf(network, options) : undefined
   return {
-    name: 'Pod network',
+    name: 'network rules',
     async start() {
       // Said on the Node, and tried again: Pods that a policy is about wait for it, all others do not.
       await rules?.start().catch((error: unknown) => log.warn({ err: error }, 'the network of Pods has no rules'))
     },
     async stop() {
-      await network.close()
       await rules?.close(!network.isInUse)
     },
   }

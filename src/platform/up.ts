@@ -139,6 +139,8 @@ async function compose(
     clock,
     log,
   })
+  // Not in safe mode: Pods of former runs may be in it, and nobody looked.
+  if (options.startsPods) lifecycle.add({ name: 'Pod network', stop: () => network.close() })
   const inside = [services.apiServer, ...apiServerNames]
   const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
   const controlPlaneTls = { ...controlPlane, ca: authority.certificate }

@@ -66,20 +66,30 @@ export class BridgeNetwork implements PodNetwork {
   /** Makes the bridge, or finds the one that a former run left. Throws where the machine does not permit it. */
   static async open(options: BridgeNetworkOptions): Promise<BridgeNetwork> {
     const network = new BridgeNetwork(options)
-    const { tool, ranges } = options
-    const { bridge } = network.#names
+    try {
+      await network.#open()
+      return network
+    } catch (error) {
+      // What a former run's Pods are in stays.
+      if (network.#leftovers.size === 0) await network.close()
+      throw error
+    }
+  }
+
+  async #open(): Promise<void> {
+    const { tool, ranges } = this.#options
+    const { bridge } = this.#names
+    this.#leftovers = await this.#left()
+    for (const number of this.#leftovers) this.#taken.add(number)
     await tool.tryAll([`link add ${bridge} type bridge`])
     await tool.change([
       `link set ${bridge} up`,
-      `addr replace ${network.hostIP}/${ranges.pods.bits} dev ${bridge}`,
+      `addr replace ${this.hostIP}/${ranges.pods.bits} dev ${bridge}`,
       // Every address of the Services is the machine's own, so that it can be listened on without being set up one by one.
-      `route replace local ${formatRange(ranges.services)} dev lo table local src ${network.hostIP}`,
+      `route replace local ${formatRange(ranges.services)} dev lo table local src ${this.hostIP}`,
     ])
     writeFileSync(forwarding, '1')
-    network.#leftovers = await network.#left()
-    for (const number of network.#leftovers) network.#taken.add(number)
-    await network.#make([network.#propose()])
-    return network
+    await this.#make([this.#propose()])
   }
 
   get facts(): NetworkFacts {
