@@ -2,6 +2,7 @@ import { SluiceError } from '../foundation/errors.ts'
 import type { ImageRecord } from '../platform/image-library.ts'
 import type { Command, Flag } from './command.ts'
 import { parseFlags } from './flags.ts'
+import { renderTable } from './text-table.ts'
 
 const flags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the cluster that has the images' },
@@ -34,16 +35,7 @@ export function renderImages(images: readonly ImageRecord[]): string {
     shownSize(bytes),
     importedAt,
   ])
-  const table = [['NAME', 'ID', 'PLATFORM', 'SIZE', 'IMPORTED'], ...rows]
-  const widths = table.reduce<number[]>((most, row) => row.map((cell, at) => Math.max(most[at] ?? 0, cell.length)), [])
-  return table
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('   ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return renderTable([['NAME', 'ID', 'PLATFORM', 'SIZE', 'IMPORTED'], ...rows])
 }
 
 function shownSize(bytes: number): string {

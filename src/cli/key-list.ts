@@ -2,6 +2,7 @@ import type { ApiKey } from '../resources/api-key.ts'
 import type { Command } from './command.ts'
 import { parseFlags } from './flags.ts'
 import { clusterFlags, withKeys } from './key-cluster.ts'
+import { renderTable } from './text-table.ts'
 
 export const keyListCommand: Command = {
   name: 'key list',
@@ -24,16 +25,7 @@ export function renderKeys(keys: readonly ApiKey[], now: number): string {
     spec.expiresAt ?? 'never',
     metadata.creationTimestamp ?? '',
   ])
-  const table = [['NAME', 'KEY', 'MODELS', 'STATE', 'EXPIRES', 'CREATED'], ...rows]
-  const widths = table.reduce<number[]>((most, row) => row.map((cell, at) => Math.max(most[at] ?? 0, cell.length)), [])
-  return table
-    .map((row) =>
-      row
-        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-        .join('   ')
-        .trimEnd(),
-    )
-    .join('\n')
+  return renderTable([['NAME', 'KEY', 'MODELS', 'STATE', 'EXPIRES', 'CREATED'], ...rows])
 }
 
 function stateOf({ disabled, expiresAt }: ApiKey['spec'], now: number): string {

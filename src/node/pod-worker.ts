@@ -207,12 +207,8 @@ export class PodWorker {
       this.#services.event(this.#pod, 'Normal', 'Created', `Created container: ${name}`)
       const ofCards =
         cards.length > 0 ? ` with ${this.#services.simulatedCards ? 'simulated ' : ''}cards ${cards.join(', ')}` : ''
-      this.#services.event(
-        this.#pod,
-        'Normal',
-        'Started',
-        `Started container ${name} as process ${running.pid} on ${podIP}${ofCards}`,
-      )
+      const started = `Started container ${name} as process ${running.pid} on ${podIP}${ofCards}`
+      this.#services.event(this.#pod, 'Normal', 'Started', started)
       const { postStart } = containerParts(container).lifecycle
       this.#watch(running, { ...afterStart(memory, running), ...(postStart && { started: false, ready: false }) })
       if (postStart) void this.#runPostStart(container, running)
