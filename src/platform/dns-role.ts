@@ -1,10 +1,12 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
+import { EventRecorder } from '../cluster/event-recorder.ts'
 import { ClusterIndex } from '../dns/cluster-index.ts'
 import { ClusterNames } from '../dns/cluster-names.ts'
 import { DnsMetrics } from '../dns/dns-metrics.ts'
 import { DnsServer } from '../dns/dns-server.ts'
 import { ResolversFile } from '../dns/resolvers-file.ts'
 import type { Clock } from '../foundation/clock.ts'
+import { errorMessage } from '../foundation/errors.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
@@ -48,7 +50,16 @@ export function dnsRole({ client, caches, address, clock, log, metrics }: DnsRol
       const resolvers = new ResolversFile(clock)
       const upstreams = () => resolvers.upstreams()
       server = new DnsServer({ names, upstreams, clock, log, metrics: dnsMetrics })
-      await server.listen(address, port)
+      try {
+        await server.listen(address, port)
+      } catch (error) {
+        // A DNS server of the machine that listens on all of its addresses, for example: Pods run without names then.
+        log.warn({ err: error, address, port }, 'cluster DNS cannot listen')
+        const message = `Names of Services are not answered, because ${address}:${port} cannot be listened on: ${errorMessage(error)}`
+        const service = await client.get(serviceKind, dnsService)
+        const events = new EventRecorder({ client, component: 'cluster-dns', clock, log })
+        if (service) events.record(service, 'Warning', 'DNSUnreachable', message)
+      }
     },
     async stop() {
       await server?.close()

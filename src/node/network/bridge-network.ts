@@ -259,7 +259,8 @@ export class BridgeNetwork implements PodNetwork {
     const removed = this.#options.tool.tryAll(this.#removalOf(numbers)).then(() => {
       for (const number of numbers) this.#taken.delete(number)
     })
-    this.#removals = Promise.all([this.#removals, removed])
+    // Without its results: each would hold those before it for as long as this program runs.
+    this.#removals = Promise.all([this.#removals, removed]).then(() => {})
   }
 
   #removalOf(numbers: readonly number[]): string[] {
