@@ -32,6 +32,11 @@ export class LoopbackNetwork implements PodNetwork {
     return this.#addresses.isInUse
   }
 
+  /** It stays the same. */
+  onNextNamespace(): () => void {
+    return () => {}
+  }
+
   async admit(): Promise<void> {}
 
   of(podUid: string): PodPlace | undefined {

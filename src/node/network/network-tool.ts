@@ -36,16 +36,20 @@ export class NetworkTool {
     await this.#inTurn([this.#programs.ip, '-force', '-batch', '-'], asInput(lines)).catch(() => {})
   }
 
-  /** The same inside a network namespace, and after that its settings under /proc/sys/net. */
+  /** The same inside of network namespaces, each with lines of its own, and after that their settings under /proc/sys/net. */
   async changeInside(
-    namespace: string,
-    lines: readonly string[],
+    places: ReadonlyArray<{ readonly namespace: string; readonly lines: readonly string[] }>,
     settings: Readonly<Record<string, string>>,
   ): Promise<void> {
     const { nsenter, sh, ip } = this.#programs
     const writes = Object.entries(settings).map(([path, value]) => `echo '${value}' >/proc/sys/net/${path}`)
-    const script = [`'${ip}' -batch - || exit 1`, ...writes].join('\n')
-    await this.#inTurn([nsenter, `--net=${namespace}`, sh, '-c', script], asInput(lines))
+    const inside = [`'${ip}' -batch - || exit 1`, ...writes].join('\n')
+    // One program for all of them: starting one costs this one more than what it does.
+    const script = places.map(
+      ({ namespace, lines }) =>
+        `'${nsenter}' --net='${namespace}' '${sh}' -c "$1" <<'END' || exit 1\n${asInput(lines)}END`,
+    )
+    await this.#inTurn([sh, '-s', inside], asInput(script))
   }
 
   /** What `ip -json` says. */

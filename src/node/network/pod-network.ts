@@ -43,6 +43,8 @@ export interface PodNetwork {
   release(podUid: string): void
   /** The namespace of the Pod that is placed next, once that is known: things may be made ready in it. */
   readonly nextNamespace: string | undefined
+  /** Told each time that it has become another one, until the function that it returns is called. */
+  onNextNamespace(listener: () => void): () => void
   /** Whether any Pod has a place. */
   readonly isInUse: boolean
   /** Takes away what no Pod uses any more. */
