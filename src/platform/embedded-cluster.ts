@@ -114,7 +114,7 @@ export class EmbeddedCluster {
       host,
       port,
       services: options.services,
-      podAccess: new NodePodAccess({ logs, runtime: this.#runtime, clock }),
+      podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
       foreseePod: (pod) => (isOfModel(pod) ? this.#workloads?.foresee(pod) : undefined),
       clock,
       log,

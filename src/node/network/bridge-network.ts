@@ -5,6 +5,7 @@ import type { Logger } from '../../foundation/log.ts'
 import type { Pod } from '../../resources/pod.ts'
 import { type AddressRange, formatAddress, formatRange, placeIn, sizeOf } from './address-range.ts'
 import type { ClusterRanges } from './choose-ranges.ts'
+import { hostPortsOf } from './host-ports.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkPool } from './network-pool.ts'
 import type { NetworkTool } from './network-tool.ts'
@@ -111,7 +112,23 @@ export class BridgeNetwork implements PodNetwork {
     const { uid = '' } = pod.metadata
     if (namespace === '' || this.#admitted.has(uid)) return
     await this.#guard?.admit(pod, address)
+    if (this.#guard) this.#openLoopback(pod, address)
     this.#admitted.add(uid)
+  }
+
+  /**
+   * Ports of the machine are reached at its loopback addresses, too: the cables of Pods that have some may carry what comes from
+   * there. Only with a guard, which keeps everything else from going to the machine's loopback by them.
+   */
+  #openLoopback(pod: Pod, address: string): void {
+    const number = placeIn(this.#range, address)
+    if (number === undefined || hostPortsOf(pod, address).length === 0) return
+    try {
+      writeFileSync(`/proc/sys/net/ipv4/conf/${this.#names.cable(number)}/route_localnet`, '1')
+    } catch (error) {
+      const { log } = this.#options
+      log.warn({ err: error, pod: pod.metadata.name }, 'ports of a Pod are not reached at loopback addresses')
+    }
   }
 
   get nextNamespace(): string | undefined {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type EndpointSlice, endpointSliceSchema, serviceNameLabel } from '../../resources/endpoint-slice.ts'
@@ -30,7 +31,11 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     stage = await NetworkStage.open()
     const listens = [80, 81, 1500]
     const ports = [{ containerPort: 80, name: 'http' }]
-    await stage.addPod({ name: 'web', labels: { app: 'web' }, ports: [{ containerPort: 80, hostPort }], listens })
+    const webPorts = [
+      { containerPort: 80, hostPort },
+      { containerPort: 81, hostPort, protocol: 'UDP' },
+    ]
+    await stage.addPod({ name: 'web', labels: { app: 'web' }, ports: webPorts, listens })
     await stage.addPod({ name: 'db', labels: { app: 'db' }, ports: [{ containerPort: 81, name: 'http' }], listens })
     await stage.addPod({ name: 'guest', labels: { app: 'guest' }, ports, listens })
     await stage.addPod({ name: 'stranger', namespace: 'elsewhere', labels: { app: 'web' }, ports, listens })
@@ -38,7 +43,7 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
       stage.namespaces.put(
         namespaceSchema.parse({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { name } } }),
       )
-    await stage.rules.start()
+    await stage.start()
   })
   beforeEach(() => {
     stage.policies.clear()
@@ -232,6 +237,35 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     expect(await stage.agent('machine').ask(stage.hostAddress, hostPort)).toBe(`web ${stage.hostAddress}`)
     expect(await stage.agent('guest').ask(stage.hostAddress, hostPort)).toBe(`web ${address('guest')}`)
     expect(await stage.agent('web').ask(stage.hostAddress, hostPort)).toBe(`web ${stage.network.hostIP}`)
+  })
+
+  it('lead there from the loopback of the machine, too, over UDP as well', async () => {
+    await stage.rules.settle()
+    const machine = stage.agent('machine')
+    for (const loopback of ['127.0.0.1', '127.7.7.7']) {
+      expect(await machine.ask(loopback, hostPort)).toBe(`web ${stage.network.hostIP}`)
+      expect(await machine.ask(loopback, hostPort, 'udp')).toBe(`web ${stage.network.hostIP}`)
+    }
+  })
+
+  it('let no Pod reach the loopback of the machine, not even one with a port of it', async () => {
+    await stage.rules.settle()
+    const server = createServer((socket) => socket.end('private'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const listening = server.address()
+    const port = typeof listening === 'object' && listening ? listening.port : 0
+    const inside = (words: string) =>
+      run('nsenter', [`--net=${stage.agent('web').namespace}`, 'sh', '-c', words], { timeout: 5_000 })
+    // As a program with all rights over its network would: its own loopback gone, and a way there by its cable.
+    await inside('ip addr del 127.0.0.1/8 dev lo; echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet')
+    await inside(`ip route add 127.0.0.0/8 via ${stage.network.hostIP} src ${address('web')}`)
+    try {
+      expect(await stage.agent('machine').ask('127.0.0.1', port)).toBe('private')
+      expect(await stage.agent('web').ask('127.0.0.1', port)).toBe('silence')
+    } finally {
+      await inside('ip route del 127.0.0.0/8; ip addr add 127.0.0.1/8 dev lo')
+      server.close()
+    }
   })
 
   it('show Pods outside as the machine, and let nobody from outside in', async () => {

@@ -207,6 +207,16 @@ export class NetworkStage {
     this.pods.put(pod)
   }
 
+  /** The rules are in force, and what is done for each Pod before it begins is done. */
+  async start(): Promise<void> {
+    await this.rules.start()
+    this.network.guardWith(this.rules)
+    for (const pod of this.pods.list()) {
+      const place = this.network.of(pod.metadata.uid ?? '')
+      if (place) await this.network.admit(pod, place)
+    }
+  }
+
   async close(): Promise<void> {
     for (const agent of this.agents.values()) await agent.stop()
     await this.rules.close(true)
