@@ -99,6 +99,10 @@ export class BridgeNetwork implements PodNetwork {
     return { ownNetworks: true, message, ...rulesFacts(this.#guard) }
   }
 
+  get leadsServices(): boolean {
+    return this.#guard !== undefined
+  }
+
   get isInUse(): boolean {
     return this.#byPod.size > 0
   }

@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os'
 import type { ObjectCache, ObjectChange } from '../../cluster/informer.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
@@ -12,6 +11,7 @@ import { placeIn } from './address-range.ts'
 import type { ClusterRanges } from './choose-ranges.ts'
 import type { FilterTool } from './filter-tool.ts'
 import { planHostPorts } from './host-ports.ts'
+import { addressesOfMachine, isOfMachine } from './machine-addresses.ts'
 import { NetworkNames } from './network-names.ts'
 import { planPolicies } from './policy-plan.ts'
 import { type PolicyPod, policyPodOf } from './policy-pods.ts'
@@ -128,7 +128,7 @@ export class NetworkRules {
       services: services.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined),
       slices: slices.list(),
       range: ranges.services,
-      isMachine: (address) => address.startsWith('127.') || own.has(address),
+      isMachine: (address) => isOfMachine(address, own),
       servedHere,
     })
     const isolations = planPolicies({
@@ -171,8 +171,4 @@ function matters({ type, object, previous }: ObjectChange<Pod>): boolean {
 
 function addressOf({ status }: Pod): string | undefined {
   return status?.podIP
-}
-
-function addressesOfMachine(): ReadonlySet<string> {
-  return new Set(Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address)))
 }

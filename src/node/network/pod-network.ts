@@ -45,6 +45,8 @@ export interface PodNetwork {
   readonly nextNamespace: string | undefined
   /** Told each time that it has become another one, until the function that it returns is called. */
   onNextNamespace(listener: () => void): () => void
+  /** Whether the kernel leads from the addresses of Services to Pods, so that nobody has to listen there for them. */
+  readonly leadsServices: boolean
   /** Whether any Pod has a place. */
   readonly isInUse: boolean
   /** Takes away what no Pod uses any more. */
