@@ -44,12 +44,12 @@ export class ListenInTime {
   }
 
   async #try(): Promise<void> {
-    const { address, port, log, clock, tell } = this.#options
+    const { address, port, log, clock } = this.#options
     try {
       await this.#options.listen(address, port)
       if (this.#problem === undefined) return
       log.info({ address, port }, 'cluster DNS listens')
-      tell({ listens: true, message: `Names of Services are answered at ${address}:${port}.` })
+      this.#options.tell({ listens: true, message: `Names of Services are answered at ${address}:${port}.` })
     } catch (error) {
       if (this.#closed) return
       this.#failures += 1
@@ -59,12 +59,12 @@ export class ListenInTime {
   }
 
   #tellProblem(error: unknown): void {
-    const { address, port, log, tell } = this.#options
+    const { address, port, log } = this.#options
     const problem = errorMessage(error)
     if (problem === this.#problem) return
     this.#problem = problem
     log.warn({ err: error, address, port }, 'cluster DNS cannot listen')
-    tell({
+    this.#options.tell({
       listens: false,
       message: `Names of Services are not answered, because ${address}:${port} cannot be listened on: ${problem}`,
     })
