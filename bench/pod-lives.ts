@@ -36,7 +36,7 @@ const begun = Date.now()
 
 async function killNowAndThen(): Promise<void> {
   while (!ended.signal.aborted) {
-    await sleep(dice.between(300, 6_000))
+    await sleep(dice.between(300, 15_000))
     if (!ended.signal.aborted) await sluice.kill()
   }
 }

@@ -260,7 +260,8 @@ function rulesFacts(guard: PodGuard | undefined): Pick<NetworkFacts, 'rulesInFor
   if (!guard) return { rulesInForce: false, rulesMessage: `The program nft is missing: ${without}.` }
   const { problem } = guard
   if (problem !== undefined) return { rulesInForce: false, rulesMessage: `The rules cannot be changed: ${problem}` }
-  return { rulesInForce: true, rulesMessage: 'NetworkPolicies are kept by the packet filter of the machine.' }
+  const kept = 'NetworkPolicies are kept by the packet filter of the machine.'
+  return { rulesInForce: true, rulesMessage: guard.remark === undefined ? kept : `${kept} ${guard.remark}` }
 }
 
 function namesOf(links: unknown): string[] {

@@ -10,6 +10,8 @@ interface Question {
   readonly port: number
   /** The address to ask from. */
   readonly from?: string
+  /** Over UDP: the same one is the same client. */
+  readonly fromPort?: number
 }
 
 const [name = '', ports = ''] = process.argv.slice(2)
@@ -46,7 +48,7 @@ function askTcp({ host, port, from }: Question, answer: (words: string) => void)
   socket.on('close', () => answer(said))
 }
 
-function askUdp({ host, port }: Question, answer: (words: string) => void): void {
+function askUdp({ host, port, fromPort = 0 }: Question, answer: (words: string) => void): void {
   const socket = createSocket('udp4')
   const end = (words: string) => {
     clearTimeout(timer)
@@ -57,5 +59,5 @@ function askUdp({ host, port }: Question, answer: (words: string) => void): void
   socket.on('message', (message) => end(message.toString()))
   // An error of the network is told to those who are connected.
   socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : error.message))
-  socket.connect(port, host, () => socket.send('?'))
+  socket.bind(fromPort, () => socket.connect(port, host, () => socket.send('?')))
 }

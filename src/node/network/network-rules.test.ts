@@ -8,7 +8,7 @@ import { namespaceSchema } from '../../resources/namespace.ts'
 import { type NetworkPolicy, networkPolicySchema } from '../../resources/network-policy.ts'
 import { serviceSchema } from '../../resources/service.ts'
 import { formatRange } from './address-range.ts'
-import { NetworkStage, mayMakeRules } from './network-stage.fixture.ts'
+import { NetworkStage, flowTool, mayMakeRules } from './network-stage.fixture.ts'
 
 const run = promisify(execFile)
 /** The whole machine has it once, and another run of this test may be under way. */
@@ -190,6 +190,24 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     expect(await many('web', stage.service(7), 40)).toEqual(
       new Set([`web ${stage.network.hostIP}`, `db ${address('web')}`]),
     )
+  })
+
+  it.runIf(flowTool)('lead who goes on sending over UDP to another Pod when the one it came to is gone', async () => {
+    stage.services.put(service('pair', 7))
+    stage.slices.put(slice('pair', [address('web')]))
+    await stage.rules.settle()
+    const ask = (from: Name, host: string, port: number) => stage.agent(from).ask(host, port, 'udp', undefined, 45_678)
+    for (const from of ['guest', 'machine'] as const) {
+      expect(await ask(from, stage.service(7), 53)).toBe(`web ${address(from)}`)
+    }
+    stage.slices.put(slice('pair', [address('db')]))
+    await stage.rules.settle()
+    for (const from of ['guest', 'machine'] as const) {
+      expect(await ask(from, stage.service(7), 53)).toBe(`db ${address(from)}`)
+    }
+    // Who was led where it still may be led stays there.
+    expect(await ask('guest', stage.hostAddress, hostPort)).toBe(`web ${address('guest')}`)
+    expect((await flowTool?.list())?.filter(({ endpoint }) => endpoint === address('web'))).toHaveLength(1)
   })
 
   it('keep a client with the Pod that it first came to, also when other things change', async () => {

@@ -12,6 +12,8 @@ import type { ClusterRanges } from './choose-ranges.ts'
 import type { FilterTool } from './filter-tool.ts'
 import { planHostPorts } from './host-ports.ts'
 import { addressesOfMachine, isOfMachine } from './machine-addresses.ts'
+import { type DatagramPlan, datagramKey, staleFlows } from './datagram-flows.ts'
+import type { FlowTool } from './flow-tool.ts'
 import { NetworkNames } from './network-names.ts'
 import { planPolicies } from './policy-plan.ts'
 import { type PolicyPod, policyPodOf } from './policy-pods.ts'
@@ -24,6 +26,8 @@ export interface NetworkRulesOptions {
   readonly nodeId: string
   readonly ranges: ClusterRanges
   readonly tool: FilterTool
+  /** Without it, clients over UDP go on sending to an endpoint that is gone for as long as they send. */
+  readonly flows?: FlowTool | undefined
   /** They must have been filled before `start`: what is not there yet would be refused. */
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
@@ -40,6 +44,9 @@ export interface NetworkRulesOptions {
   readonly log: Logger
 }
 
+/** In one turn: whoever waits for the rules waits for it. */
+const mostForgotten = 128
+
 interface PlacedPod {
   readonly pod: Pod
   readonly address: string
@@ -54,6 +61,9 @@ export class NetworkRules {
   readonly #placed = new Map<string, PlacedPod>()
   readonly #stops: Array<() => void> = []
   #started: Promise<void> | undefined
+  #plan: DatagramPlan | undefined
+  /** By which the kernel's memory of clients was last put in order. */
+  #tidied: string | undefined
 
   constructor(options: NetworkRulesOptions) {
     this.#options = options
@@ -61,12 +71,25 @@ export class NetworkRules {
     this.#cables = names.cable(0).slice(0, -1)
     const table = `inet ${names.bridge.replace('-', '_')}`
     const { tool, clock, log } = options
-    this.#applier = new RuleApplier({ table, tool, clock, log, parts: () => this.#parts() })
+    this.#applier = new RuleApplier({
+      table,
+      tool,
+      clock,
+      log,
+      parts: () => this.#parts(),
+      afterwards: () => this.#forgetFlows(),
+    })
   }
 
   /** Why the rules are not what they should be, if they are not. */
   get problem(): string | undefined {
     return this.#applier.problem
+  }
+
+  /** What people should know though the rules are as they should be. */
+  get remark(): string | undefined {
+    if (this.#options.flows) return undefined
+    return 'The program conntrack is missing: who sends to a Service over UDP may go on sending to a Pod that is gone.'
   }
 
   /** The first rules are in force when it is done. */
@@ -137,8 +160,28 @@ export class NetworkRules {
       namespaces: new Map(namespaces.list().map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
     })
     const hostPorts = planHostPorts(pods)
+    this.#plan = { routes: plan.routes, hostPorts, ranges }
     const addresses = pods.map(({ address }) => address)
     return ruleTable({ ranges, cables: this.#cables, pods: addresses, isolations, services: plan, hostPorts })
+  }
+
+  /** A client over UDP that never stops is led to where it first came to, whatever the rules say by now: that is forgotten here. */
+  async #forgetFlows(): Promise<void> {
+    const { flows, log } = this.#options
+    const plan = this.#plan
+    if (!flows || !plan) return
+    const key = datagramKey(plan)
+    // At the start nobody knows who was led where before.
+    if (key === this.#tidied) return
+    try {
+      const stale = staleFlows(await flows.list(), plan)
+      await flows.forget(stale.slice(0, mostForgotten))
+      if (stale.length <= mostForgotten) this.#tidied = key
+      else this.#applier.changed()
+    } catch (error) {
+      // The rules themselves are in force.
+      log.warn({ err: error }, 'who sends over UDP may go on sending to where nobody is')
+    }
   }
 
   /** In an order that does not depend on who came first: the same Pods make the same rules. */

@@ -19,11 +19,14 @@ import { findProgram } from '../isolation/detect-isolation.ts'
 import { formatAddress } from './address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { NftTool } from './filter-tool.ts'
+import { ConntrackTool } from './flow-tool.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkRules } from './network-rules.ts'
 import { openNetwork } from './open-network.ts'
 
 const run = promisify(execFile)
+const conntrack = findProgram('conntrack')
+export const flowTool = conntrack === undefined ? undefined : new ConntrackTool(conntrack)
 const agentFile = fileURLToPath(new URL('network-agent.fixture.ts', import.meta.url))
 export const mayMakeRules = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'].every((name) => findProgram(name))
 
@@ -103,10 +106,10 @@ export class NetworkAgent {
   }
 
   /** What is answered: `name address`, `refused`, or `silence`. */
-  ask(host: string, port: number, protocol: 'tcp' | 'udp' = 'tcp', from?: string): Promise<string> {
+  ask(host: string, port: number, protocol: 'tcp' | 'udp' = 'tcp', from?: string, fromPort?: number): Promise<string> {
     const id = ++this.#last
     const said = new Promise<string>((resolve) => this.#waiting.set(id, resolve))
-    this.#process.stdin?.write(`${JSON.stringify({ id, protocol, host, port, from })}\n`)
+    this.#process.stdin?.write(`${JSON.stringify({ id, protocol, host, port, from, fromPort })}\n`)
     return said
   }
 
@@ -156,6 +159,7 @@ export class NetworkStage {
       namespaces,
       policies,
       tool: new NftTool(findProgram('nft') ?? '', systemClock),
+      flows: flowTool,
       servedHere: new Set(['default/here']),
       clock: systemClock,
       log: silentLogger,

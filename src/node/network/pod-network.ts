@@ -23,6 +23,8 @@ export interface NetworkFacts {
 export interface PodGuard {
   /** Why the rules are not what they should be, if they are not. */
   readonly problem: string | undefined
+  /** What people should know though they are. */
+  readonly remark: string | undefined
   /** Done when the Pod may send its first packet. Throws where the rules cannot be made: then it must not be started. */
   admit(pod: Pod, address: string): Promise<void>
   forget(podUid: string): void

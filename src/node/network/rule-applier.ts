@@ -11,6 +11,8 @@ export interface RuleApplierOptions {
   readonly tool: FilterTool
   /** What the table should be, now. */
   parts(): TableParts
+  /** Done each time that the rules are found or made in force, before anybody is told so. */
+  afterwards?(): Promise<void>
   readonly clock: Clock
   readonly log: Logger
 }
@@ -101,6 +103,7 @@ export class RuleApplier {
     const number = this.#asked
     try {
       await this.#apply(number === this.#inForce)
+      await this.#options.afterwards?.()
       if (this.#problem !== undefined) log.info({ table }, 'the rules of the network are in force again')
       this.#failures = 0
       this.#problem = undefined
