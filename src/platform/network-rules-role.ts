@@ -54,7 +54,7 @@ function rulesOf(network: BridgeNetwork, options: NetworkRulesRoleOptions): Netw
   const rules = new NetworkRules({
     nodeId: nodeIdOf(folder),
     ranges: network.ranges,
-    tool: new NftTool(nft, clock),
+    tool: new NftTool([nft], clock),
     flows: conntrack === undefined ? undefined : new ConntrackTool(conntrack),
     services,
     slices,

@@ -18,13 +18,16 @@ const [name = '', ports = ''] = process.argv.slice(2)
 const longestMs = 1_000
 
 for (const port of ports.split(',').filter(Boolean).map(Number)) {
-  createServer((socket) => {
+  const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.end(`${name} ${socket.remoteAddress?.replace('::ffff:', '')}`)
-  }).listen(port, '0.0.0.0')
+  })
   const udp = createSocket('udp4')
   udp.on('message', (_message, from) => udp.send(`${name} ${from.address}`, from.port, from.address))
-  udp.bind(port)
+  await Promise.all([
+    new Promise<void>((resolve) => void server.listen(port, '0.0.0.0', resolve)),
+    new Promise<void>((resolve) => void udp.bind(port, resolve)),
+  ])
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {

@@ -14,6 +14,7 @@ import { planHostPorts } from './host-ports.ts'
 import { addressesOfMachine, isOfMachine } from './machine-addresses.ts'
 import { type DatagramPlan, datagramKey, staleFlows } from './datagram-flows.ts'
 import type { FlowTool } from './flow-tool.ts'
+import { ForwardingPass } from './forwarding-pass.ts'
 import { NetworkNames } from './network-names.ts'
 import { planPolicies } from './policy-plan.ts'
 import { type PolicyPod, policyPodOf } from './policy-pods.ts'
@@ -44,6 +45,10 @@ export interface NetworkRulesOptions {
   readonly log: Logger
 }
 
+const withoutConntrack =
+  'The program conntrack is missing: who sends to a Service over UDP may go on sending to a Pod that is gone.'
+/** How often it is looked for firewalls of others. */
+const lookMs = 30_000
 /** In one turn: whoever waits for the rules waits for it. */
 const mostForgotten = 128
 
@@ -57,6 +62,8 @@ export class NetworkRules {
   readonly #options: NetworkRulesOptions
   readonly #applier: RuleApplier
   readonly #cables: string
+  readonly #pass: ForwardingPass
+  #lookedAt = -Infinity
   /** Pods that have an address before anybody else knows of it. */
   readonly #placed = new Map<string, PlacedPod>()
   readonly #stops: Array<() => void> = []
@@ -69,15 +76,16 @@ export class NetworkRules {
     this.#options = options
     const names = new NetworkNames(options.nodeId)
     this.#cables = names.cable(0).slice(0, -1)
-    const table = `inet ${names.bridge.replace('-', '_')}`
+    const table = names.bridge.replace('-', '_')
     const { tool, clock, log } = options
+    this.#pass = new ForwardingPass({ tool, table, cables: this.#cables, log })
     this.#applier = new RuleApplier({
-      table,
+      table: `inet ${table}`,
       tool,
       clock,
       log,
       parts: () => this.#parts(),
-      afterwards: () => this.#forgetFlows(),
+      afterwards: () => this.#afterwards(),
     })
   }
 
@@ -88,8 +96,8 @@ export class NetworkRules {
 
   /** What people should know though the rules are as they should be. */
   get remark(): string | undefined {
-    if (this.#options.flows) return undefined
-    return 'The program conntrack is missing: who sends to a Service over UDP may go on sending to a Pod that is gone.'
+    const remarks = [this.#pass.remark, this.#options.flows ? undefined : withoutConntrack]
+    return remarks.filter((each) => each !== undefined).join(' ') || undefined
   }
 
   /** The first rules are in force when it is done. */
@@ -141,6 +149,7 @@ export class NetworkRules {
   async close(remove: boolean): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop()
     await this.#applier.close(remove)
+    if (remove) await this.#pass.remove()
   }
 
   #parts(): TableParts {
@@ -163,6 +172,16 @@ export class NetworkRules {
     this.#plan = { routes: plan.routes, hostPorts, ranges }
     const addresses = pods.map(({ address }) => address)
     return ruleTable({ ranges, cables: this.#cables, pods: addresses, isolations, services: plan, hostPorts })
+  }
+
+  async #afterwards(): Promise<void> {
+    await this.#forgetFlows()
+    const { clock, log } = this.#options
+    if (clock.now() < this.#lookedAt + lookMs) return
+    this.#lookedAt = clock.now()
+    await this.#pass.ensure().catch((error: unknown) => {
+      log.warn({ err: error }, 'it is not known whether a firewall of the machine lets Pods through')
+    })
   }
 
   /** A client over UDP that never stops is led to where it first came to, whatever the rules say by now: that is forgotten here. */

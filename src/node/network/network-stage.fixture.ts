@@ -158,7 +158,7 @@ export class NetworkStage {
       pods,
       namespaces,
       policies,
-      tool: new NftTool(findProgram('nft') ?? '', systemClock),
+      tool: new NftTool([findProgram('nft') ?? ''], systemClock),
       flows: flowTool,
       servedHere: new Set(['default/here']),
       clock: systemClock,

@@ -21,6 +21,10 @@ class FakeFilter implements FilterTool {
   async hasChain(): Promise<boolean> {
     return this.isThere
   }
+
+  async read(): Promise<string> {
+    return '{ "nftables": [] }'
+  }
 }
 
 describe('the owner of the rules', () => {
