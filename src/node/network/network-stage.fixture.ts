@@ -16,7 +16,7 @@ import type { NetworkPolicy } from '../../resources/network-policy.ts'
 import { type Pod, podSchema } from '../../resources/pod.ts'
 import type { Service } from '../../resources/service.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
-import { formatAddress } from './address-range.ts'
+import { formatAddress, placeIn } from './address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { NftTool } from './filter-tool.ts'
 import { ConntrackTool } from './flow-tool.ts'
@@ -185,6 +185,11 @@ export class NetworkStage {
 
   get table(): string {
     return new NetworkNames(this.nodeId).bridge.replace('-', '_')
+  }
+
+  /** The machine's end of a Pod's cable. */
+  cable(name: string): string {
+    return new NetworkNames(this.nodeId).cable(placeIn(this.network.ranges.pods, this.agent(name).address) ?? 0)
   }
 
   agent(name: string): NetworkAgent {
