@@ -6,6 +6,7 @@ import type { Pod } from '../../resources/pod.ts'
 import { type AddressRange, formatAddress, formatRange, placeIn, sizeOf } from './address-range.ts'
 import type { ClusterRanges } from './choose-ranges.ts'
 import { hostPortsOf } from './host-ports.ts'
+import { NamespaceRelay } from './namespace-relay.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkPool } from './network-pool.ts'
 import type { NetworkTool } from './network-tool.ts'
@@ -22,6 +23,8 @@ export interface BridgeNetworkOptions {
 }
 
 const usualSpares = 2
+const withoutRelay =
+  'The program perl is missing: port-forward does not reach what listens only on the loopback of a Pod.'
 /** The first is the network's, the second the machine's. */
 const firstPod = 2
 const forwarding = '/proc/sys/net/ipv4/ip_forward'
@@ -43,6 +46,7 @@ export class BridgeNetwork implements PodNetwork {
   readonly #byPod = new Map<string, PodPlace>()
   readonly #pool: NetworkPool
   readonly #admitted = new Set<string>()
+  readonly #hasRelay = NamespaceRelay.find() !== undefined
   #guard: PodGuard | undefined
   /** What former runs left, until it is known what of it is in use. */
   #leftovers: ReadonlySet<number> = new Set()
@@ -95,7 +99,8 @@ export class BridgeNetwork implements PodNetwork {
   }
 
   get facts(): NetworkFacts {
-    const message = 'Every Pod has a network namespace of its own.'
+    const own = 'Every Pod has a network namespace of its own.'
+    const message = this.#hasRelay ? own : `${own} ${withoutRelay}`
     return { ownNetworks: true, message, ...rulesFacts(this.#guard) }
   }
 
