@@ -201,6 +201,11 @@ export class BridgeNetwork implements PodNetwork {
 
   async close(): Promise<void> {
     await this.#pool.close()
+    await this.#closeBridge()
+    this.#options.tool.close()
+  }
+
+  async #closeBridge(): Promise<void> {
     if (this.isInUse) return
     await this.#options.tool.tryAll([
       `link del ${this.#names.bridge}`,
