@@ -20,6 +20,7 @@ const count = Number(values.pods)
 const namespace = 'default'
 const port = 8080
 const deadlineMs = 60_000
+const creators = 16
 /** Networks that wait for Pods. */
 const spares = 3
 
@@ -50,6 +51,23 @@ try {
     console.log(`${what.padEnd(52)}${(took / 1000).toFixed(1).padStart(7)} s   ${each}`)
   }
 
+  const podOf = (name: string, index: number) => ({
+    metadata: { name, namespace, labels: { app: name, group: index % 10 === 0 ? 'tenth' : 'other' } },
+    spec: {
+      terminationGracePeriodSeconds: 5,
+      containers: [
+        {
+          name: 'main',
+          image: `${registry}/sluice/llama-cpp`,
+          command: ['/usr/bin/perl', '-e', server],
+          env: [{ name: 'NAME', value: name }],
+          ports: [{ containerPort: port }],
+          readinessProbe: { httpGet: { port }, periodSeconds: 1, timeoutSeconds: 5 },
+        },
+      ],
+    },
+  })
+
   // One that selects every tenth Pod: those wait for its rules before they begin.
   await client.create(networkPolicyKind, {
     metadata: { name: 'tenth', namespace },
@@ -66,26 +84,12 @@ try {
     }
   })
   await measured(`${count} Pods created until Ready`, async () => {
-    await Promise.all(
-      names.map((name, index) =>
-        client.create(podKind, {
-          metadata: { name, namespace, labels: { app: name, group: index % 10 === 0 ? 'tenth' : 'other' } },
-          spec: {
-            terminationGracePeriodSeconds: 5,
-            containers: [
-              {
-                name: 'main',
-                image: `${registry}/sluice/llama-cpp`,
-                command: ['/usr/bin/perl', '-e', server],
-                env: [{ name: 'NAME', value: name }],
-                ports: [{ containerPort: port }],
-                readinessProbe: { httpGet: { port }, periodSeconds: 1, timeoutSeconds: 5 },
-              },
-            ],
-          },
-        }),
-      ),
-    )
+    // As several controllers would: not all in one instant.
+    const left = [...names.entries()]
+    const creating = async () => {
+      for (let one = left.shift(); one; one = left.shift()) await client.create(podKind, podOf(one[1], one[0]))
+    }
+    await Promise.all(Array.from({ length: creators }, creating))
     await Promise.all(names.map((name) => arrivals.ready(name)))
   })
   const pods = (await client.list(podKind, { namespace })).items

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -305,18 +306,20 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'del', `${address('web')}/32`, 'dev', 'lo'])
   })
 
-  it('let no Pod send over IPv6, by which nobody judges where it goes', async () => {
-    await stage.rules.settle()
-    const server = createServer((socket) => socket.end('reached'))
-    await new Promise<void>((resolve) => server.listen(0, '::', resolve))
-    const listening = server.address()
-    const port = typeof listening === 'object' && listening ? listening.port : 0
-    const shown = await run('ip', ['-6', '-br', 'addr', 'show', 'dev', stage.cable('web')])
-    const ofMachine = /fe80::[0-9a-f:]+/.exec(shown.stdout)?.[0]
-    // Not every machine has it.
-    if (ofMachine !== undefined) expect(await stage.agent('web').ask(`${ofMachine}%eth0`, port)).toBe('silence')
-    server.close()
-  })
+  it.runIf(existsSync('/proc/sys/net/ipv6'))(
+    'let no Pod send over IPv6, by which nobody judges where it goes',
+    async () => {
+      await stage.rules.settle()
+      const server = createServer((socket) => socket.end('reached'))
+      await new Promise<void>((resolve) => server.listen(0, '::', resolve))
+      const listening = server.address()
+      const port = typeof listening === 'object' && listening ? listening.port : 0
+      const shown = await run('ip', ['-6', '-br', 'addr', 'show', 'dev', stage.cable('web')])
+      const ofMachine = /fe80::[0-9a-f:]+/.exec(shown.stdout)?.[0]
+      expect(await stage.agent('web').ask(`${ofMachine}%eth0`, port)).toBe('silence')
+      server.close()
+    },
+  )
 
   it('isolate a Pod before anybody knows of its address', async () => {
     await apply(policy('closed', { podSelector: { matchLabels: { app: 'guest' } } }))
