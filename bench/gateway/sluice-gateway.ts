@@ -1,5 +1,5 @@
 // The gateway as `sluice up` composes it, in its serving thread, alone in a process, over Models whose one Pod is the stub upstream.
-//   node bench/gateway/sluice-gateway.ts UPSTREAM_PORT LOG_FILE [MODELS] [ADDRESSES] → prints its port
+//   node bench/gateway/sluice-gateway.ts UPSTREAM_PORT LOG_FILE [MODELS] [ADDRESSES] [UPSTREAM_HOST] → prints its port
 import { systemClock } from '../../src/foundation/clock.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'
 import { defaultGatewaySettings } from '../../src/gateway/gateway-settings.ts'
@@ -14,7 +14,7 @@ import { PodPool } from '../../src/traffic/pod-pool.ts'
 import { defaultTrafficSettings } from '../../src/traffic/traffic-settings.ts'
 import { modelAddress, modelName } from './bench-models.ts'
 
-const [upstreamPort, logPath = '/dev/null', modelCount = '1', addressCount = '1'] = process.argv.slice(2)
+const [upstreamPort, logPath = '/dev/null', modelCount = '1', addressCount = '1', upstreamHost] = process.argv.slice(2)
 const namespace = 'sluice'
 const pods = new FakeCache<Pod>()
 const models = new FakeCache<Model>()
@@ -27,9 +27,8 @@ const pool = new PodPool({ namespace, models, pods, clock, log, metrics, loads, 
 for (let index = 0; index < Number(modelCount); index += 1) {
   const name = modelName(index)
   models.put(fakeModel(name, 'Ready'))
-  pods.put(
-    fakePod(`${name}-0`, { model: name, host: modelAddress(index % Number(addressCount)), port: Number(upstreamPort) }),
-  )
+  const host = upstreamHost ?? modelAddress(index % Number(addressCount))
+  pods.put(fakePod(`${name}-0`, { model: name, host, port: Number(upstreamPort) }))
 }
 const settings = {
   namespace,

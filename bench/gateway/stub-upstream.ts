@@ -1,5 +1,5 @@
 // A model's server that costs next to nothing, the same for every gateway that is measured.
-//   node bench/gateway/stub-upstream.ts [ADDRESSES] → prints its port
+//   node bench/gateway/stub-upstream.ts [ADDRESSES] [HOST] → prints its port
 // A request whose body says "stream": true gets server-sent events, `x-bench-events` of them, one each 50 ms.
 import { type Socket, createServer } from 'node:net'
 import { modelAddress } from './bench-models.ts'
@@ -84,7 +84,7 @@ function listen(address: string, port: number): Promise<number> {
   })
 }
 
-const port = await listen(modelAddress(0), 0)
+const port = await listen(process.argv[3] ?? modelAddress(0), 0)
 for (let index = 1; index < Number(process.argv[2] ?? 1); index++) await listen(modelAddress(index), port)
 console.log(port)
 process.on('SIGTERM', () => process.exit(0))

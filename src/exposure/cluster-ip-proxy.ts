@@ -15,6 +15,8 @@ export interface ClusterIpProxyOptions {
   readonly except: ReadonlySet<string>
   /** Which addresses are this machine's to listen on. */
   readonly isLocal: (address: string) => boolean
+  /** Whether the kernel takes what comes to a Service to this endpoint itself. */
+  readonly isLedTo?: ((endpoint: string) => boolean) | undefined
   /** Tells the Service's owner why it cannot be reached. */
   event(service: KubernetesObject, type: 'Warning', reason: string, message: string): void
   readonly clock: Clock
@@ -69,12 +71,12 @@ export class ClusterIpProxy {
   }
 
   async #reconcile(key: string): Promise<{ requeueAfterMs?: number }> {
-    const { services, except, isLocal } = this.#options
+    const { services, except, isLocal, isLedTo } = this.#options
     if (except.has(key)) return {}
     const [namespace, name = ''] = key.split('/')
     const service = services.get({ namespace, name })
     const wanted = new Map(
-      planClusterIp(service, [...(this.#slices.get(key)?.values() ?? [])], isLocal).map((route) => [
+      planClusterIp(service, [...(this.#slices.get(key)?.values() ?? [])], isLocal, isLedTo).map((route) => [
         placeOf(route),
         route,
       ]),

@@ -13,12 +13,13 @@ export interface ClusterIpRoute {
 
 /**
  * What to listen on for a Service: the TCP ports behind which something is ready. Where nothing is, nobody listens, and a
- * connection is refused as kube-proxy refuses it.
+ * connection is refused as kube-proxy refuses it. Where somebody else leads to an endpoint, nobody listens either.
  */
 export function planClusterIp(
   service: Service | undefined,
   slices: readonly EndpointSlice[],
   isLocal: (address: string) => boolean,
+  isLedTo: (endpoint: string) => boolean = () => false,
 ): ClusterIpRoute[] {
   if (!service || service.metadata.deletionTimestamp !== undefined || service.spec.type === 'ExternalName') return []
   const { clusterIP = '', ports = [] } = service.spec
@@ -27,7 +28,8 @@ export function planClusterIp(
   return ports.flatMap((port) => {
     if (port.protocol !== 'TCP') return []
     const endpoints = readyEndpoints(port, slices)
-    return endpoints.length === 0 ? [] : [{ address: clusterIP, port: port.port, endpoints, affinityMs }]
+    if (endpoints.length === 0 || endpoints.some(({ host }) => isLedTo(host))) return []
+    return [{ address: clusterIP, port: port.port, endpoints, affinityMs }]
   })
 }
 

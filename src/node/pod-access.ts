@@ -6,6 +6,8 @@ import { errorMessage } from '../foundation/errors.ts'
 import type { Pod } from '../resources/pod.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { linkSignals } from '../foundation/linked-signal.ts'
+import { NamespaceRelay, RelayRefused } from './network/namespace-relay.ts'
+import type { PodNetwork } from './network/pod-network.ts'
 import { allContainers } from './pod-parts.ts'
 import type { PodLogOptions, PodLogs } from './pod-logs.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
@@ -14,6 +16,8 @@ import type { ProcessRuntime } from './process-runtime.ts'
 export interface NodePodAccessOptions {
   readonly logs: PodLogs
   readonly runtime: ProcessRuntime
+  /** Where Pods are; without it they are in the network of the machine. */
+  readonly network?: Pick<PodNetwork, 'of'> | undefined
   readonly clock: Clock
 }
 
@@ -22,6 +26,7 @@ const connectDeadlineMs = 10_000
 /** What the API server needs of the node to serve `kubectl logs, exec, attach` and `port-forward`. */
 export class NodePodAccess {
   readonly #options: NodePodAccessOptions
+  readonly #relay = NamespaceRelay.find()
 
   constructor(options: NodePodAccessOptions) {
     this.#options = options
@@ -98,13 +103,9 @@ export class NodePodAccess {
       isLate = true
       deadline.abort(new Error('nobody answered in time'))
     })
-    const socket = connect({ host, port, allowHalfOpen: true })
     try {
-      await once(socket, 'connect', { signal: deadline.signal })
-      return socket
+      return (await this.#connectInside(pod, port, deadline.signal)) ?? (await connectTo(host, port, deadline.signal))
     } catch (error) {
-      socket.on('error', () => {})
-      socket.destroy()
       const reason = isLate ? 'i/o timeout' : reasonOf(error)
       throw new StatusError(
         'ServiceUnavailable',
@@ -113,6 +114,21 @@ export class NodePodAccess {
     } finally {
       cancel()
       deadline.release()
+    }
+  }
+
+  /**
+   * As in Kubernetes: to the loopback of the Pod, on which also those listen, or trust whoever comes, that do not at its address.
+   * Nothing where it has no network of its own, or nobody is there: what listens at its address only is reached by that.
+   */
+  async #connectInside(pod: Pod, port: number, signal: AbortSignal): Promise<Duplex | undefined> {
+    const namespace = this.#options.network?.of(uidOf(pod))?.namespace ?? ''
+    if (namespace === '' || !this.#relay) return undefined
+    try {
+      return await this.#relay.connect(namespace, port, signal)
+    } catch (error) {
+      if (error instanceof RelayRefused) return undefined
+      throw error
     }
   }
 
@@ -135,6 +151,18 @@ export class NodePodAccess {
     const exited = this.#options.runtime.exitOf(uidOf(pod), container)
     if (exited) return exited
     throw new StatusError('NotFound', otherwise)
+  }
+}
+
+async function connectTo(host: string, port: number, signal: AbortSignal): Promise<Duplex> {
+  const socket = connect({ host, port, allowHalfOpen: true })
+  try {
+    await once(socket, 'connect', { signal })
+    return socket
+  } catch (error) {
+    socket.on('error', () => {})
+    socket.destroy()
+    throw error
   }
 }
 

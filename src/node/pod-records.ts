@@ -137,7 +137,9 @@ export class PodRecords {
 
   /** Those of an earlier run. Unreadable records are left out: what they recorded is still found by its marks. */
   async load(): Promise<PodRecord[]> {
-    const names = (await readdir(this.#folder)).filter((name) => name.endsWith('.json'))
+    const files = await readdir(this.#folder)
+    await this.#removeHalfWritten(files)
+    const names = files.filter((name) => name.endsWith('.json'))
     const loaded: PodRecord[] = []
     for (let begin = 0; begin < names.length; begin += filesAtOnce) {
       const read = await Promise.all(names.slice(begin, begin + filesAtOnce).map((name) => this.#read(name)))
@@ -148,6 +150,14 @@ export class PodRecords {
       }
     }
     return loaded
+  }
+
+  /** By a run that was killed while it wrote them: nobody else would take them away, and variables may be secret. */
+  async #removeHalfWritten(files: readonly string[]): Promise<void> {
+    for (const name of files) {
+      const [, uid] = /^(.*)\.json\.new$/.exec(name) ?? []
+      if (uid !== undefined && !this.#writes.has(uid)) await rm(join(this.#folder, name), { force: true })
+    }
   }
 
   async #read(name: string): Promise<PodRecord | undefined> {

@@ -4,9 +4,9 @@ import { ClusterIndex } from '../dns/cluster-index.ts'
 import { ClusterNames } from '../dns/cluster-names.ts'
 import { DnsMetrics } from '../dns/dns-metrics.ts'
 import { DnsServer } from '../dns/dns-server.ts'
+import { ListenInTime } from '../dns/listen-in-time.ts'
 import { ResolversFile } from '../dns/resolvers-file.ts'
 import type { Clock } from '../foundation/clock.ts'
-import { errorMessage } from '../foundation/errors.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
@@ -34,6 +34,7 @@ export interface DnsRoleOptions {
 export function dnsRole({ client, caches, address, clock, log, metrics }: DnsRoleOptions): Component {
   const dnsMetrics = new DnsMetrics(metrics)
   let server: DnsServer | undefined
+  let listening: ListenInTime | undefined
   let index: ClusterIndex | undefined
   return {
     name: 'cluster DNS',
@@ -49,19 +50,26 @@ export function dnsRole({ client, caches, address, clock, log, metrics }: DnsRol
       })
       const resolvers = new ResolversFile(clock)
       const upstreams = () => resolvers.upstreams()
-      server = new DnsServer({ names, upstreams, clock, log, metrics: dnsMetrics })
-      try {
-        await server.listen(address, port)
-      } catch (error) {
-        // A DNS server of the machine that listens on all of its addresses, for example: Pods run without names then.
-        log.warn({ err: error, address, port }, 'cluster DNS cannot listen')
-        const message = `Names of Services are not answered, because ${address}:${port} cannot be listened on: ${errorMessage(error)}`
-        const service = await client.get(serviceKind, dnsService)
-        const events = new EventRecorder({ client, component: 'cluster-dns', clock, log })
-        if (service) events.record(service, 'Warning', 'DNSUnreachable', message)
-      }
+      const dns = new DnsServer({ names, upstreams, clock, log, metrics: dnsMetrics })
+      server = dns
+      const service = await client.get(serviceKind, dnsService)
+      const events = new EventRecorder({ client, component: 'cluster-dns', clock, log })
+      listening = new ListenInTime({
+        address,
+        port,
+        listen: (host, at) => dns.listen(host, at),
+        tell({ listens, message }) {
+          if (!service) return
+          if (listens) events.record(service, 'Normal', 'DNSReachable', message)
+          else events.record(service, 'Warning', 'DNSUnreachable', message)
+        },
+        clock,
+        log,
+      })
+      await listening.start()
     },
     async stop() {
+      await listening?.close()
       await server?.close()
       index?.close()
     },

@@ -114,7 +114,7 @@ export class EmbeddedCluster {
       host,
       port,
       services: options.services,
-      podAccess: new NodePodAccess({ logs, runtime: this.#runtime, clock }),
+      podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
       foreseePod: (pod) => (isOfModel(pod) ? this.#workloads?.foresee(pod) : undefined),
       clock,
       log,
@@ -171,7 +171,7 @@ export class EmbeddedCluster {
       { name: 'home', start: () => this.#createHome() },
       this.#informers,
       this.#workloads,
-      clusterIpRole({ client: this.client, caches: this.caches, range: services.range, clock, log }),
+      clusterIpRole({ client: this.client, caches: this.caches, range: services.range, network, clock, log }),
       dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics }),
       networkRulesRole({
         network,

@@ -4,6 +4,7 @@ import type { Logger } from '../foundation/log.ts'
 import { findProgram } from '../node/isolation/detect-isolation.ts'
 import { BridgeNetwork } from '../node/network/bridge-network.ts'
 import { NftTool } from '../node/network/filter-tool.ts'
+import { ConntrackTool } from '../node/network/flow-tool.ts'
 import { NetworkRules } from '../node/network/network-rules.ts'
 import type { PodNetwork } from '../node/network/pod-network.ts'
 import { nodeIdOf } from '../node/node-id.ts'
@@ -43,6 +44,7 @@ function rulesOf(network: BridgeNetwork, options: NetworkRulesRoleOptions): Netw
   const { folder, caches, dns, clock, log } = options
   const nft = findProgram('nft')
   if (nft === undefined) return undefined
+  const conntrack = findProgram('conntrack')
   const { services, slices, pods, namespaces, policies } = caches
   const dnsPorts = [
     { name: 'dns', protocol: 'udp', port: 53 },
@@ -52,7 +54,8 @@ function rulesOf(network: BridgeNetwork, options: NetworkRulesRoleOptions): Netw
   const rules = new NetworkRules({
     nodeId: nodeIdOf(folder),
     ranges: network.ranges,
-    tool: new NftTool(nft, clock),
+    tool: new NftTool([nft], clock),
+    flows: conntrack === undefined ? undefined : new ConntrackTool(conntrack),
     services,
     slices,
     pods,

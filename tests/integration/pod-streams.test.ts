@@ -8,6 +8,8 @@ import { PassThrough, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { Attach, Cp, Exec, KubeConfig, PortForward, type V1Status } from '@kubernetes/client-node'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { findProgram } from '../../src/node/isolation/detect-isolation.ts'
+import { NamespaceRelay } from '../../src/node/network/namespace-relay.ts'
 import { type Finished, kubectlPath, runProgram } from '../support/programs.ts'
 import { SluiceProcess, killIfThere, processesMentioning, until } from '../support/sluice-process.ts'
 
@@ -17,6 +19,11 @@ const namespace = 'default'
 const echo = `require('node:net').createServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => {}).pipe(socket)
 }).listen(7000, process.env.POD_IP)`
+
+/** Whether Pods have a loopback of their own here. */
+const ownLoopback = process.getuid?.() === 0 && NamespaceRelay.find() !== undefined && findProgram('ip') !== undefined
+const echoWithin = `${echo}
+require('node:net').createServer((socket) => socket.end(socket.remoteAddress)).listen(7002, '127.0.0.1')`
 
 describe.skipIf(kubectlPath === undefined)('streams into Pods', () => {
   let data: string
@@ -52,7 +59,7 @@ describe.skipIf(kubectlPath === undefined)('streams into Pods', () => {
     config.loadFromFile(sluice.kubeconfig)
     const image = `${sluice.endpoints.registry}/sluice/llama-cpp:1`
     const containers = [
-      { name: 'main', image, command: [process.execPath, '-e', echo] },
+      { name: 'main', image, command: [process.execPath, '-e', ownLoopback ? echoWithin : echo] },
       { name: 'reader', image, stdin: true, command: ['sh', '-c', 'echo begun; while read w; do echo "got $w"; done'] },
     ].map((container) => ({
       ...container,
@@ -130,6 +137,14 @@ describe.skipIf(kubectlPath === undefined)('streams into Pods', () => {
       connect(second, '127.0.0.1').on('error', () => {})
       await once(child, 'close')
       expect(said()).toMatch(/error forwarding port 7001 to pod web, uid [-\w]+: .*connection refused/)
+    })
+
+    it.runIf(ownLoopback)('forward a port that is listened on only within the Pod', async () => {
+      const { said } = started(['port-forward', 'pod/web', ':7002'], env)
+      await until('the port', 20_000, () => said().includes('Forwarding from 127'))
+      const port = Number(/127\.0\.0\.1:(\d+) ->/.exec(said())?.[1])
+      const [one, other] = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+      expect([await text(one), await text(other)]).toEqual(['127.0.0.1', '127.0.0.1'])
     })
   })
 

@@ -19,6 +19,28 @@ export function removeNetwork(data: string): void {
   spawnSync('nft', ['delete', 'table', 'inet', names.bridge.replace('-', '_')])
 }
 
+/** What there is of a Sluice in the machine's network: namespaces, devices, routes and rules, by their names. */
+export function leftInNetwork(data: string): string[] {
+  const [id, ranges] = [textOf(join(data, 'node/id')), textOf(join(data, 'node/network.json'))]
+  if (id === '' || ranges === '') return []
+  const names = new NetworkNames(id)
+  const isOurs = (name: string) => name === names.bridge || names.numberOf(name) !== undefined
+  const { services } = JSON.parse(ranges) as { services: string }
+  const devices = said('ip', ['-br', 'link']).map((line) => line.split(/[\s@]/)[0] ?? '')
+  const routes = said('ip', ['route', 'show', 'table', 'all'])
+  const tables = said('nft', ['list', 'tables']).filter((line) => line.endsWith(names.bridge.replace('-', '_')))
+  return [
+    ...namespaces().filter(isOurs),
+    ...devices.filter(isOurs),
+    ...routes.filter((line) => line.includes(` ${services} `) || line.split(' ').some(isOurs)),
+    ...tables,
+  ]
+}
+
+function said(program: string, args: readonly string[]): string[] {
+  return spawnSync(program, args, { encoding: 'utf8' }).stdout.split('\n').filter(Boolean)
+}
+
 function namespaces(): string[] {
   try {
     return readdirSync(NetworkNames.namespaceFolder)

@@ -1,11 +1,14 @@
 import { readdirSync, writeFileSync } from 'node:fs'
-import type { CancelTimer, Clock } from '../../foundation/clock.ts'
+import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Pod } from '../../resources/pod.ts'
 import { type AddressRange, formatAddress, formatRange, placeIn, sizeOf } from './address-range.ts'
 import type { ClusterRanges } from './choose-ranges.ts'
+import { hostPortsOf } from './host-ports.ts'
+import { NamespaceRelay } from './namespace-relay.ts'
 import { NetworkNames } from './network-names.ts'
+import { NetworkPool } from './network-pool.ts'
 import type { NetworkTool } from './network-tool.ts'
 import type { NetworkFacts, Placement, PodGuard, PodNetwork, PodPlace } from './pod-network.ts'
 
@@ -20,8 +23,8 @@ export interface BridgeNetworkOptions {
 }
 
 const usualSpares = 2
-/** By then a wake that took a spare one is over: starting programs stops this one for some milliseconds. */
-const refillMs = 200
+const withoutRelay =
+  'The program perl is missing: port-forward does not reach what listens only on the loopback of a Pod.'
 /** The first is the network's, the second the machine's. */
 const firstPod = 2
 const forwarding = '/proc/sys/net/ipv4/ip_forward'
@@ -41,17 +44,12 @@ export class BridgeNetwork implements PodNetwork {
   readonly #names: NetworkNames
   readonly #range: AddressRange
   readonly #byPod = new Map<string, PodPlace>()
-  readonly #taken = new Set<number>()
-  readonly #spare: number[] = []
+  readonly #pool: NetworkPool
   readonly #admitted = new Set<string>()
+  readonly #hasRelay = NamespaceRelay.find() !== undefined
   #guard: PodGuard | undefined
   /** What former runs left, until it is known what of it is in use. */
   #leftovers: ReadonlySet<number> = new Set()
-  #next: number
-  #refilling: Promise<void> | undefined
-  #cancelRefill: CancelTimer | undefined
-  #removals: Promise<unknown> = Promise.resolve()
-  #closed = false
 
   private constructor(options: BridgeNetworkOptions) {
     this.#options = options
@@ -59,8 +57,16 @@ export class BridgeNetwork implements PodNetwork {
     this.#names = new NetworkNames(options.nodeId)
     this.#range = options.ranges.pods
     this.hostIP = formatAddress(this.#range.first + 1)
-    // Not where the last run began: an address that was somebody's a moment ago is not somebody else's at once.
-    this.#next = firstPod + (Math.floor(Date.now() / 1000) % (sizeOf(this.#range) - 2 * firstPod))
+    this.#pool = new NetworkPool({
+      first: firstPod,
+      // The last one looks like a broadcast.
+      end: sizeOf(this.#range) - 1,
+      spares: options.spares ?? usualSpares,
+      make: (numbers) => this.#make(numbers),
+      remove: (numbers) => options.tool.tryAll(this.#removalOf(numbers)),
+      clock: options.clock,
+      log: options.log,
+    })
   }
 
   /** Makes the bridge, or finds the one that a former run left. Throws where the machine does not permit it. */
@@ -80,7 +86,7 @@ export class BridgeNetwork implements PodNetwork {
     const { tool, ranges } = this.#options
     const { bridge } = this.#names
     this.#leftovers = await this.#left()
-    for (const number of this.#leftovers) this.#taken.add(number)
+    for (const number of this.#leftovers) this.#pool.hold(number)
     await tool.tryAll([`link add ${bridge} type bridge`])
     await tool.change([
       `link set ${bridge} up`,
@@ -89,12 +95,17 @@ export class BridgeNetwork implements PodNetwork {
       `route replace local ${formatRange(ranges.services)} dev lo table local src ${this.hostIP}`,
     ])
     writeFileSync(forwarding, '1')
-    await this.#make([this.#propose()])
+    await this.#pool.fill()
   }
 
   get facts(): NetworkFacts {
-    const message = 'Every Pod has a network namespace of its own.'
+    const own = 'Every Pod has a network namespace of its own.'
+    const message = this.#hasRelay ? own : `${own} ${withoutRelay}`
     return { ownNetworks: true, message, ...rulesFacts(this.#guard) }
+  }
+
+  get leadsServices(): boolean {
+    return this.#guard !== undefined
   }
 
   get isInUse(): boolean {
@@ -110,12 +121,32 @@ export class BridgeNetwork implements PodNetwork {
     const { uid = '' } = pod.metadata
     if (namespace === '' || this.#admitted.has(uid)) return
     await this.#guard?.admit(pod, address)
+    if (this.#guard) this.#openLoopback(pod, address)
     this.#admitted.add(uid)
   }
 
+  /**
+   * Ports of the machine are reached at its loopback addresses, too: the cables of Pods that have some may carry what comes from
+   * there. Only with a guard, which keeps everything else from going to the machine's loopback by them.
+   */
+  #openLoopback(pod: Pod, address: string): void {
+    const number = placeIn(this.#range, address)
+    if (number === undefined || hostPortsOf(pod, address).length === 0) return
+    try {
+      writeFileSync(`/proc/sys/net/ipv4/conf/${this.#names.cable(number)}/route_localnet`, '1')
+    } catch (error) {
+      const { log } = this.#options
+      log.warn({ err: error, pod: pod.metadata.name }, 'ports of a Pod are not reached at loopback addresses')
+    }
+  }
+
   get nextNamespace(): string | undefined {
-    const [next] = this.#spare
+    const { next } = this.#pool
     return next === undefined ? undefined : this.#names.namespaceFile(next)
+  }
+
+  onNextNamespace(listener: () => void): () => void {
+    return this.#pool.onNext(listener)
   }
 
   async adopt(places: ReadonlyMap<string, string>): Promise<void> {
@@ -126,37 +157,31 @@ export class BridgeNetwork implements PodNetwork {
       const namespace = number === undefined ? '' : this.#names.namespaceFile(number)
       this.#byPod.set(podUid, { address, namespace })
       if (number === undefined) continue
-      this.#taken.add(number)
+      this.#pool.hold(number)
       used.add(number)
     }
-    this.#remove([...this.#leftovers].filter((number) => !used.has(number)))
+    this.#pool.remove([...this.#leftovers].filter((number) => !used.has(number)))
     this.#leftovers = new Set()
-    await this.#removals
+    await this.#pool.removed()
   }
 
   async place(podUid: string): Promise<Placement> {
     const held = this.#byPod.get(podUid)
     if (held) return held
-    let number = this.#spare.shift()
-    if (number === undefined) {
-      try {
-        number = this.#propose()
-        await this.#make([number])
-        this.#spare.splice(this.#spare.indexOf(number), 1)
-      } catch (error) {
-        if (number !== undefined) this.#taken.delete(number)
-        return { refused: `A network for the Pod cannot be made: ${errorMessage(error)}` }
-      }
+    let number: number
+    try {
+      number = await this.#pool.take()
+    } catch (error) {
+      return { refused: `A network for the Pod cannot be made: ${errorMessage(error)}` }
     }
     // Somebody may have asked for the same Pod meanwhile.
     const other = this.#byPod.get(podUid)
     if (other) {
-      this.#spare.push(number)
+      this.#pool.giveBack(number)
       return other
     }
     const place = { address: this.#addressOf(number), namespace: this.#names.namespaceFile(number) }
     this.#byPod.set(podUid, place)
-    this.#refillSoon()
     return place
   }
 
@@ -171,15 +196,16 @@ export class BridgeNetwork implements PodNetwork {
     this.#admitted.delete(podUid)
     this.#guard?.forget(podUid)
     const number = placeIn(this.#range, place.address)
-    if (number !== undefined) this.#remove([number])
+    if (number !== undefined) this.#pool.remove([number])
   }
 
   async close(): Promise<void> {
-    this.#closed = true
-    this.#cancelRefill?.()
-    await this.#refilling
-    this.#remove(this.#spare.splice(0))
-    await this.#removals
+    await this.#pool.close()
+    await this.#closeBridge()
+    this.#options.tool.close()
+  }
+
+  async #closeBridge(): Promise<void> {
     if (this.isInUse) return
     await this.#options.tool.tryAll([
       `link del ${this.#names.bridge}`,
@@ -189,38 +215,6 @@ export class BridgeNetwork implements PodNetwork {
 
   #addressOf(number: number): string {
     return formatAddress(this.#range.first + number)
-  }
-
-  #propose(): number {
-    const most = sizeOf(this.#range)
-    for (let tries = 0; tries < most; tries += 1) {
-      const number = this.#next
-      this.#next = number + 1 < most - 1 ? number + 1 : firstPod
-      if (this.#taken.has(number)) continue
-      this.#taken.add(number)
-      return number
-    }
-    throw new Error('every address of this node is in use')
-  }
-
-  #refillSoon(): void {
-    if (this.#closed) return
-    this.#cancelRefill ??= this.#options.clock.after(refillMs, () => {
-      this.#cancelRefill = undefined
-      this.#refill()
-    })
-  }
-
-  #refill(): void {
-    const { spares = usualSpares, log } = this.#options
-    if (this.#closed || this.#refilling || this.#spare.length >= spares) return
-    const numbers = Array.from({ length: spares - this.#spare.length }, () => this.#propose())
-    this.#refilling = this.#make(numbers)
-      .catch((error: unknown) => {
-        for (const number of numbers) this.#taken.delete(number)
-        log.warn({ err: error }, 'networks for Pods cannot be made ahead')
-      })
-      .finally(() => (this.#refilling = undefined))
   }
 
   async #make(numbers: readonly number[]): Promise<void> {
@@ -236,31 +230,24 @@ export class BridgeNetwork implements PodNetwork {
     })
     try {
       await tool.change(lines)
-      for (const number of numbers) {
-        const inside = [
-          'link set lo up',
-          `addr add ${this.#addressOf(number)}/32 dev eth0`,
-          'link set eth0 up',
-          `route add ${this.hostIP} dev eth0 scope link`,
-          `route add default via ${this.hostIP} dev eth0`,
-        ]
-        await tool.changeInside(this.#names.namespaceFile(number), inside, settings)
-      }
+      await tool.changeInside(
+        numbers.map((number) => ({ namespace: this.#names.namespaceFile(number), lines: this.#insideOf(number) })),
+        settings,
+      )
     } catch (error) {
       await tool.tryAll(this.#removalOf(numbers))
       throw error
     }
-    this.#spare.push(...numbers)
   }
 
-  /** Not waited for by whoever lets a place go; its number is nobody's until it is gone. */
-  #remove(numbers: readonly number[]): void {
-    if (numbers.length === 0) return
-    const removed = this.#options.tool.tryAll(this.#removalOf(numbers)).then(() => {
-      for (const number of numbers) this.#taken.delete(number)
-    })
-    // Without its results: each would hold those before it for as long as this program runs.
-    this.#removals = Promise.all([this.#removals, removed]).then(() => {})
+  #insideOf(number: number): string[] {
+    return [
+      'link set lo up',
+      `addr add ${this.#addressOf(number)}/32 dev eth0`,
+      'link set eth0 up',
+      `route add ${this.hostIP} dev eth0 scope link`,
+      `route add default via ${this.hostIP} dev eth0`,
+    ]
   }
 
   #removalOf(numbers: readonly number[]): string[] {
@@ -283,7 +270,8 @@ function rulesFacts(guard: PodGuard | undefined): Pick<NetworkFacts, 'rulesInFor
   if (!guard) return { rulesInForce: false, rulesMessage: `The program nft is missing: ${without}.` }
   const { problem } = guard
   if (problem !== undefined) return { rulesInForce: false, rulesMessage: `The rules cannot be changed: ${problem}` }
-  return { rulesInForce: true, rulesMessage: 'NetworkPolicies are kept by the packet filter of the machine.' }
+  const kept = 'NetworkPolicies are kept by the packet filter of the machine.'
+  return { rulesInForce: true, rulesMessage: guard.remark === undefined ? kept : `${kept} ${guard.remark}` }
 }
 
 function namesOf(links: unknown): string[] {

@@ -8,47 +8,61 @@ export interface FilterTool {
   apply(text: string): Promise<void>
   /** Whether there is a chain of this name, such as `inet sluice_1 guard`. */
   hasChain(name: string): Promise<boolean>
+  /** What the program says to these arguments. */
+  read(args: readonly string[]): Promise<string>
 }
 
 const deadlineMs = 15_000
 const mostComplaint = 2_000
+const mostOutput = 16 * 2 ** 20
 
 /** By the program `nft`. */
 export class NftTool implements FilterTool {
-  readonly #nft: string
+  readonly #command: readonly string[]
   readonly #clock: Clock
 
-  constructor(nft: string, clock: Clock) {
-    this.#nft = nft
+  /** `command`: the program, with what goes before it where it is to run somewhere else. */
+  constructor(command: readonly string[], clock: Clock) {
+    this.#command = command
     this.#clock = clock
   }
 
   async apply(text: string): Promise<void> {
-    const complaint = await this.#run(['-f', '-'], text)
-    if (complaint !== undefined) throw new Error(complaint)
+    await this.#run(['-f', '-'], text)
   }
 
   async hasChain(name: string): Promise<boolean> {
-    return (await this.#run(['-t', 'list', 'chain', ...name.split(' ')], '')) === undefined
+    return this.#run(['-t', 'list', 'chain', ...name.split(' ')], '').then(
+      () => true,
+      () => false,
+    )
   }
 
-  /** What it has to complain about, if it failed. */
-  #run(args: readonly string[], input: string): Promise<string | undefined> {
-    return new Promise((resolve) => {
-      const child = spawn(this.#nft, args, { stdio: ['pipe', 'ignore', 'pipe'] })
+  read(args: readonly string[]): Promise<string> {
+    return this.#run(args, '')
+  }
+
+  /** What it says; throws with what it has to complain about, if it failed. */
+  #run(args: readonly string[], input: string): Promise<string> {
+    const [program = '', ...before] = this.#command
+    return new Promise((resolve, reject) => {
+      const child = spawn(program, [...before, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
       const cancel = this.#clock.after(deadlineMs, () => child.kill('SIGKILL'))
-      let said = ''
-      child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(0, mostComplaint)))
+      let [said, complaint] = ['', '']
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(0, mostOutput)))
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        complaint = (complaint + text).slice(0, mostComplaint)
+      })
       child.stdin.on('error', () => {})
       child.stdin.end(input)
       child.once('error', (error) => {
         cancel()
-        resolve(`${this.#nft} cannot be run: ${errorMessage(error)}`)
+        reject(new Error(`${program} cannot be run: ${errorMessage(error)}`))
       })
       child.once('close', (code, signal) => {
         cancel()
-        if (code === 0) resolve(undefined)
-        else resolve(`${this.#nft} ended with ${code ?? signal}: ${said.trim().replaceAll('\n', '; ')}`)
+        if (code === 0) resolve(said)
+        else reject(new Error(`${program} ended with ${code ?? signal}: ${complaint.trim().replaceAll('\n', '; ')}`))
       })
     })
   }

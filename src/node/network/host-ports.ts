@@ -25,7 +25,8 @@ export function planHostPorts(pods: ReadonlyArray<{ readonly pod: Pod; readonly 
   return [...taken.values()]
 }
 
-function hostPortsOf({ spec }: Pod, address: string): HostPort[] {
+/** What the Pod asks for, at its address. */
+export function hostPortsOf({ spec }: Pod, address: string): HostPort[] {
   return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports = [] }) =>
     ports.flatMap((port): HostPort[] => {
       const hostPort = numberIn(port, 'hostPort') ?? 0

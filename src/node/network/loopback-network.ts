@@ -7,6 +7,7 @@ export class LoopbackNetwork implements PodNetwork {
   readonly facts: NetworkFacts
   readonly hostIP = '127.0.0.1'
   readonly nextNamespace = ''
+  readonly leadsServices = false
   readonly #addresses: PodAddresses
 
   /** `owner` is where addresses begin, so that two nodes on one machine rarely meet; `reason` why there is nothing better. */
@@ -30,6 +31,11 @@ export class LoopbackNetwork implements PodNetwork {
 
   get isInUse(): boolean {
     return this.#addresses.isInUse
+  }
+
+  /** It stays the same. */
+  onNextNamespace(): () => void {
+    return () => {}
   }
 
   async admit(): Promise<void> {}

@@ -10,19 +10,24 @@ interface Question {
   readonly port: number
   /** The address to ask from. */
   readonly from?: string
+  /** Over UDP: the same one is the same client. */
+  readonly fromPort?: number
 }
 
 const [name = '', ports = ''] = process.argv.slice(2)
 const longestMs = 1_000
 
 for (const port of ports.split(',').filter(Boolean).map(Number)) {
-  createServer((socket) => {
+  const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.end(`${name} ${socket.remoteAddress?.replace('::ffff:', '')}`)
-  }).listen(port, '0.0.0.0')
+  })
   const udp = createSocket('udp4')
   udp.on('message', (_message, from) => udp.send(`${name} ${from.address}`, from.port, from.address))
-  udp.bind(port)
+  await Promise.all([
+    new Promise<void>((resolve) => void server.listen(port, '0.0.0.0', resolve)),
+    new Promise<void>((resolve) => void udp.bind(port, resolve)),
+  ])
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => {
@@ -46,7 +51,7 @@ function askTcp({ host, port, from }: Question, answer: (words: string) => void)
   socket.on('close', () => answer(said))
 }
 
-function askUdp({ host, port }: Question, answer: (words: string) => void): void {
+function askUdp({ host, port, fromPort = 0 }: Question, answer: (words: string) => void): void {
   const socket = createSocket('udp4')
   const end = (words: string) => {
     clearTimeout(timer)
@@ -57,5 +62,5 @@ function askUdp({ host, port }: Question, answer: (words: string) => void): void
   socket.on('message', (message) => end(message.toString()))
   // An error of the network is told to those who are connected.
   socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : error.message))
-  socket.connect(port, host, () => socket.send('?'))
+  socket.bind(fromPort, () => socket.connect(port, host, () => socket.send('?')))
 }

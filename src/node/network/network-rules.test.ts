@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process'
 import { randomInt } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type EndpointSlice, endpointSliceSchema, serviceNameLabel } from '../../resources/endpoint-slice.ts'
@@ -7,7 +9,7 @@ import { namespaceSchema } from '../../resources/namespace.ts'
 import { type NetworkPolicy, networkPolicySchema } from '../../resources/network-policy.ts'
 import { serviceSchema } from '../../resources/service.ts'
 import { formatRange } from './address-range.ts'
-import { NetworkStage, mayMakeRules } from './network-stage.fixture.ts'
+import { NetworkStage, flowTool, mayMakeRules } from './network-stage.fixture.ts'
 
 const run = promisify(execFile)
 /** The whole machine has it once, and another run of this test may be under way. */
@@ -30,7 +32,11 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     stage = await NetworkStage.open()
     const listens = [80, 81, 1500]
     const ports = [{ containerPort: 80, name: 'http' }]
-    await stage.addPod({ name: 'web', labels: { app: 'web' }, ports: [{ containerPort: 80, hostPort }], listens })
+    const webPorts = [
+      { containerPort: 80, hostPort },
+      { containerPort: 81, hostPort, protocol: 'UDP' },
+    ]
+    await stage.addPod({ name: 'web', labels: { app: 'web' }, ports: webPorts, listens })
     await stage.addPod({ name: 'db', labels: { app: 'db' }, ports: [{ containerPort: 81, name: 'http' }], listens })
     await stage.addPod({ name: 'guest', labels: { app: 'guest' }, ports, listens })
     await stage.addPod({ name: 'stranger', namespace: 'elsewhere', labels: { app: 'web' }, ports, listens })
@@ -38,7 +44,7 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
       stage.namespaces.put(
         namespaceSchema.parse({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: { name } } }),
       )
-    await stage.rules.start()
+    await stage.start()
   })
   beforeEach(() => {
     stage.policies.clear()
@@ -187,6 +193,24 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     )
   })
 
+  it.runIf(flowTool)('lead who goes on sending over UDP to another Pod when the one it came to is gone', async () => {
+    stage.services.put(service('pair', 7))
+    stage.slices.put(slice('pair', [address('web')]))
+    await stage.rules.settle()
+    const ask = (from: Name, host: string, port: number) => stage.agent(from).ask(host, port, 'udp', undefined, 45_678)
+    for (const from of ['guest', 'machine'] as const) {
+      expect(await ask(from, stage.service(7), 53)).toBe(`web ${address(from)}`)
+    }
+    stage.slices.put(slice('pair', [address('db')]))
+    await stage.rules.settle()
+    for (const from of ['guest', 'machine'] as const) {
+      expect(await ask(from, stage.service(7), 53)).toBe(`db ${address(from)}`)
+    }
+    // Who was led where it still may be led stays there.
+    expect(await ask('guest', stage.hostAddress, hostPort)).toBe(`web ${address('guest')}`)
+    expect((await flowTool?.list())?.filter(({ endpoint }) => endpoint === address('web'))).toHaveLength(1)
+  })
+
   it('keep a client with the Pod that it first came to, also when other things change', async () => {
     stage.services.put(service('sticky', 8, { sessionAffinity: 'ClientIP' }))
     stage.slices.put(slice('sticky', [address('web'), address('db')]))
@@ -234,6 +258,35 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     expect(await stage.agent('web').ask(stage.hostAddress, hostPort)).toBe(`web ${stage.network.hostIP}`)
   })
 
+  it('lead there from the loopback of the machine, too, over UDP as well', async () => {
+    await stage.rules.settle()
+    const machine = stage.agent('machine')
+    for (const loopback of ['127.0.0.1', '127.7.7.7']) {
+      expect(await machine.ask(loopback, hostPort)).toBe(`web ${stage.network.hostIP}`)
+      expect(await machine.ask(loopback, hostPort, 'udp')).toBe(`web ${stage.network.hostIP}`)
+    }
+  })
+
+  it('let no Pod reach the loopback of the machine, not even one with a port of it', async () => {
+    await stage.rules.settle()
+    const server = createServer((socket) => socket.end('private'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const listening = server.address()
+    const port = typeof listening === 'object' && listening ? listening.port : 0
+    const inside = (words: string) =>
+      run('nsenter', [`--net=${stage.agent('web').namespace}`, 'sh', '-c', words], { timeout: 5_000 })
+    // As a program with all rights over its network would: its own loopback gone, and a way there by its cable.
+    await inside('ip addr del 127.0.0.1/8 dev lo; echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet')
+    await inside(`ip route add 127.0.0.0/8 via ${stage.network.hostIP} src ${address('web')}`)
+    try {
+      expect(await stage.agent('machine').ask('127.0.0.1', port)).toBe('private')
+      expect(await stage.agent('web').ask('127.0.0.1', port)).toBe('silence')
+    } finally {
+      await inside('ip route del 127.0.0.0/8; ip addr add 127.0.0.1/8 dev lo')
+      server.close()
+    }
+  })
+
   it('show Pods outside as the machine, and let nobody from outside in', async () => {
     stage.services.put(service('pair', 7))
     stage.slices.put(slice('pair', [address('db')]))
@@ -252,6 +305,21 @@ describe.runIf(mayMakeRules)('the rules of the network', () => {
     expect(await stage.agent('guest').ask(address('db'), 80)).toBe(`db ${address('guest')}`)
     await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'del', `${address('web')}/32`, 'dev', 'lo'])
   })
+
+  it.runIf(existsSync('/proc/sys/net/ipv6'))(
+    'let no Pod send over IPv6, by which nobody judges where it goes',
+    async () => {
+      await stage.rules.settle()
+      const server = createServer((socket) => socket.end('reached'))
+      await new Promise<void>((resolve) => server.listen(0, '::', resolve))
+      const listening = server.address()
+      const port = typeof listening === 'object' && listening ? listening.port : 0
+      const shown = await run('ip', ['-6', '-br', 'addr', 'show', 'dev', stage.cable('web')])
+      const ofMachine = /fe80::[0-9a-f:]+/.exec(shown.stdout)?.[0]
+      expect(await stage.agent('web').ask(`${ofMachine}%eth0`, port)).toBe('silence')
+      server.close()
+    },
+  )
 
   it('isolate a Pod before anybody knows of its address', async () => {
     await apply(policy('closed', { podSelector: { matchLabels: { app: 'guest' } } }))

@@ -1,4 +1,3 @@
-import { networkInterfaces } from 'node:os'
 import type { ObjectCache, ObjectChange } from '../../cluster/informer.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
@@ -12,6 +11,10 @@ import { placeIn } from './address-range.ts'
 import type { ClusterRanges } from './choose-ranges.ts'
 import type { FilterTool } from './filter-tool.ts'
 import { planHostPorts } from './host-ports.ts'
+import { addressesOfMachine, isOfMachine } from './machine-addresses.ts'
+import { type DatagramPlan, datagramKey, staleFlows } from './datagram-flows.ts'
+import type { FlowTool } from './flow-tool.ts'
+import { ForwardingPass } from './forwarding-pass.ts'
 import { NetworkNames } from './network-names.ts'
 import { planPolicies } from './policy-plan.ts'
 import { type PolicyPod, policyPodOf } from './policy-pods.ts'
@@ -24,6 +27,8 @@ export interface NetworkRulesOptions {
   readonly nodeId: string
   readonly ranges: ClusterRanges
   readonly tool: FilterTool
+  /** Without it, clients over UDP go on sending to an endpoint that is gone for as long as they send. */
+  readonly flows?: FlowTool | undefined
   /** They must have been filled before `start`: what is not there yet would be refused. */
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
@@ -40,6 +45,13 @@ export interface NetworkRulesOptions {
   readonly log: Logger
 }
 
+const withoutConntrack =
+  'The program conntrack is missing: who sends to a Service over UDP may go on sending to a Pod that is gone.'
+/** How often it is looked for firewalls of others. */
+const lookMs = 30_000
+/** In one turn: whoever waits for the rules waits for it. */
+const mostForgotten = 128
+
 interface PlacedPod {
   readonly pod: Pod
   readonly address: string
@@ -50,23 +62,42 @@ export class NetworkRules {
   readonly #options: NetworkRulesOptions
   readonly #applier: RuleApplier
   readonly #cables: string
+  readonly #pass: ForwardingPass
+  #lookedAt = -Infinity
   /** Pods that have an address before anybody else knows of it. */
   readonly #placed = new Map<string, PlacedPod>()
   readonly #stops: Array<() => void> = []
   #started: Promise<void> | undefined
+  #plan: DatagramPlan | undefined
+  /** By which the kernel's memory of clients was last put in order. */
+  #tidied: string | undefined
 
   constructor(options: NetworkRulesOptions) {
     this.#options = options
     const names = new NetworkNames(options.nodeId)
     this.#cables = names.cable(0).slice(0, -1)
-    const table = `inet ${names.bridge.replace('-', '_')}`
+    const table = names.bridge.replace('-', '_')
     const { tool, clock, log } = options
-    this.#applier = new RuleApplier({ table, tool, clock, log, parts: () => this.#parts() })
+    this.#pass = new ForwardingPass({ tool, table, cables: this.#cables, log })
+    this.#applier = new RuleApplier({
+      table: `inet ${table}`,
+      tool,
+      clock,
+      log,
+      parts: () => this.#parts(),
+      afterwards: () => this.#afterwards(),
+    })
   }
 
   /** Why the rules are not what they should be, if they are not. */
   get problem(): string | undefined {
     return this.#applier.problem
+  }
+
+  /** What people should know though the rules are as they should be. */
+  get remark(): string | undefined {
+    const remarks = [this.#pass.remark, this.#options.flows ? undefined : withoutConntrack]
+    return remarks.filter((each) => each !== undefined).join(' ') || undefined
   }
 
   /** The first rules are in force when it is done. */
@@ -118,6 +149,7 @@ export class NetworkRules {
   async close(remove: boolean): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop()
     await this.#applier.close(remove)
+    if (remove) await this.#pass.remove()
   }
 
   #parts(): TableParts {
@@ -128,7 +160,7 @@ export class NetworkRules {
       services: services.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined),
       slices: slices.list(),
       range: ranges.services,
-      isMachine: (address) => address.startsWith('127.') || own.has(address),
+      isMachine: (address) => isOfMachine(address, own),
       servedHere,
     })
     const isolations = planPolicies({
@@ -137,8 +169,38 @@ export class NetworkRules {
       namespaces: new Map(namespaces.list().map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
     })
     const hostPorts = planHostPorts(pods)
+    this.#plan = { routes: plan.routes, hostPorts, ranges }
     const addresses = pods.map(({ address }) => address)
     return ruleTable({ ranges, cables: this.#cables, pods: addresses, isolations, services: plan, hostPorts })
+  }
+
+  async #afterwards(): Promise<void> {
+    await this.#forgetFlows()
+    const { clock, log } = this.#options
+    if (clock.now() < this.#lookedAt + lookMs) return
+    this.#lookedAt = clock.now()
+    await this.#pass.ensure().catch((error: unknown) => {
+      log.warn({ err: error }, 'it is not known whether a firewall of the machine lets Pods through')
+    })
+  }
+
+  /** A client over UDP that never stops is led to where it first came to, whatever the rules say by now: that is forgotten here. */
+  async #forgetFlows(): Promise<void> {
+    const { flows, log } = this.#options
+    const plan = this.#plan
+    if (!flows || !plan) return
+    const key = datagramKey(plan)
+    // At the start nobody knows who was led where before.
+    if (key === this.#tidied) return
+    try {
+      const stale = staleFlows(await flows.list(), plan)
+      await flows.forget(stale.slice(0, mostForgotten))
+      if (stale.length <= mostForgotten) this.#tidied = key
+      else this.#applier.changed()
+    } catch (error) {
+      // The rules themselves are in force.
+      log.warn({ err: error }, 'who sends over UDP may go on sending to where nobody is')
+    }
   }
 
   /** In an order that does not depend on who came first: the same Pods make the same rules. */
@@ -171,8 +233,4 @@ function matters({ type, object, previous }: ObjectChange<Pod>): boolean {
 
 function addressOf({ status }: Pod): string | undefined {
   return status?.podIP
-}
-
-function addressesOfMachine(): ReadonlySet<string> {
-  return new Set(Object.values(networkInterfaces()).flatMap((found) => (found ?? []).map(({ address }) => address)))
 }

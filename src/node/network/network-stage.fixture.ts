@@ -16,14 +16,17 @@ import type { NetworkPolicy } from '../../resources/network-policy.ts'
 import { type Pod, podSchema } from '../../resources/pod.ts'
 import type { Service } from '../../resources/service.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
-import { formatAddress } from './address-range.ts'
+import { formatAddress, placeIn } from './address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { NftTool } from './filter-tool.ts'
+import { ConntrackTool } from './flow-tool.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkRules } from './network-rules.ts'
 import { openNetwork } from './open-network.ts'
 
 const run = promisify(execFile)
+const conntrack = findProgram('conntrack')
+export const flowTool = conntrack === undefined ? undefined : new ConntrackTool(conntrack)
 const agentFile = fileURLToPath(new URL('network-agent.fixture.ts', import.meta.url))
 export const mayMakeRules = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'].every((name) => findProgram(name))
 
@@ -103,10 +106,10 @@ export class NetworkAgent {
   }
 
   /** What is answered: `name address`, `refused`, or `silence`. */
-  ask(host: string, port: number, protocol: 'tcp' | 'udp' = 'tcp', from?: string): Promise<string> {
+  ask(host: string, port: number, protocol: 'tcp' | 'udp' = 'tcp', from?: string, fromPort?: number): Promise<string> {
     const id = ++this.#last
     const said = new Promise<string>((resolve) => this.#waiting.set(id, resolve))
-    this.#process.stdin?.write(`${JSON.stringify({ id, protocol, host, port, from })}\n`)
+    this.#process.stdin?.write(`${JSON.stringify({ id, protocol, host, port, from, fromPort })}\n`)
     return said
   }
 
@@ -155,7 +158,8 @@ export class NetworkStage {
       pods,
       namespaces,
       policies,
-      tool: new NftTool(findProgram('nft') ?? '', systemClock),
+      tool: new NftTool([findProgram('nft') ?? ''], systemClock),
+      flows: flowTool,
       servedHere: new Set(['default/here']),
       clock: systemClock,
       log: silentLogger,
@@ -183,6 +187,11 @@ export class NetworkStage {
     return new NetworkNames(this.nodeId).bridge.replace('-', '_')
   }
 
+  /** The machine's end of a Pod's cable. */
+  cable(name: string): string {
+    return new NetworkNames(this.nodeId).cable(placeIn(this.network.ranges.pods, this.agent(name).address) ?? 0)
+  }
+
   agent(name: string): NetworkAgent {
     const found = this.agents.get(name)
     if (!found) throw new Error(`there is nobody called ${name}`)
@@ -205,6 +214,16 @@ export class NetworkStage {
     })
     this.agents.set(name, await NetworkAgent.start(name, place.address, place.namespace, listens))
     this.pods.put(pod)
+  }
+
+  /** The rules are in force, and what is done for each Pod before it begins is done. */
+  async start(): Promise<void> {
+    await this.rules.start()
+    this.network.guardWith(this.rules)
+    for (const pod of this.pods.list()) {
+      const place = this.network.of(pod.metadata.uid ?? '')
+      if (place) await this.network.admit(pod, place)
+    }
   }
 
   async close(): Promise<void> {

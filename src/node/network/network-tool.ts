@@ -1,6 +1,5 @@
-import { spawn } from 'node:child_process'
 import type { Clock } from '../../foundation/clock.ts'
-import { errorMessage } from '../../foundation/errors.ts'
+import { HelperShell } from './helper-shell.ts'
 
 export interface NetworkPrograms {
   readonly ip: string
@@ -9,7 +8,7 @@ export interface NetworkPrograms {
 }
 
 const deadlineMs = 15_000
-const mostOutput = 2 ** 20
+const mostComplaint = 2_000
 
 /**
  * The machine's network, changed by `ip` in batches of lines, one batch at a time: the kernel does not do two at once either. What
@@ -17,72 +16,58 @@ const mostOutput = 2 ** 20
  */
 export class NetworkTool {
   readonly #programs: NetworkPrograms
-  readonly #clock: Clock
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #shell: HelperShell
 
   constructor(programs: NetworkPrograms, clock: Clock) {
     this.#programs = programs
-    this.#clock = clock
+    this.#shell = new HelperShell(programs.sh, clock, deadlineMs)
   }
 
   /** Stops at the first line that fails. */
-  change(lines: readonly string[]): Promise<void> {
-    return this.#inTurn([this.#programs.ip, '-batch', '-'], asInput(lines)).then(() => {})
+  async change(lines: readonly string[]): Promise<void> {
+    await this.#run('ip', `'${this.#programs.ip}' -batch - ${asInput(lines)}`)
   }
 
   /** Does what can be done of it: for what may be there, or gone, already. */
   async tryAll(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return
-    await this.#inTurn([this.#programs.ip, '-force', '-batch', '-'], asInput(lines)).catch(() => {})
+    await this.#run('ip', `'${this.#programs.ip}' -force -batch - ${asInput(lines)}`).catch(() => {})
   }
 
-  /** The same inside a network namespace, and after that its settings under /proc/sys/net. */
+  /** The same inside of network namespaces, each with lines of its own, and after that their settings under /proc/sys/net. */
   async changeInside(
-    namespace: string,
-    lines: readonly string[],
+    places: ReadonlyArray<{ readonly namespace: string; readonly lines: readonly string[] }>,
     settings: Readonly<Record<string, string>>,
   ): Promise<void> {
     const { nsenter, sh, ip } = this.#programs
-    const writes = Object.entries(settings).map(([path, value]) => `echo '${value}' >/proc/sys/net/${path}`)
-    const script = [`'${ip}' -batch - || exit 1`, ...writes].join('\n')
-    await this.#inTurn([nsenter, `--net=${namespace}`, sh, '-c', script], asInput(lines))
+    const writes = Object.entries(settings).map(([path, value]) => `echo "${value}" >/proc/sys/net/${path}`)
+    const inside = [`${ip} -batch - || exit 1`, ...writes].join('\n')
+    const each = places.map(
+      ({ namespace, lines }) =>
+        `'${nsenter}' --net='${namespace}' '${sh}' -c '${inside}' ${asInput(lines, '|| exit 1')}`,
+    )
+    await this.#run('ip', each.join('\n'))
   }
 
   /** What `ip -json` says. */
   async read(words: readonly string[]): Promise<unknown> {
-    const said = await this.#inTurn([this.#programs.ip, '-json', ...words], '')
+    const said = await this.#run('ip', `'${this.#programs.ip}' -json ${words.join(' ')}`)
     return said.trim() === '' ? [] : JSON.parse(said)
   }
 
-  #inTurn(command: readonly string[], input: string): Promise<string> {
-    const done = this.#last.then(() => this.#run(command, input))
-    this.#last = done.catch(() => {})
-    return done
+  /** Nothing more is to be done for a while. */
+  close(): void {
+    this.#shell.close()
   }
 
-  #run([program = '', ...args]: readonly string[], input: string): Promise<string> {
-    return new Promise((resolve, reject) => {
-      const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] })
-      const cancel = this.#clock.after(deadlineMs, () => child.kill('SIGKILL'))
-      let said = ''
-      let complaint = ''
-      child.stdout.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(0, mostOutput)))
-      child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint = (complaint + text).slice(0, 2000)))
-      child.stdin.on('error', () => {})
-      child.stdin.end(input)
-      child.once('error', (error) => {
-        cancel()
-        reject(new Error(`${program} cannot be run: ${errorMessage(error)}`))
-      })
-      child.once('close', (code, signal) => {
-        cancel()
-        if (code === 0) resolve(said)
-        else reject(new Error(`${program} ended with ${code ?? signal}: ${complaint.trim().replaceAll('\n', '; ')}`))
-      })
-    })
+  async #run(program: string, script: string): Promise<string> {
+    const { code, stdout, stderr } = await this.#shell.run(script)
+    if (code === 0) return stdout
+    throw new Error(`${program} ended with ${code}: ${stderr.slice(0, mostComplaint).replaceAll('\n', '; ')}`)
   }
 }
 
-function asInput(lines: readonly string[]): string {
-  return lines.map((line) => `${line}\n`).join('')
+/** Lines as the standard input of a command; `then` stands at the end of it. */
+function asInput(lines: readonly string[], then = ''): string {
+  return `<<'END' ${then}\n${lines.map((line) => `${line}\n`).join('')}END`
 }

@@ -23,6 +23,8 @@ export interface NetworkFacts {
 export interface PodGuard {
   /** Why the rules are not what they should be, if they are not. */
   readonly problem: string | undefined
+  /** What people should know though they are. */
+  readonly remark: string | undefined
   /** Done when the Pod may send its first packet. Throws where the rules cannot be made: then it must not be started. */
   admit(pod: Pod, address: string): Promise<void>
   forget(podUid: string): void
@@ -43,6 +45,10 @@ export interface PodNetwork {
   release(podUid: string): void
   /** The namespace of the Pod that is placed next, once that is known: things may be made ready in it. */
   readonly nextNamespace: string | undefined
+  /** Told each time that it has become another one, until the function that it returns is called. */
+  onNextNamespace(listener: () => void): () => void
+  /** Whether the kernel leads from the addresses of Services to Pods, so that nobody has to listen there for them. */
+  readonly leadsServices: boolean
   /** Whether any Pod has a place. */
   readonly isInUse: boolean
   /** Takes away what no Pod uses any more. */

@@ -11,7 +11,17 @@ class FakeFilter implements FilterTool {
   isThere = true
   release: (() => void) | undefined
 
+  begun = 0
+  takesMs = 0
+  readonly #clock: FakeClock
+
+  constructor(clock: FakeClock) {
+    this.#clock = clock
+  }
+
   async apply(text: string): Promise<void> {
+    this.begun += 1
+    if (this.takesMs > 0) await this.#clock.sleep(this.takesMs)
     if (this.release) await new Promise<void>((resolve) => (this.release = resolve))
     if (this.failing !== undefined) throw new Error(this.failing)
     this.applied.push(text)
@@ -20,6 +30,10 @@ class FakeFilter implements FilterTool {
 
   async hasChain(): Promise<boolean> {
     return this.isThere
+  }
+
+  async read(): Promise<string> {
+    return '{ "nftables": [] }'
   }
 }
 
@@ -36,7 +50,7 @@ describe('the owner of the rules', () => {
   }
   beforeEach(() => {
     clock = new FakeClock()
-    filter = new FakeFilter()
+    filter = new FakeFilter(clock)
     rule = 'one'
     applier = new RuleApplier({ table: 'inet t', tool: filter, parts, clock, log: silentLogger })
   })
@@ -51,6 +65,26 @@ describe('the owner of the rules', () => {
     expect(filter.applied.length).toBeLessThan(6)
     await clock.advance(100)
     expect(filter.applied.at(-1)).toContain('rule19')
+  })
+
+  it('rests longer the longer it takes, but not while somebody waits for it', async () => {
+    filter.takesMs = 100
+    const first = applier.settle()
+    await clock.advance(100)
+    await first
+    rule = 'two'
+    applier.changed()
+    await clock.advance(399)
+    expect(filter.begun).toBe(1)
+    await clock.advance(1)
+    expect(filter.begun).toBe(2)
+    await clock.advance(100)
+    rule = 'three'
+    applier.changed()
+    const waited = applier.settle()
+    await clock.advance(100)
+    await waited
+    expect(filter.begun).toBe(3)
   })
 
   it('begins anew at first, and afterwards changes what is there', async () => {

@@ -11,12 +11,16 @@ export interface RuleApplierOptions {
   readonly tool: FilterTool
   /** What the table should be, now. */
   parts(): TableParts
+  /** Done each time that the rules are found or made in force, before anybody is told so. */
+  afterwards?(): Promise<void>
   readonly clock: Clock
   readonly log: Logger
 }
 
 /** Changes come in bursts: a rollout changes slices, Pods and labels at once. */
-const gatherMs = 50
+const gatherMs = { least: 50, most: 1_000 }
+/** A table of a thousand Pods takes a while to make: so many times as long is waited before it is made again, unless somebody waits. */
+const restTimes = 4
 const retryLimits = { firstMs: 200, longestMs: 30_000 }
 /** Whoever reloads the machine's firewall takes our table with theirs: it is looked for again and again. */
 const lookMs = 30_000
@@ -33,6 +37,7 @@ export class RuleApplier {
   #working: Promise<void> | undefined
   #timer: { readonly at: number; cancel: CancelTimer } | undefined
   #failures = 0
+  #gatherMs = gatherMs.least
   #waiting: Array<{ readonly number: number; resolve(): void; reject(error: Error): void }> = []
   #closed = false
   #problem: string | undefined
@@ -49,7 +54,7 @@ export class RuleApplier {
   /** Something has changed: it will be in force soon. */
   changed(): void {
     this.#asked += 1
-    if (this.#failures === 0) this.#wakeIn(gatherMs)
+    if (this.#failures === 0) this.#wakeIn(this.#gatherMs)
   }
 
   /** Makes everything that has changed be in force; throws where that does not succeed. It is tried again in any case. */
@@ -92,19 +97,22 @@ export class RuleApplier {
       if (this.#failures > 0) this.#wakeIn(backoffMs(this.#failures, Math.random(), retryLimits))
       else if (this.#inForce === this.#asked) this.#wakeIn(lookMs)
       else if (this.#waiting.length > 0) this.#work()
-      else this.#wakeIn(gatherMs)
+      else this.#wakeIn(this.#gatherMs)
     })
   }
 
   async #turn(): Promise<void> {
-    const { table, log } = this.#options
+    const { table, clock, log } = this.#options
     const number = this.#asked
+    const begunAt = clock.now()
     try {
       await this.#apply(number === this.#inForce)
+      await this.#options.afterwards?.()
       if (this.#problem !== undefined) log.info({ table }, 'the rules of the network are in force again')
       this.#failures = 0
       this.#problem = undefined
       this.#inForce = number
+      this.#gatherMs = Math.min(gatherMs.most, Math.max(gatherMs.least, restTimes * (clock.now() - begunAt)))
       this.#answer((waiter) => waiter.resolve(), number)
     } catch (error) {
       this.#failures += 1

@@ -77,7 +77,7 @@ describe('ruleTable', () => {
 })
 
 describe.runIf(mayMakeRules)('the packet filter of the machine', () => {
-  const tool = new NftTool(findProgram('nft') ?? '', systemClock)
+  const tool = new NftTool([findProgram('nft') ?? ''], systemClock)
   const listed = async (table: string) => (await run('nft', ['list', 'table', ...table.split(' ')])).stdout.split('\n')
   const address = fc.integer({ min: 2, max: 9 }).map((number) => `198.18.0.${number}`)
   const port = fc.integer({ min: 1, max: 65_535 })

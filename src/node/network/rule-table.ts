@@ -31,6 +31,7 @@ export function ruleTable(rules: NodeRules): TableParts {
   const [fromPod, toPod] = [`iifname "${cables}*"`, `oifname "${cables}*"`]
   const fromOutside = `iifname != "${cables}*" iifname != "lo"`
   const known = 'ct state established,related accept'
+  const machine = formatAddress(ranges.pods.first + 1)
   const self = table.set('self', {
     kind: 'set',
     type: 'ipv4_addr . ipv4_addr',
@@ -43,21 +44,26 @@ export function ruleTable(rules: NodeRules): TableParts {
   const place = 'ip daddr . meta l4proto . th dport'
   const toMachine = [
     `${place} vmap @${ports.one}`,
-    // The machine's own loopback addresses cannot be left: the kernel lets nothing out that came from one.
-    `ip daddr != { 127.0.0.0/8, ${addresses} } fib daddr type local meta l4proto . th dport vmap @${ports.all}`,
+    `ip daddr != ${addresses} fib daddr type local meta l4proto . th dport vmap @${ports.all}`,
   ]
   const selfOrKnown = [known, `ip saddr . ip daddr @${self} accept`]
 
+  // Every packet of the machine comes by here: the fewest questions for the most of them.
   table.chain('guard', [
     'type filter hook prerouting priority raw; policy accept;',
-    // Pods have no IPv6 yet: not even from cable to machine.
-    `${fromPod} meta nfproto ipv6 drop`,
-    `${fromPod} ip daddr 127.0.0.0/8 drop`,
-    // A Pod sends from its own address: the one that the machine would answer by the same cable.
-    `${fromPod} fib saddr . iif oif missing drop`,
+    `${fromPod} goto guard_pods`,
+    'iifname "lo" accept',
     // These addresses are nobody's but this machine's and its Pods'.
-    `${fromOutside} ip saddr ${pods} drop`,
-    `${fromOutside} ip daddr ${addresses} drop`,
+    `ip saddr ${pods} drop`,
+    `ip daddr ${addresses} drop`,
+  ])
+  table.chain('guard_pods', [
+    // Pods have no IPv6 yet: not even from cable to machine.
+    'meta nfproto ipv6 drop',
+    // The cable of a Pod with ports of the machine carries answers to its loopback, and nothing else may come to that by it.
+    'ip daddr 127.0.0.0/8 drop',
+    // A Pod sends from its own address: the one that the machine would answer by the same cable.
+    'fib saddr . iif oif missing drop',
   ])
   table.chain('from_pods', [
     'type nat hook prerouting priority dstnat; policy accept;',
@@ -101,7 +107,9 @@ export function ruleTable(rules: NodeRules): TableParts {
   table.chain('source', [
     'type nat hook postrouting priority srcnat; policy accept;',
     // Who comes to itself by way of a Service must not see itself as the sender: it would answer itself.
-    `ip saddr . ip daddr @${self} snat ip to ${formatAddress(ranges.pods.first + 1)} fully-random`,
+    `ip saddr . ip daddr @${self} snat ip to ${machine} fully-random`,
+    // Nor must who comes to a port of the machine by its loopback: a Pod's answer to that would stay within it.
+    `ip saddr 127.0.0.0/8 ${toPod} snat ip to ${machine} fully-random`,
     `ip saddr ${pods} oifname != "lo" oifname != "${cables}*" masquerade fully-random`,
   ])
   return table
