@@ -3,6 +3,8 @@ import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Container, Probe } from '../resources/pod.ts'
+import { checkGrpcHealth } from './grpc-health.ts'
+import { probeTiming } from './probe-state.ts'
 
 export type ProbeResult = { readonly ok: true } | { readonly ok: false; readonly message: string }
 
@@ -28,7 +30,11 @@ export function checkProbe(
   }
   if (probe.tcpSocket) return checkTcp(podIP, portOf(probe.tcpSocket.port, container), signal)
   if (probe.exec) return checkExec(probe.exec.command ?? [], run, signal)
-  return Promise.resolve({ ok: false, message: 'only httpGet, tcpSocket and exec probes are supported' })
+  if (probe.grpc) {
+    const { port, service = '' } = probe.grpc
+    return checkGrpcHealth({ host: podIP, port, service, timeoutMs: probeTiming(probe).timeoutMs }, signal)
+  }
+  return Promise.resolve({ ok: false, message: 'the probe is none of httpGet, tcpSocket, exec and grpc' })
 }
 
 async function checkExec(words: readonly string[], run: RunInContainer, signal: AbortSignal): Promise<ProbeResult> {

@@ -79,8 +79,8 @@ function unsupportedInContainer(container: Container): string | undefined {
     ['livenessProbe', container.livenessProbe],
   ]
   for (const [name, probe] of probes) {
-    if (probe && !probe.httpGet && !probe.tcpSocket && !probe.exec) {
-      return 'grpc' in probe ? `a ${name} of the type grpc` : `a ${name} that is none of httpGet, tcpSocket and exec`
+    if (probe && !probe.httpGet && !probe.tcpSocket && !probe.exec && !probe.grpc) {
+      return `a ${name} that is none of httpGet, tcpSocket, exec and grpc`
     }
   }
   const { lifecycle, tty } = containerParts(container)

@@ -18,6 +18,7 @@ export const probeSchema = z.looseObject({
     .optional(),
   tcpSocket: z.looseObject({ port: z.union([z.int(), z.string()]) }).optional(),
   exec: z.looseObject({ command: z.array(z.string()).optional() }).optional(),
+  grpc: z.looseObject({ port: z.int(), service: z.string().optional() }).optional(),
   initialDelaySeconds: z.int().min(0).optional(),
   periodSeconds: z.int().min(1).optional(),
   timeoutSeconds: z.int().min(1).optional(),
