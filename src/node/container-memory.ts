@@ -1,6 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, Pod } from '../resources/pod.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
-import type { ContainerExit, EndedContainer, RunningContainer } from './pod-runtime.ts'
+import type { ContainerExit, RunningContainer } from './pod-runtime.ts'
 import { type CrashBackoff, backoffAfterExit, noBackoff } from './restart-policy.ts'
 
 /** What the node knows of one container. Replaced as a whole, never changed in place. */
@@ -22,6 +22,13 @@ export interface ContainerMemory {
 /** Why a container waits that was ended because the node stopped: it is run again, however it ended. */
 export const nodeStoppedReason = 'NodeStopped'
 
+/** A container that the node ended because it stops itself. */
+export function leftByNode(memory: ContainerMemory): ContainerMemory {
+  const message = 'The node was stopped; it starts again with it.'
+  const state = { type: 'waiting', reason: nodeStoppedReason, message } as const
+  return { ...memory, state, ready: false, started: false }
+}
+
 export type MemoryState =
   | { readonly type: 'waiting'; readonly reason: string; readonly message?: string | undefined }
   | { readonly type: 'running'; readonly running: RunningContainer }
@@ -37,63 +44,6 @@ export function waitingFor(problem: string, memories: readonly ContainerMemory[]
   return memories.map((memory) =>
     memory.state.type === 'waiting' ? { ...memory, state: { ...memory.state, message: problem } } : memory,
   )
-}
-
-/** What two places remember of a container: the Pod's status, and the machine it ran on. */
-export interface Recollection {
-  readonly status: ContainerStatus | undefined
-  readonly ended: EndedContainer | undefined
-}
-
-/** What is known about a container whose process did not come along. */
-export function recalledMemory(
-  spec: Container,
-  init: boolean,
-  { status, ended }: Recollection,
-  now: number,
-): ContainerMemory {
-  const memory = { ...freshMemory(spec, init), restarts: status?.restartCount ?? 0 }
-  if (ended && isNews(ended, status)) {
-    const { exit, startedAt, attempt } = ended
-    return afterExit({ ...memory, restarts: attempt, state: { type: 'exited', exit, startedAt } }, now)
-  }
-  const terminated = status?.state?.terminated
-  if (terminated) {
-    const reason = terminated.exitCode === 0 ? ('Completed' as const) : ('Error' as const)
-    const exit = { exitCode: terminated.exitCode, reason, finishedAt: timeOf(terminated.finishedAt, now) }
-    return { ...memory, state: { type: 'exited', exit, startedAt: timeOf(terminated.startedAt, now) } }
-  }
-  if (!status?.state?.running) return memory
-  const startedAt = timeOf(status.state.running.startedAt, now)
-  const message = 'The process ended while nobody was watching it; its exit code is not known.'
-  return afterExit(
-    {
-      ...memory,
-      state: {
-        type: 'exited',
-        exit: { exitCode: 137, reason: 'ContainerStatusUnknown', message, finishedAt: now },
-        startedAt,
-      },
-    },
-    now,
-  )
-}
-
-/** Whether the status does not yet say what came after it. */
-function isNews({ attempt }: EndedContainer, status: ContainerStatus | undefined): boolean {
-  return attempt >= (status?.restartCount ?? 0) && status?.state?.waiting?.reason !== nodeStoppedReason
-}
-
-/** A container whose process came along: as it was before this program was restarted; the probes correct what is no longer true. */
-export function adoptedMemory(
-  spec: Container,
-  init: boolean,
-  status: ContainerStatus | undefined,
-  running: RunningContainer,
-): ContainerMemory {
-  const memory = afterStart(freshMemory(spec, init), running)
-  const started = memory.started || status?.started === true
-  return { ...memory, started, ready: memory.ready || status?.ready === true }
 }
 
 export function afterStart(memory: ContainerMemory, running: RunningContainer): ContainerMemory {
@@ -188,9 +138,4 @@ function terminatedState(exit: ContainerExit, startedAt: number): ContainerState
       finishedAt: timestamp(finishedAt),
     },
   }
-}
-
-function timeOf(text: string | undefined, fallback: number): number {
-  const time = Date.parse(text ?? '')
-  return Number.isNaN(time) ? fallback : time
 }

@@ -5,6 +5,13 @@ import { type PodPlan, willStart } from './pod-plan.ts'
 
 export type PodStatus = NonNullable<Pod['status']>
 
+/** What became of the Pod as a whole. */
+export interface PodOutcome extends Pick<PodPlan, 'phase' | 'initialized'> {
+  /** Why it ended, where it was not its containers that did. */
+  readonly reason?: string
+  readonly message?: string
+}
+
 export interface PodAddressing {
   readonly podIP?: string | undefined
   readonly hostIP: string
@@ -13,7 +20,7 @@ export interface PodAddressing {
 /** The status that says what the node knows of a Pod. Conditions of others are kept. */
 export function podStatus(
   pod: Pod,
-  plan: Pick<PodPlan, 'phase' | 'initialized'>,
+  plan: PodOutcome,
   containers: readonly ContainerMemory[],
   addressing: PodAddressing,
   now: number,
@@ -49,6 +56,7 @@ export function podStatus(
   ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
   return {
     phase: plan.phase,
+    ...(plan.reason !== undefined && { reason: plan.reason, message: plan.message ?? '' }),
     hostIP,
     hostIPs: [{ ip: hostIP }],
     ...(podIP !== undefined && { podIP, podIPs: [{ ip: podIP }] }),

@@ -109,6 +109,8 @@ export const podSpecSchema = z.looseObject({
   nodeSelector: z.record(z.string(), z.string()).optional(),
   restartPolicy: z.enum(['Always', 'OnFailure', 'Never']).default('Always'),
   terminationGracePeriodSeconds: z.int().min(0).default(30),
+  /** How long the Pod may be active on its node, from when that took it on. */
+  activeDeadlineSeconds: z.int().optional(),
   imagePullSecrets: z.array(z.looseObject({ name: z.string().optional() })).optional(),
   readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
 })
