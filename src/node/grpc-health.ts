@@ -88,8 +88,8 @@ function callHealth(session: ClientHttp2Session, check: GrpcHealthCheck, signal:
   let ended: IncomingHttpHeaders = {}
   call.on('error', reject)
   call.once('response', (headers) => {
-    const status = headers[constants.HTTP2_HEADER_STATUS]
-    if (Number(status) !== 200) reject(new Error(`the server answered with the HTTP status ${status}`))
+    const status = Number(headers[constants.HTTP2_HEADER_STATUS])
+    if (status !== 200) reject(new Error(`the server answered with the HTTP status ${status}`))
     ended = headers
   })
   call.once('trailers', (trailers) => (ended = trailers))

@@ -58,7 +58,10 @@ export class PodWorker {
     this.#pod = pod
     this.#services = services
     const { clock, hostIP } = services
-    this.#report = new PodStatusReport({ clock, hostIP, write: services.writeStatus }, pod.status)
+    this.#report = new PodStatusReport(
+      { clock, hostIP, write: (...about) => services.writeStatus(...about) },
+      pod.status,
+    )
     this.#done = isPodFinished(pod)
     const { namespace = '', name, uid = '' } = pod.metadata
     this.identity = { namespace, name, uid }

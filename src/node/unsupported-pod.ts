@@ -102,7 +102,7 @@ export function unenforcedParts(pod: Pod, container: Container): string[] {
   )
   const spec: Readonly<Record<string, unknown>> = pod.spec
   const own: Readonly<Record<string, unknown>> = container
-  const fields = [...(isFilled(spec['securityContext']) || isFilled(own['securityContext']) ? ['securityContext'] : [])]
+  const fields = isFilled(spec['securityContext']) || isFilled(own['securityContext']) ? ['securityContext'] : []
   return [...sizes, ...fields.map((field) => `${field} is not enforced on this node`)]
 }
 
