@@ -27,6 +27,7 @@ import type { PodWorkerServices } from './pod-worker-services.ts'
 import { PodWorker } from './pod-worker.ts'
 import { type ReferencedNames, readReferences } from './referenced-objects.ts'
 import { programRunner, type RunProgram } from './run-program.ts'
+import { watchStorage } from './storage/watch-storage.ts'
 
 export interface NodeAgentOptions {
   /** The Node's name: a DNS label, usually the host's name in lower case. */
@@ -142,6 +143,15 @@ export class NodeAgent implements Component {
       this.#secrets.run(stopping),
       this.#queue.run(stopping),
       registration.heartbeat(stopping),
+      watchStorage(
+        {
+          clock,
+          log,
+          pods: () => this.#workers.values(),
+          measure: (pod, signal) => runtime.storageOf(pod, signal),
+        },
+        stopping,
+      ),
       watchCards({ cards, clock, read: (deadline) => readNvidiaCards(run, deadline), onLost }, stopping),
     ])
   }

@@ -3,6 +3,7 @@ import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
 import type { PodIdentity } from './pod-runtime.ts'
+import type { StoragePlaces } from './storage/measure-storage.ts'
 import { claimFolder } from './volumes/claim-folder.ts'
 
 const tmpfsType = 0x01021994
@@ -44,6 +45,18 @@ export class PodFolders {
     return made(join(this.#scratch, uid, 'containers', container))
   }
 
+  /** Where that lies which counts as the Pod's use of storage. */
+  storage(pod: PodIdentity): StoragePlaces {
+    const scratch = join(this.#scratch, pod.uid)
+    const memory = this.#inMemory === undefined ? undefined : join(this.#inMemory, pod.uid)
+    return { scratch, logs: join(this.logs, podLogFolderName(pod)), memory }
+  }
+
+  async removeVolumes(uid: string): Promise<void> {
+    await rm(join(this.#scratch, uid, 'volumes'), { recursive: true, force: true })
+    await this.#removeFromMemory(uid)
+  }
+
   async remove(pod: PodIdentity): Promise<void> {
     await rm(join(this.logs, podLogFolderName(pod)), { recursive: true, force: true })
     await this.#removeScratch(pod.uid)
@@ -62,6 +75,10 @@ export class PodFolders {
 
   async #removeScratch(uid: string): Promise<void> {
     await rm(join(this.#scratch, uid), { recursive: true, force: true })
+    await this.#removeFromMemory(uid)
+  }
+
+  async #removeFromMemory(uid: string): Promise<void> {
     if (this.#inMemory === undefined) return
     await rm(join(this.#inMemory, uid), { recursive: true, force: true })
     // With the last one goes the folder that all of them share.

@@ -4,7 +4,9 @@ import type { Pod } from '../resources/pod.ts'
 import type { CardLedger, PodCards } from './card-ledger.ts'
 import type { PodFacts } from './downward-fields.ts'
 import type { PodNetwork, PodPlace } from './network/pod-network.ts'
-import type { PodVolumes } from './pod-volumes.ts'
+import { PodVolumes } from './pod-volumes.ts'
+import type { PodWorkerServices } from './pod-worker-services.ts'
+import { namesInVolumes } from './referenced-objects.ts'
 import { type SetupBackoff, afterFailure, neverFailed, sooner } from './setup-backoff.ts'
 
 export interface PodSetupOptions {
@@ -128,4 +130,16 @@ export class PodSetup {
     const before = this.#failed.get(step)
     if (before) this.#failed.set(step, { ...sooner(before), problem: before.problem })
   }
+}
+
+/** The setup of one Pod among what the node has. */
+export function setupFor(services: PodWorkerServices, uid: string, event: PodSetupOptions['event']): PodSetup {
+  const { clock, network, cards, hostIP, allocatable, tokens, runtime } = services
+  const volumes = new PodVolumes({
+    clock,
+    tokens,
+    references: (pod, signal) => services.references(pod, namesInVolumes(pod), signal),
+    write: (volume, files) => runtime.writeVolume(uid, volume, files),
+  })
+  return new PodSetup({ clock, network, cards, volumes, facts: { hostIP, allocatable }, event })
 }

@@ -23,11 +23,10 @@ import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod
 import { PodStatusReport } from './pod-status-report.ts'
 import { type PodOutcome, refusedStatus } from './pod-status.ts'
 import { type PodVerdict, afterVerdict, deadlineExceeded, deadlineOf, evicted, lookAt } from './pod-verdict.ts'
-import { PodSetup } from './pod-setup.ts'
-import { PodVolumes } from './pod-volumes.ts'
+import { type PodSetup, setupFor } from './pod-setup.ts'
 import { startContainer } from './start-container.ts'
 import { recallContainers } from './recalled-containers.ts'
-import { type ReferencedNames, namesIn, namesInVolumes } from './referenced-objects.ts'
+import { type ReferencedNames, namesIn } from './referenced-objects.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
 import { unsupportedPart } from './unsupported-pod.ts'
 
@@ -79,21 +78,7 @@ export class PodWorker {
       hookFailed: (container, why) =>
         services.event(this.#pod, 'Warning', 'FailedPreStopHook', `PreStop hook of ${container} failed: ${why}`),
     })
-    const volumes = new PodVolumes({
-      clock,
-      tokens: services.tokens,
-      references: (of, signal) => services.references(of, namesInVolumes(of), signal),
-      write: (volume, files) => services.runtime.writeVolume(uid, volume, files),
-    })
-    const { network, cards, allocatable } = services
-    this.#setup = new PodSetup({
-      clock,
-      network,
-      cards,
-      volumes,
-      facts: { hostIP, allocatable },
-      event: (reason, message) => services.event(this.#pod, 'Warning', reason, message),
-    })
+    this.#setup = setupFor(services, uid, (reason, message) => services.event(this.#pod, 'Warning', reason, message))
     this.#recall(pod, adopted)
   }
 
@@ -158,9 +143,15 @@ export class PodWorker {
     return this.#dueIn(next.wakeAt, this.#setup.dueAt)
   }
 
+  /** The Pod, as long as something of it runs and nobody has decided that it ends. */
+  get activePod(): Pod | undefined {
+    const ends = this.#done || this.#removed || this.#nodeStopping || this.#terminating || this.#verdict
+    return ends || this.#running().length === 0 ? undefined : this.#pod
+  }
+
   /** The Pod uses more of the machine's storage than it may. */
   evict(message: string): void {
-    if (this.#done || this.#removed || this.#nodeStopping) return
+    if (!this.activePod) return
     this.#condemn(evicted(message), 'Warning')
     this.#services.wake()
   }
@@ -327,6 +318,7 @@ export class PodWorker {
     await this.#writeStatus(outcome, this.#memories(), signal)
     this.#done = true
     this.#release()
+    await this.#services.runtime.removeVolumes(this.identity.uid)
   }
 
   async #refuse(reason: string, message: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {

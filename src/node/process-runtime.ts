@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { type Clock, abortReason } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import type { Pod } from '../resources/pod.ts'
 import { execInContainer } from './container-exec.ts'
 import { ContainerLauncher, openStdin } from './container-launcher.ts'
 import { ContainerProcess } from './container-process.ts'
@@ -39,6 +40,9 @@ import {
 import { type ProcessIdentity, isAlive, readBootId, signalGroup } from './process-identity.ts'
 import { containerMarks, endUnowned, processMarks, shellMark } from './process-marks.ts'
 import { ProcessSearch } from './process-search.ts'
+import { programRunner } from './run-program.ts'
+import { measureStorage } from './storage/measure-storage.ts'
+import type { StorageUse } from './storage/storage-limits.ts'
 import { unsafeName } from './unsupported-pod.ts'
 import { publishFiles } from './volumes/published-folder.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
@@ -60,6 +64,9 @@ export interface ProcessRuntimeOptions {
   /** Whether Pods may mount the machine's own folders; false unless said otherwise. */
   readonly allowHostPath?: boolean
 }
+
+/** For a Pod with a great many files. */
+const measureDeadlineMs = 60_000
 
 interface OwnedContainer extends RunningContainer {
   readonly process: ContainerProcess
@@ -199,6 +206,15 @@ export class ProcessRuntime implements PodRuntime {
 
   async writeVolume(podUid: string, volume: string, files: VolumeFiles): Promise<boolean> {
     return publishFiles(this.#folders.volume(podUid, volume), files)
+  }
+
+  storageOf(pod: Pod, signal: AbortSignal): Promise<StorageUse | undefined> {
+    const places = this.#folders.storage(identityOf({ pod }))
+    return measureStorage(pod, places, programRunner(this.#options.clock, measureDeadlineMs), signal)
+  }
+
+  removeVolumes(podUid: string): Promise<void> {
+    return this.#folders.removeVolumes(podUid)
   }
 
   async exec(
@@ -366,7 +382,7 @@ export class ProcessRuntime implements PodRuntime {
   }
 }
 
-function identityOf({ pod }: ContainerLaunch): PodIdentity {
+function identityOf({ pod }: Pick<ContainerLaunch, 'pod'>): PodIdentity {
   const { uid = '', namespace = '', name } = pod.metadata
   return { uid, namespace, name }
 }

@@ -94,16 +94,10 @@ function unsupportedInContainer(container: Container): string | undefined {
 
 /** What this node passes over without harm to what the Pod does, each in one sentence: said, not kept quiet. */
 export function unenforcedParts(pod: Pod, container: Container): string[] {
-  const mounted = new Set(containerParts(container).volumeMounts.map(({ name }) => name))
-  const sizes = podVolumes(pod).flatMap(({ name, emptyDir }) =>
-    emptyDir?.sizeLimit === undefined || !mounted.has(name)
-      ? []
-      : [`The sizeLimit ${emptyDir.sizeLimit} of the volume "${name}" is not enforced on this node`],
-  )
   const spec: Readonly<Record<string, unknown>> = pod.spec
   const own: Readonly<Record<string, unknown>> = container
   const fields = isFilled(spec['securityContext']) || isFilled(own['securityContext']) ? ['securityContext'] : []
-  return [...sizes, ...fields.map((field) => `${field} is not enforced on this node`)]
+  return fields.map((field) => `${field} is not enforced on this node`)
 }
 
 /** Defaults leave empty objects behind. */
