@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, readdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, lstatSync, mkdirSync, readdirSync, statfsSync } from 'node:fs'
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
@@ -24,7 +24,8 @@ export class PodFolders {
     this.#scratch = join(this.node, 'scratch')
     for (const folder of [this.node, this.logs, this.claims, this.#scratch]) mkdirSync(folder, { recursive: true })
     const id = nodeId(this.node)
-    this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id.slice(0, 8)}`) : undefined
+    // All of the id: what nobody can guess, nobody can have put there before.
+    this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id}`) : undefined
   }
 
   claim(namespace: string, name: string): string {
@@ -36,7 +37,7 @@ export class PodFolders {
   }
 
   volume(uid: string, volume: string, inMemory = false): string {
-    if (inMemory && this.#inMemory !== undefined) return join(this.#inMemory, uid, volume)
+    if (inMemory && this.#inMemory !== undefined) return join(privateFolder(this.#inMemory), uid, volume)
     return join(this.#scratch, uid, 'volumes', volume)
   }
 
@@ -93,6 +94,15 @@ function isMemory(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** In a place that is open to everybody, a folder that only we can enter. */
+function privateFolder(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { uid, mode } = lstatSync(folder)
+  const isOurs = uid === process.getuid?.() && (mode & (constants.S_IFMT | 0o077)) === constants.S_IFDIR
+  if (!isOurs) throw new Error(`${folder} is not a folder that only this user can enter`)
+  return folder
 }
 
 function made(folder: string): string {

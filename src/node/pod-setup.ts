@@ -133,13 +133,13 @@ export class PodSetup {
 }
 
 /** The setup of one Pod among what the node has. */
-export function setupFor(services: PodWorkerServices, uid: string, event: PodSetupOptions['event']): PodSetup {
+export function setupFor(services: PodWorkerServices, pod: Pod, event: PodSetupOptions['event']): PodSetup {
   const { clock, network, cards, hostIP, allocatable, tokens, runtime } = services
   const volumes = new PodVolumes({
     clock,
     tokens,
-    references: (pod, signal) => services.references(pod, namesInVolumes(pod), signal),
-    write: (volume, files) => runtime.writeVolume(uid, volume, files),
+    references: (of, signal) => services.references(of, namesInVolumes(of), signal),
+    write: (volume, files) => runtime.writeVolume(pod.metadata.uid ?? '', volume, files),
   })
   return new PodSetup({ clock, network, cards, volumes, facts: { hostIP, allocatable }, event })
 }

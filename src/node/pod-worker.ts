@@ -78,7 +78,7 @@ export class PodWorker {
       hookFailed: (container, why) =>
         services.event(this.#pod, 'Warning', 'FailedPreStopHook', `PreStop hook of ${container} failed: ${why}`),
     })
-    this.#setup = setupFor(services, uid, (reason, message) => services.event(this.#pod, 'Warning', reason, message))
+    this.#setup = setupFor(services, pod, (reason, message) => services.event(this.#pod, 'Warning', reason, message))
     this.#recall(pod, adopted)
   }
 
