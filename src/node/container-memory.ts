@@ -106,9 +106,13 @@ export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: 
   const { spec, state, lastExit } = memory
   const previous = lastExit ? { lastState: terminatedState(lastExit, lastExit.startedAt) } : {}
   const image = spec.image ?? ''
-  const common = { name: spec.name, restartCount: memory.restarts, image, imageID: image }
+  const wasThere = state.type !== 'waiting' || lastExit !== undefined
+  const common = { name: spec.name, restartCount: memory.restarts, image, imageID: wasThere ? image : '' }
   if (state.type === 'waiting') {
-    const { reason, message } = state
+    const { message } = state
+    // All containers of a Pod with init containers begin so, as in Kubernetes.
+    const isNew = state.reason === 'ContainerCreating' && (pod.spec.initContainers?.length ?? 0) > 0
+    const reason = isNew ? 'PodInitializing' : state.reason
     const waiting = message === undefined ? { reason } : { reason, message }
     return { ...common, ready: false, started: false, state: { waiting }, ...previous }
   }
@@ -121,9 +125,20 @@ export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: 
   // An init container that succeeded counts as ready, as in Kubernetes.
   const ready = memory.init && state.exit.exitCode === 0
   if (!willRestart) return { ...common, ready, started: false, state: terminated, ...previous }
-  const message = `back-off ${memory.backoff.delayMs / 1000}s restarting failed container=${spec.name} pod=${pod.metadata.name}`
+  const message = `back-off ${durationText(memory.backoff.delayMs)} restarting failed container=${spec.name} pod=${fullName(pod)}`
   const waiting = { reason: 'CrashLoopBackOff', message }
   return { ...common, ready, started: false, state: { waiting }, lastState: terminated }
+}
+
+/** As the kubelet names a Pod in its messages. */
+export function fullName({ metadata }: Pod): string {
+  return `${metadata.name}_${metadata.namespace}(${metadata.uid})`
+}
+
+/** As Go writes it: `10s`, `2m40s`, `5m0s`. */
+function durationText(ms: number): string {
+  const seconds = ms / 1000
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`
 }
 
 function terminatedState(exit: ContainerExit, startedAt: number): ContainerState {

@@ -181,14 +181,6 @@ describe('a Pod', () => {
     const ready = await stage.until('gated', isPodReady)
     expect(ready.status?.conditions?.map(({ type }) => type)).toContain('example.com/Ready')
   })
-
-  it('is told of a size limit that nobody enforces', async () => {
-    const spec = { volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '1Gi' } }] }
-    await stage.create('big', forever, { volumeMounts: [{ name: 'tmp', mountPath: '/sluice-tmp' }] }, spec)
-    await expect
-      .poll(async () => (await stage.events('big')).join(), { timeout: 8000 })
-      .toContain('NotEnforced: The sizeLimit 1Gi')
-  })
 })
 
 describe('the Node', () => {

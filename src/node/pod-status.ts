@@ -1,7 +1,8 @@
 import { type Condition, timestamp, withCondition } from '../resources/kubernetes-object.ts'
 import type { ContainerState, ContainerStatus, Pod } from '../resources/pod.ts'
 import { type ContainerMemory, containerStatus } from './container-memory.ts'
-import { type PodPlan, willStart } from './pod-plan.ts'
+import { isSidecar } from './pod-parts.ts'
+import { type PodPlan, isPassed, willStart } from './pod-plan.ts'
 
 export type PodStatus = NonNullable<Pod['status']>
 
@@ -33,7 +34,8 @@ export function podStatus(
     withShortMessages(containerStatus(memory, pod, !finished && willStart(policy, memory)), longestMessage)
   const apps = containers.filter(({ init }) => !init)
   const inits = containers.filter(({ init }) => init)
-  const unready = apps.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
+  const staying = containers.filter(({ init, spec }) => !init || isSidecar(spec))
+  const unready = staying.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
   const ready: Omit<Condition, 'type'> =
     finished || unready.length > 0 ? { status: 'False', ...reasonOf(plan.phase, unready) } : { status: 'True' }
   const closed = closedGates(pod)
@@ -45,12 +47,11 @@ export function podStatus(
           message: `the conditions ${closed.join(', ')} are not True`,
         }
       : ready
-  const initialized: Condition = plan.initialized
-    ? { type: 'Initialized', status: 'True' }
-    : { type: 'Initialized', status: 'False', reason: 'ContainersNotInitialized' }
+  const hasSandbox = !finished && podIP !== undefined
   const conditions = [
     { type: 'PodScheduled', status: 'True' } as const,
-    initialized,
+    { type: 'PodReadyToStartContainers', status: hasSandbox ? 'True' : 'False' } as const,
+    initializedCondition(plan, inits),
     { type: 'ContainersReady', ...ready },
     { type: 'Ready', ...podReady },
   ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
@@ -84,7 +85,16 @@ function withShortMessages(status: ContainerStatus, longest: number): ContainerS
   }
 }
 
-const ownConditions = new Set(['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'])
+function initializedCondition({ phase, initialized }: PodOutcome, inits: readonly ContainerMemory[]): Condition {
+  if (initialized || inits.length === 0) {
+    return { type: 'Initialized', status: 'True', ...(phase === 'Succeeded' && { reason: 'PodCompleted' }) }
+  }
+  const incomplete = inits.filter((memory) => !isPassed(memory)).map(({ spec }) => spec.name)
+  const message = `containers with incomplete status: [${incomplete.join(' ')}]`
+  return { type: 'Initialized', status: 'False', reason: 'ContainersNotInitialized', message }
+}
+
+const ownConditions = new Set(['PodScheduled', 'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready'])
 
 /** This node's own conditions as it wrote them last, everybody else's as the cluster has them. */
 export function withForeignConditions(own: readonly Condition[], cluster: readonly Condition[]): Condition[] {

@@ -12,6 +12,7 @@ import {
   afterStartError,
   afterStart,
   attemptOf,
+  fullName,
   leftByNode,
   trySooner,
 } from './container-memory.ts'
@@ -245,7 +246,7 @@ export class PodWorker {
       )
       const delay = this.#containers.get(name)?.backoff.delayMs ?? 0
       if (delay > 0 && !this.#terminating && !this.#nodeStopping && !this.#verdict) {
-        const message = `Back-off ${delay / 1000}s restarting failed container ${name} (exit code ${exit.exitCode})`
+        const message = `Back-off restarting failed container ${name} in pod ${fullName(this.#pod)}`
         this.#services.event(this.#pod, 'Warning', 'BackOff', message)
       }
     })
