@@ -9,6 +9,7 @@ import type { Logger } from '../foundation/log.ts'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
 import { type KubernetesObject, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
+import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { CardLedger } from './card-ledger.ts'
@@ -327,6 +328,7 @@ export class NodeAgent implements Component {
       serviceVariables,
       allocatable: { cpus, memoryBytes },
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
+      runtimeClass: (name, signal) => client.get(runtimeClassKind, { name }, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
       wake: () => this.#queue.add(key),
       roomFreed: () => this.#roomFreed(),

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { configMapKind } from '../resources/config-map.ts'
 import { nodeKind } from '../resources/node.ts'
 import { isPodReady, podKind } from '../resources/pod.ts'
+import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { secretKind } from '../resources/secret.ts'
 import { AgentStage, isRunning, statusOf } from './agent-stage.fixture.ts'
 import { readMachine } from './machine/machine-readings.ts'
@@ -180,6 +181,22 @@ describe('a Pod', () => {
     await stage.client.updateStatus(podKind, { ...held, metadata, status: { ...held.status, conditions } })
     const ready = await stage.until('gated', isPodReady)
     expect(ready.status?.conditions?.map(({ type }) => type)).toContain('example.com/Ready')
+  })
+
+  it('runs in the way that its RuntimeClass names, if this node knows it, and says so if not', async () => {
+    const runtimeClass = (name: string, handler: string) =>
+      stage.client.create(runtimeClassKind, { metadata: { name }, handler })
+    await runtimeClass('ours', 'sluice')
+    await stage.create('plain', forever, {}, { runtimeClassName: 'ours' })
+    await stage.until('plain', isRunning)
+    await stage.create('boxed', forever, {}, { runtimeClassName: 'virtual' })
+    await expect
+      .poll(() => stage.events('boxed'), { timeout: 8000 })
+      .toContainEqual('FailedCreatePodSandBox: Failed to create pod sandbox: RuntimeClass "virtual" not found')
+    await runtimeClass('virtual', 'kata')
+    const waiting = await stage.until('boxed', (pod) => JSON.stringify(pod.status).includes('kata'))
+    expect(waiting.status?.phase).toBe('Pending')
+    expect(statusOf(waiting)?.state?.waiting?.message).toContain('the only handler of this node is "sluice"')
   })
 })
 

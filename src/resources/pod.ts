@@ -112,6 +112,9 @@ export const podSpecSchema = z.looseObject({
   /** How long the Pod may be active on its node, from when that took it on. */
   activeDeadlineSeconds: z.int().optional(),
   imagePullSecrets: z.array(z.looseObject({ name: z.string().optional() })).optional(),
+  /** Named by the Pod, filled in by admission: what running it takes beside its containers. */
+  runtimeClassName: z.string().optional(),
+  overhead: quantities.optional(),
   readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
 })
 

@@ -51,15 +51,15 @@ export async function lookOnce(options: StorageWatchOptions, signal: AbortSignal
   await Promise.all(Array.from({ length: atOnce }, work))
 }
 
-async function look(watched: WatchedPod, { measure, log }: StorageWatchOptions, signal: AbortSignal): Promise<void> {
+async function look(watched: WatchedPod, options: StorageWatchOptions, signal: AbortSignal): Promise<void> {
   const pod = watched.activePod
   const limits = pod && storageLimits(pod)
   if (!limits) return
-  const use = await measure(pod, signal)
+  const use = await options.measure(pod, signal)
   if (signal.aborted) return
   if (!use) {
     const { namespace, name } = pod.metadata
-    log.warn({ pod: `${namespace}/${name}` }, 'what a Pod stores could not be measured')
+    options.log.warn({ pod: `${namespace}/${name}` }, 'what a Pod stores could not be measured')
     return
   }
   const message = exceededStorage(limits, use)
