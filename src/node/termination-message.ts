@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { parseRecord } from './log-format.ts'
 
-const longestMessage = 4096
+export const longestMessage = 4096
 const longestLogPart = 2048
 const mostLogLines = 80
 
@@ -21,12 +21,17 @@ export async function terminationMessage(
   const written = await readEnd(source.file, longestMessage)
   if (written.length > 0) return written.toString()
   if (!source.fallsBackToLog || exitCode === 0) return undefined
+  const text = await endOfLog(logPath)
+  return text === '' ? undefined : text
+}
+
+/** As much of the end of a log as the kubelet takes for a container's last words. */
+export async function endOfLog(logPath: string): Promise<string> {
   const lines = (await readEnd(logPath, 4 * longestLogPart))
     .toString('latin1')
     .split('\n')
     .flatMap((line) => parseRecord(Buffer.from(line, 'latin1'))?.text.toString() ?? [])
-  const text = lines.slice(-mostLogLines).join('\n').trimEnd().slice(-longestLogPart)
-  return text === '' ? undefined : text
+  return lines.slice(-mostLogLines).join('\n').trimEnd().slice(-longestLogPart)
 }
 
 /**
