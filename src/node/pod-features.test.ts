@@ -102,6 +102,16 @@ describe('a Pod', () => {
       .toContainEqual('Killing: Container main failed liveness probe, will be restarted')
   })
 
+  it('gets as long to end as the probe says that gives it up', async () => {
+    const failing = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 }
+    const livenessProbe = { ...failing, terminationGracePeriodSeconds: 1 }
+    const stubborn = `trap '' TERM; ${forever}`
+    await stage.create('stubborn', stubborn, { livenessProbe }, { terminationGracePeriodSeconds: 3600 })
+    const pod = await stage.until('stubborn', (each) => statusOf(each)?.restartCount === 1)
+    expect(statusOf(pod)?.lastState?.terminated?.exitCode).toBe(137)
+    await stage.delete('stubborn', 0)
+  })
+
   it('runs its hooks: after the start before it is ready, and before it is asked to end', async () => {
     const script = `trap 'echo term >>/sluice-out/log; exit 0' TERM; while :; do sleep 0.05; done`
     const lifecycle = {

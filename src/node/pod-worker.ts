@@ -71,7 +71,7 @@ export class PodWorker {
       run: (container, words, signal) => this.#runInside(container, words, signal),
       change: (container, change) => this.#change(container, (memory) => ({ ...memory, ...change })),
       event: (type, reason, message) => services.event(this.#pod, type, reason, message),
-      restart: (container, why) => this.#restart(container, why),
+      restart: (container, why, graceSeconds) => this.#restart(container, why, graceSeconds),
     })
     this.#stops = new ContainerStops({
       runtime: services.runtime,
@@ -252,14 +252,11 @@ export class PodWorker {
     })
   }
 
-  #restart(container: string, why: string): void {
+  #restart(container: string, why: string, graceSeconds = this.#pod.spec.terminationGracePeriodSeconds): void {
     if (this.#nodeStopping || this.#removed || this.#terminating || this.#verdict) return
     this.#services.event(this.#pod, 'Normal', 'Killing', `Container ${container} ${why}, will be restarted`)
-    const graceMs = this.#pod.spec.terminationGracePeriodSeconds * 1000
-    this.#stop(
-      this.#runningNow().filter(({ spec }) => spec.name === container),
-      graceMs,
-    )
+    const targets = this.#runningNow().filter(({ spec }) => spec.name === container)
+    this.#stop(targets, graceSeconds * 1000)
   }
 
   #stop(targets: readonly StoppableContainer[], graceMs: number): void {
