@@ -1,5 +1,6 @@
 import { type Condition, timestamp, withCondition } from '../resources/kubernetes-object.ts'
 import type { ContainerState, ContainerStatus, Pod } from '../resources/pod.ts'
+import { firstBytes } from './cut-text.ts'
 import { type ContainerMemory, containerStatus } from './container-memory.ts'
 import { isSidecar } from './pod-parts.ts'
 import { type PodPlan, isPassed, willStart } from './pod-plan.ts'
@@ -68,14 +69,14 @@ export function podStatus(
   }
 }
 
-/** What all containers of a Pod together may have said at their ends, in characters; as the kubelet has it. */
+/** What all containers of a Pod together may have said at their ends, in bytes; as the kubelet has it. */
 const longestMessages = 12 * 2 ** 10
 
 function withShortMessages(status: ContainerStatus, longest: number): ContainerStatus {
   const shortened = (state: ContainerState | undefined) => {
     const terminated = state?.terminated
-    if (!terminated || (terminated.message ?? '').length <= longest) return state
-    return { ...state, terminated: { ...terminated, message: terminated.message?.slice(0, longest) } }
+    if (terminated?.message === undefined) return state
+    return { ...state, terminated: { ...terminated, message: firstBytes(terminated.message, longest) } }
   }
   const { state, lastState, ...rest } = status
   return {

@@ -1,3 +1,4 @@
+import { lastBytes } from './cut-text.ts'
 import { longestMessage } from './termination-message.ts'
 
 /** The error of `bind` in the words of the C library, Go, Node, Python, Java … */
@@ -14,5 +15,5 @@ export function saysAddressInUse(lastWords: string): boolean {
 /** What a container said at its end, and what it could not know about this node. */
 export function withPortExplanation(message: string | undefined): string {
   if (message === undefined) return explanation
-  return `${message.slice(-(longestMessage - explanation.length - 1))}\n${explanation}`
+  return `${lastBytes(message, longestMessage - explanation.length - 1)}\n${explanation}`
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { lastBytes, wholeFrom } from './cut-text.ts'
 import { parseRecord } from './log-format.ts'
 
 export const longestMessage = 4096
@@ -31,7 +32,7 @@ export async function endOfLog(logPath: string): Promise<string> {
     .toString('latin1')
     .split('\n')
     .flatMap((line) => parseRecord(Buffer.from(line, 'latin1'))?.text.toString() ?? [])
-  return lines.slice(-mostLogLines).join('\n').trimEnd().slice(-longestLogPart)
+  return lastBytes(lines.slice(-mostLogLines).join('\n').trimEnd(), longestLogPart)
 }
 
 /**
@@ -46,15 +47,8 @@ async function readEnd(path: string, bytes: number): Promise<Buffer> {
     const wanted = Math.min(stat.size, bytes)
     const { buffer, bytesRead } = await file.read(Buffer.alloc(wanted), 0, wanted, stat.size - wanted)
     const text = buffer.subarray(0, bytesRead)
-    return stat.size > wanted ? fromWholeCharacter(text) : text
+    return stat.size > wanted ? wholeFrom(text) : text
   } catch {
     return Buffer.alloc(0)
   }
-}
-
-/** Without what is left of a character whose beginning was cut off. */
-function fromWholeCharacter(text: Buffer): Buffer {
-  let begin = 0
-  while (begin < 3 && ((text[begin] ?? 0) & 0xc0) === 0x80) begin += 1
-  return text.subarray(begin)
 }
