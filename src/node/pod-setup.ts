@@ -9,6 +9,7 @@ import { PodVolumes } from './pod-volumes.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
 import { namesInVolumes } from './referenced-objects.ts'
 import { missingHandler } from './runtime-handler.ts'
+import { volumeGroup } from './security/security-plan.ts'
 import { type SetupBackoff, afterFailure, neverFailed, sooner } from './setup-backoff.ts'
 
 export interface PodSetupOptions {
@@ -147,7 +148,7 @@ export function setupFor(services: PodWorkerServices, pod: Pod, event: PodSetupO
     clock,
     tokens,
     references: (of, signal) => services.references(of, namesInVolumes(of), signal),
-    write: (volume, files) => runtime.writeVolume(pod.metadata.uid ?? '', volume, files),
+    write: (volume, files) => runtime.writeVolume(pod.metadata.uid ?? '', volume, files, volumeGroup(pod)?.gid),
   })
   const facts = { hostIP, allocatable }
   const runtimeClass = (name: string, signal: AbortSignal) => services.runtimeClass(name, signal)

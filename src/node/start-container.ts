@@ -3,7 +3,6 @@ import type { PodPlace } from './network/pod-network.ts'
 import type { RunningContainer } from './pod-runtime.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
 import { namesInEnvironment } from './referenced-objects.ts'
-import { unenforcedParts } from './unsupported-pod.ts'
 
 export interface ContainerStart {
   readonly container: Container
@@ -28,12 +27,11 @@ export async function startContainer(
   const names = network === '' ? undefined : services.names?.(pod, podIP)
   if (attempt === 0) {
     for (const warning of names?.warnings ?? []) services.event(pod, 'Warning', 'DNSConfigForming', warning)
-    for (const part of unenforcedParts(pod, container)) services.event(pod, 'Warning', 'NotEnforced', part)
   }
   const about = { attempt, podIP, network, names, cards, cardsSimulated, references, serviceVariables, allocatable }
   const running = await runtime.start({ pod, container, ...about }, signal)
   const tell = (reason: string, message: string) => services.event(pod, 'Normal', reason, message)
-  tell('Pulled', `Container image "${container.image}" is a program of this machine`)
+  tell('Pulled', `Container image "${container.image}" already present on machine`)
   tell('Created', `Created container: ${container.name}`)
   const ofCards = cards.length > 0 ? ` with ${cardsSimulated ? 'simulated ' : ''}cards ${cards.join(', ')}` : ''
   tell('Started', `Started container ${container.name} as process ${running.pid} on ${podIP}${ofCards}`)

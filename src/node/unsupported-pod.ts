@@ -91,16 +91,3 @@ function unsupportedInContainer(container: Container): string | undefined {
   }
   return tty ? 'a terminal of its own (tty)' : undefined
 }
-
-/** What this node passes over without harm to what the Pod does, each in one sentence: said, not kept quiet. */
-export function unenforcedParts(pod: Pod, container: Container): string[] {
-  const spec: Readonly<Record<string, unknown>> = pod.spec
-  const own: Readonly<Record<string, unknown>> = container
-  const fields = isFilled(spec['securityContext']) || isFilled(own['securityContext']) ? ['securityContext'] : []
-  return fields.map((field) => `${field} is not enforced on this node`)
-}
-
-/** Defaults leave empty objects behind. */
-function isFilled(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
-}

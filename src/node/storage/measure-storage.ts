@@ -1,8 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../../foundation/clock.ts'
 import type { Pod } from '../../resources/pod.ts'
 import { podVolumes } from '../pod-parts.ts'
-import type { RunProgram } from '../run-program.ts'
+import { type RunProgram, programRunner } from '../run-program.ts'
 import type { StorageUse } from './storage-limits.ts'
 
 /** Where a Pod's files lie on this machine. */
@@ -20,6 +21,14 @@ interface Place {
   readonly onDisk: boolean
   readonly volume?: string
   readonly container?: string
+}
+
+/** For a Pod with a great many files. */
+const deadlineMs = 60_000
+
+/** What a Pod uses now, by the machine's own `du`; `undefined` where it cannot be told. */
+export function storageUse(pod: Pod, places: StoragePlaces, clock: Clock, signal: AbortSignal) {
+  return measureStorage(pod, places, programRunner(clock, deadlineMs), signal)
 }
 
 /**
