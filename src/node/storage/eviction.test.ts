@@ -39,6 +39,9 @@ describe('a Pod that stores more than it may', () => {
     const folder = join(stage.dataDir, 'node', 'scratch', pod.metadata.uid ?? '', 'volumes')
     await expect.poll(() => existsSync(folder)).toBe(false)
     expect((await stage.pod('modest')).status?.phase).toBe('Running')
+    // What is in memory is not in the folder that goes with the stage.
+    await stage.delete('modest', 0)
+    await stage.untilGone('modest')
   })
 
   it('by its logs is evicted, with what its containers may store together', async () => {
