@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { podSchema } from '../resources/pod.ts'
 import { type ContainerMemory, freshMemory } from './container-memory.ts'
+import { firstBytes, lastBytes } from './cut-text.ts'
 import { OutputStart } from './output-start.ts'
 import { podStatus } from './pod-status.ts'
 import { unsupportedPart } from './unsupported-pod.ts'
@@ -35,6 +36,18 @@ describe('the last words of many containers', () => {
     const status = podStatus(pod, { phase: 'Failed', initialized: true }, memories, { hostIP: '127.0.0.1' }, 0)
     const lengths = status.containerStatuses?.map(({ state }) => state?.terminated?.message?.length)
     expect(lengths).toEqual(Array.from({ length: 6 }, () => 2048))
+  })
+
+  it.each([
+    ['abc', 3, 'abc', 'abc'],
+    ['abcd', 3, 'abc', 'bcd'],
+    ['äöü', 4, 'äö', 'öü'],
+    ['äöü', 3, 'ä', 'ü'],
+    ['x🙂', 3, 'x', ''],
+    ['🙂x', 3, '', 'x'],
+  ])('are cut between characters: %j to %i bytes', (text, count, first, last) => {
+    expect(firstBytes(text, count)).toBe(first)
+    expect(lastBytes(text, count)).toBe(last)
   })
 })
 

@@ -3,7 +3,8 @@ import { wasOutOfMemory } from './isolation/cgroups.ts'
 import type { LogCollector } from './log-collector.ts'
 import type { ContainerRecord } from './pod-records.ts'
 import type { ContainerExit } from './pod-runtime.ts'
-import { terminationMessage } from './termination-message.ts'
+import { saysAddressInUse, withPortExplanation } from './port-explanation.ts'
+import { endOfLog, terminationMessage } from './termination-message.ts'
 
 /** How long the end of a container may wait for its last words to be in its log. */
 const logDeadlineMs = 10_000
@@ -19,7 +20,9 @@ export async function collectEnd(collector: LogCollector, clock: Clock): Promise
 /** What the container said at its end, and whether it was memory that it lacked. */
 export async function withLastWords(exit: ContainerExit, record: ContainerRecord, log: string): Promise<ContainerExit> {
   const source = { file: record.messageFile, fallsBackToLog: record.messageFromLog }
-  const message = (await terminationMessage(source, log, exit.exitCode)) ?? exit.message
+  const words = (await terminationMessage(source, log, exit.exitCode)) ?? exit.message
+  const sharesPorts = record.network === '' && exit.exitCode !== 0
+  const message = sharesPorts && saysAddressInUse(await endOfLog(log)) ? withPortExplanation(words) : words
   const reason = exit.exitCode === 137 && wasOutOfMemory(record.cgroups) ? 'OOMKilled' : exit.reason
   return { ...exit, reason, ...(message !== undefined && { message }) }
 }

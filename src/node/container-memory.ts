@@ -1,6 +1,6 @@
 import type { Container, ContainerState, ContainerStatus, Pod } from '../resources/pod.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
-import type { ContainerExit, EndedContainer, RunningContainer } from './pod-runtime.ts'
+import type { ContainerExit, RunningContainer } from './pod-runtime.ts'
 import { type CrashBackoff, backoffAfterExit, noBackoff } from './restart-policy.ts'
 
 /** What the node knows of one container. Replaced as a whole, never changed in place. */
@@ -22,6 +22,13 @@ export interface ContainerMemory {
 /** Why a container waits that was ended because the node stopped: it is run again, however it ended. */
 export const nodeStoppedReason = 'NodeStopped'
 
+/** A container that the node ended because it stops itself. */
+export function leftByNode(memory: ContainerMemory): ContainerMemory {
+  const message = 'The node was stopped; it starts again with it.'
+  const state = { type: 'waiting', reason: nodeStoppedReason, message } as const
+  return { ...memory, state, ready: false, started: false }
+}
+
 export type MemoryState =
   | { readonly type: 'waiting'; readonly reason: string; readonly message?: string | undefined }
   | { readonly type: 'running'; readonly running: RunningContainer }
@@ -37,63 +44,6 @@ export function waitingFor(problem: string, memories: readonly ContainerMemory[]
   return memories.map((memory) =>
     memory.state.type === 'waiting' ? { ...memory, state: { ...memory.state, message: problem } } : memory,
   )
-}
-
-/** What two places remember of a container: the Pod's status, and the machine it ran on. */
-export interface Recollection {
-  readonly status: ContainerStatus | undefined
-  readonly ended: EndedContainer | undefined
-}
-
-/** What is known about a container whose process did not come along. */
-export function recalledMemory(
-  spec: Container,
-  init: boolean,
-  { status, ended }: Recollection,
-  now: number,
-): ContainerMemory {
-  const memory = { ...freshMemory(spec, init), restarts: status?.restartCount ?? 0 }
-  if (ended && isNews(ended, status)) {
-    const { exit, startedAt, attempt } = ended
-    return afterExit({ ...memory, restarts: attempt, state: { type: 'exited', exit, startedAt } }, now)
-  }
-  const terminated = status?.state?.terminated
-  if (terminated) {
-    const reason = terminated.exitCode === 0 ? ('Completed' as const) : ('Error' as const)
-    const exit = { exitCode: terminated.exitCode, reason, finishedAt: timeOf(terminated.finishedAt, now) }
-    return { ...memory, state: { type: 'exited', exit, startedAt: timeOf(terminated.startedAt, now) } }
-  }
-  if (!status?.state?.running) return memory
-  const startedAt = timeOf(status.state.running.startedAt, now)
-  const message = 'The process ended while nobody was watching it; its exit code is not known.'
-  return afterExit(
-    {
-      ...memory,
-      state: {
-        type: 'exited',
-        exit: { exitCode: 137, reason: 'ContainerStatusUnknown', message, finishedAt: now },
-        startedAt,
-      },
-    },
-    now,
-  )
-}
-
-/** Whether the status does not yet say what came after it. */
-function isNews({ attempt }: EndedContainer, status: ContainerStatus | undefined): boolean {
-  return attempt >= (status?.restartCount ?? 0) && status?.state?.waiting?.reason !== nodeStoppedReason
-}
-
-/** A container whose process came along: as it was before this program was restarted; the probes correct what is no longer true. */
-export function adoptedMemory(
-  spec: Container,
-  init: boolean,
-  status: ContainerStatus | undefined,
-  running: RunningContainer,
-): ContainerMemory {
-  const memory = afterStart(freshMemory(spec, init), running)
-  const started = memory.started || status?.started === true
-  return { ...memory, started, ready: memory.ready || status?.ready === true }
 }
 
 export function afterStart(memory: ContainerMemory, running: RunningContainer): ContainerMemory {
@@ -156,9 +106,13 @@ export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: 
   const { spec, state, lastExit } = memory
   const previous = lastExit ? { lastState: terminatedState(lastExit, lastExit.startedAt) } : {}
   const image = spec.image ?? ''
-  const common = { name: spec.name, restartCount: memory.restarts, image, imageID: image }
+  const wasThere = state.type !== 'waiting' || lastExit !== undefined
+  const common = { name: spec.name, restartCount: memory.restarts, image, imageID: wasThere ? image : '' }
   if (state.type === 'waiting') {
-    const { reason, message } = state
+    const { message } = state
+    // All containers of a Pod with init containers begin so, as in Kubernetes.
+    const isNew = state.reason === 'ContainerCreating' && (pod.spec.initContainers?.length ?? 0) > 0
+    const reason = isNew ? 'PodInitializing' : state.reason
     const waiting = message === undefined ? { reason } : { reason, message }
     return { ...common, ready: false, started: false, state: { waiting }, ...previous }
   }
@@ -171,9 +125,20 @@ export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: 
   // An init container that succeeded counts as ready, as in Kubernetes.
   const ready = memory.init && state.exit.exitCode === 0
   if (!willRestart) return { ...common, ready, started: false, state: terminated, ...previous }
-  const message = `back-off ${memory.backoff.delayMs / 1000}s restarting failed container=${spec.name} pod=${pod.metadata.name}`
+  const message = `back-off ${durationText(memory.backoff.delayMs)} restarting failed container=${spec.name} pod=${fullName(pod)}`
   const waiting = { reason: 'CrashLoopBackOff', message }
   return { ...common, ready, started: false, state: { waiting }, lastState: terminated }
+}
+
+/** As the kubelet names a Pod in its messages. */
+export function fullName({ metadata }: Pod): string {
+  return `${metadata.name}_${metadata.namespace}(${metadata.uid})`
+}
+
+/** As Go writes it: `10s`, `2m40s`, `5m0s`. */
+function durationText(ms: number): string {
+  const seconds = ms / 1000
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`
 }
 
 function terminatedState(exit: ContainerExit, startedAt: number): ContainerState {
@@ -188,9 +153,4 @@ function terminatedState(exit: ContainerExit, startedAt: number): ContainerState
       finishedAt: timestamp(finishedAt),
     },
   }
-}
-
-function timeOf(text: string | undefined, fallback: number): number {
-  const time = Date.parse(text ?? '')
-  return Number.isNaN(time) ? fallback : time
 }

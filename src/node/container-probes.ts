@@ -13,7 +13,7 @@ export interface ContainerProbesOptions {
   change(container: string, change: { started?: boolean; ready?: boolean }): void
   event(type: 'Normal' | 'Warning', reason: string, message: string): void
   /** A liveness or startup probe has given the container up. */
-  restart(container: string, why: string): void
+  restart(container: string, why: string, graceSeconds: number | undefined): void
 }
 
 /** The probes of a Pod's running containers: startup first, then readiness and liveness side by side. */
@@ -62,7 +62,7 @@ export class ContainerProbes {
         () => {},
       )
       if (signal.aborted) return
-      if (outcome !== 'success') return this.#options.restart(name, 'failed startup probe')
+      if (outcome !== 'success') return this.#options.restart(name, 'failed startup probe', graceOf(startupProbe))
       this.#options.change(name, { started: true, ...(readinessProbe === undefined && { ready: true }) })
     }
     const readyBefore: ProbeState = before.ready ? { ...initialProbeState, outcome: 'success' } : initialProbeState
@@ -73,7 +73,7 @@ export class ContainerProbes {
     }
     if (livenessProbe) {
       const tell = (outcome: ProbeState['outcome']) => {
-        if (outcome === 'failure') this.#options.restart(name, 'failed liveness probe')
+        if (outcome === 'failure') this.#options.restart(name, 'failed liveness probe', graceOf(livenessProbe))
       }
       probing.push(this.#probe('liveness', livenessProbe, container, running, initialProbeState, signal, tell))
     }
@@ -102,9 +102,12 @@ export class ContainerProbes {
         onResult: (result, state, changed) => {
           outcome = state.outcome
           // The first refused connections of a starting server are no news.
+          const word = `${role.charAt(0).toUpperCase()}${role.slice(1)}`
+          if (result.ok && result.warning !== undefined) {
+            this.#options.event('Warning', 'ProbeWarning', `${word} probe warning: ${result.warning}`)
+          }
           const worthTelling = role !== 'startup' && (state.outcome === 'success' || state.failures > 1)
           if (!result.ok && state.countedAt === this.#options.clock.now() && worthTelling) {
-            const word = `${role.charAt(0).toUpperCase()}${role.slice(1)}`
             this.#options.event('Warning', 'Unhealthy', `${word} probe failed: ${result.message}`)
           }
           if (changed) tell(outcome)
@@ -114,4 +117,9 @@ export class ContainerProbes {
     )
     return outcome
   }
+}
+
+/** What a container gets to end that the probe has given up; the Pod's own grace where it says nothing. */
+function graceOf({ terminationGracePeriodSeconds: seconds }: Probe): number | undefined {
+  return typeof seconds === 'number' ? seconds : undefined
 }

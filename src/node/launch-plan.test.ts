@@ -145,7 +145,7 @@ describe('unsupportedPart', () => {
     [{ volumes: [{ name: 'v', nfs: { server: 's', path: '/' } }] }, 'nfs'],
     [{ volumes: [{ name: 'v', projected: { sources: [{ clusterTrustBundle: {} }] } }] }, 'clusterTrustBundle'],
     [{ volumes: [{ name: 'v', configMap: { name: 3 } }] }, 'configMap.name'],
-    [{ readinessProbe: { grpc: { port: 1 } } }, 'readinessProbe of the type grpc'],
+    [{ readinessProbe: { periodSeconds: 1 } }, 'readinessProbe'],
     [{ lifecycle: { preStop: { tcpSocket: { port: 1 } } } }, 'lifecycle.preStop'],
     [{ tty: true }, 'tty'],
     [{ name: '../../escape' }, 'cannot be the name'],

@@ -4,7 +4,8 @@ import type { Container } from '../resources/pod.ts'
 import { linkSignals } from '../foundation/linked-signal.ts'
 import { type LifecycleHandler, containerParts } from './pod-parts.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
-import { checkHttp, portOf } from './probe-check.ts'
+import { checkHttp } from './http-check.ts'
+import { portOf } from './probe-check.ts'
 
 /** Runs a lifecycle handler of a running container to its end. Returns the sentence that says what went wrong, if something did. */
 export async function runHandler(

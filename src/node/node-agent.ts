@@ -9,6 +9,7 @@ import type { Logger } from '../foundation/log.ts'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
 import { type KubernetesObject, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
+import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { CardLedger } from './card-ledger.ts'
@@ -27,6 +28,7 @@ import type { PodWorkerServices } from './pod-worker-services.ts'
 import { PodWorker } from './pod-worker.ts'
 import { type ReferencedNames, readReferences } from './referenced-objects.ts'
 import { programRunner, type RunProgram } from './run-program.ts'
+import { watchStorage } from './storage/watch-storage.ts'
 
 export interface NodeAgentOptions {
   /** The Node's name: a DNS label, usually the host's name in lower case. */
@@ -142,6 +144,15 @@ export class NodeAgent implements Component {
       this.#secrets.run(stopping),
       this.#queue.run(stopping),
       registration.heartbeat(stopping),
+      watchStorage(
+        {
+          clock,
+          log,
+          pods: () => this.#workers.values(),
+          measure: (pod, signal) => runtime.storageOf(pod, signal),
+        },
+        stopping,
+      ),
       watchCards({ cards, clock, read: (deadline) => readNvidiaCards(run, deadline), onLost }, stopping),
     ])
   }
@@ -317,6 +328,7 @@ export class NodeAgent implements Component {
       serviceVariables,
       allocatable: { cpus, memoryBytes },
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
+      runtimeClass: (name, signal) => client.get(runtimeClassKind, { name }, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
       wake: () => this.#queue.add(key),
       roomFreed: () => this.#roomFreed(),

@@ -65,6 +65,33 @@ describe('a Pod whose port somebody has on all addresses', () => {
   }, 30_000)
 })
 
+describe('a Pod that listens on all addresses where another one does', () => {
+  it('is told why it crashes, and is started ever more rarely', async () => {
+    const clock = new FakeClock(Date.now())
+    await begin({ clock })
+    const port = await unusedPort()
+    const listen = `exec ${process.execPath} -e "require('net').createServer().listen(${port}, '0.0.0.0', () => console.log('listens'))"`
+    const readinessProbe = { tcpSocket: { port }, periodSeconds: 1 }
+    await stage.create('first', listen, { readinessProbe })
+    await stage.until('first', (pod) => {
+      void clock.advance(1000)
+      return statusOf(pod)?.ready === true
+    })
+    // Neither says which port it uses: it is only found out when it is too late.
+    await stage.create('second', listen)
+    const crashed = await stage.until('second', (pod) => statusOf(pod)?.lastState?.terminated !== undefined)
+    expect(statusOf(crashed)?.lastState?.terminated?.message).toContain(
+      'listens on all addresses, which on this node only one Pod can do per port',
+    )
+    const waiting = await stage.until(
+      'second',
+      (pod) => statusOf(pod)?.restartCount === 1 && waitingMessage(pod) !== undefined,
+    )
+    expect(waitingMessage(waiting)).toContain('back-off 10s')
+    expect(statusOf(waiting)?.restartCount).toBe(1)
+  }, 30_000)
+})
+
 describe('a Pod that runs', () => {
   it('is not taken in hand forever when its token cannot be renewed', async () => {
     const clock = new FakeClock(Date.now())

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { configMapKind } from '../resources/config-map.ts'
 import { nodeKind } from '../resources/node.ts'
 import { isPodReady, podKind } from '../resources/pod.ts'
+import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { secretKind } from '../resources/secret.ts'
 import { AgentStage, isRunning, statusOf } from './agent-stage.fixture.ts'
 import { readMachine } from './machine/machine-readings.ts'
@@ -101,6 +102,16 @@ describe('a Pod', () => {
       .toContainEqual('Killing: Container main failed liveness probe, will be restarted')
   })
 
+  it('gets as long to end as the probe says that gives it up', async () => {
+    const failing = { exec: { command: ['false'] }, periodSeconds: 1, failureThreshold: 1 }
+    const livenessProbe = { ...failing, terminationGracePeriodSeconds: 1 }
+    const stubborn = `trap '' TERM; ${forever}`
+    await stage.create('stubborn', stubborn, { livenessProbe }, { terminationGracePeriodSeconds: 3600 })
+    const pod = await stage.until('stubborn', (each) => statusOf(each)?.restartCount === 1)
+    expect(statusOf(pod)?.lastState?.terminated?.exitCode).toBe(137)
+    await stage.delete('stubborn', 0)
+  })
+
   it('runs its hooks: after the start before it is ready, and before it is asked to end', async () => {
     const script = `trap 'echo term >>/sluice-out/log; exit 0' TERM; while :; do sleep 0.05; done`
     const lifecycle = {
@@ -182,12 +193,20 @@ describe('a Pod', () => {
     expect(ready.status?.conditions?.map(({ type }) => type)).toContain('example.com/Ready')
   })
 
-  it('is told of a size limit that nobody enforces', async () => {
-    const spec = { volumes: [{ name: 'tmp', emptyDir: { sizeLimit: '1Gi' } }] }
-    await stage.create('big', forever, { volumeMounts: [{ name: 'tmp', mountPath: '/sluice-tmp' }] }, spec)
+  it('runs in the way that its RuntimeClass names, if this node knows it, and says so if not', async () => {
+    const runtimeClass = (name: string, handler: string) =>
+      stage.client.create(runtimeClassKind, { metadata: { name }, handler })
+    await runtimeClass('ours', 'sluice')
+    await stage.create('plain', forever, {}, { runtimeClassName: 'ours' })
+    await stage.until('plain', isRunning)
+    await stage.create('boxed', forever, {}, { runtimeClassName: 'virtual' })
     await expect
-      .poll(async () => (await stage.events('big')).join(), { timeout: 8000 })
-      .toContain('NotEnforced: The sizeLimit 1Gi')
+      .poll(() => stage.events('boxed'), { timeout: 8000 })
+      .toContainEqual('FailedCreatePodSandBox: Failed to create pod sandbox: RuntimeClass "virtual" not found')
+    await runtimeClass('virtual', 'kata')
+    const waiting = await stage.until('boxed', (pod) => JSON.stringify(pod.status).includes('kata'))
+    expect(waiting.status?.phase).toBe('Pending')
+    expect(statusOf(waiting)?.state?.waiting?.message).toContain('the only handler of this node is "sluice"')
   })
 })
 

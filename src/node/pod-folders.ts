@@ -1,8 +1,9 @@
-import { accessSync, constants, mkdirSync, readdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, lstatSync, mkdirSync, readdirSync, statfsSync } from 'node:fs'
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
 import type { PodIdentity } from './pod-runtime.ts'
+import type { StoragePlaces } from './storage/measure-storage.ts'
 import { claimFolder } from './volumes/claim-folder.ts'
 
 const tmpfsType = 0x01021994
@@ -23,7 +24,8 @@ export class PodFolders {
     this.#scratch = join(this.node, 'scratch')
     for (const folder of [this.node, this.logs, this.claims, this.#scratch]) mkdirSync(folder, { recursive: true })
     const id = nodeId(this.node)
-    this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id.slice(0, 8)}`) : undefined
+    // All of the id: what nobody can guess, nobody can have put there before.
+    this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id}`) : undefined
   }
 
   claim(namespace: string, name: string): string {
@@ -35,13 +37,25 @@ export class PodFolders {
   }
 
   volume(uid: string, volume: string, inMemory = false): string {
-    if (inMemory && this.#inMemory !== undefined) return join(this.#inMemory, uid, volume)
+    if (inMemory && this.#inMemory !== undefined) return join(privateFolder(this.#inMemory), uid, volume)
     return join(this.#scratch, uid, 'volumes', volume)
   }
 
   /** What the node itself keeps for one container. */
   container(uid: string, container: string): string {
     return made(join(this.#scratch, uid, 'containers', container))
+  }
+
+  /** Where that lies which counts as the Pod's use of storage. */
+  storage(pod: PodIdentity): StoragePlaces {
+    const scratch = join(this.#scratch, pod.uid)
+    const memory = this.#inMemory === undefined ? undefined : join(this.#inMemory, pod.uid)
+    return { scratch, logs: join(this.logs, podLogFolderName(pod)), memory }
+  }
+
+  async removeVolumes(uid: string): Promise<void> {
+    await rm(join(this.#scratch, uid, 'volumes'), { recursive: true, force: true })
+    await this.#removeFromMemory(uid)
   }
 
   async remove(pod: PodIdentity): Promise<void> {
@@ -62,6 +76,10 @@ export class PodFolders {
 
   async #removeScratch(uid: string): Promise<void> {
     await rm(join(this.#scratch, uid), { recursive: true, force: true })
+    await this.#removeFromMemory(uid)
+  }
+
+  async #removeFromMemory(uid: string): Promise<void> {
     if (this.#inMemory === undefined) return
     await rm(join(this.#inMemory, uid), { recursive: true, force: true })
     // With the last one goes the folder that all of them share.
@@ -76,6 +94,15 @@ function isMemory(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** In a place that is open to everybody, a folder that only we can enter. */
+function privateFolder(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const { uid, mode } = lstatSync(folder)
+  const isOurs = uid === process.getuid?.() && (mode & (constants.S_IFMT | 0o077)) === constants.S_IFDIR
+  if (!isOurs) throw new Error(`${folder} is not a folder that only this user can enter`)
+  return folder
 }
 
 function made(folder: string): string {

@@ -52,8 +52,8 @@ function startDue(candidates: readonly ContainerMemory[], now: number): Pick<Pod
   return later.length > 0 ? { start, wakeAt: Math.min(...later) } : { start }
 }
 
-/** Nothing waits for it any more. */
-function isPassed({ state, spec, started }: ContainerMemory): boolean {
+/** An init container that nothing waits for any more. */
+export function isPassed({ state, spec, started }: ContainerMemory): boolean {
   if (isSidecar(spec)) return state.type === 'running' && started
   return state.type === 'exited' && state.exit.exitCode === 0
 }

@@ -2,6 +2,7 @@ import type { PodNames } from './network/pod-names.ts'
 import type { Readable, Writable } from 'node:stream'
 import type { Container, Pod } from '../resources/pod.ts'
 import type { ReferencedObjects } from './referenced-objects.ts'
+import type { StorageUse } from './storage/storage-limits.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
 
 /**
@@ -29,6 +30,10 @@ export interface PodRuntime {
     streams: ExecStreams,
     signal: AbortSignal,
   ): Promise<ExecResult>
+  /** What a Pod has on this machine's disk and in its memory volumes; `undefined` where it cannot be told. */
+  storageOf(pod: Pod, signal: AbortSignal): Promise<StorageUse | undefined>
+  /** Removes a Pod's own volumes once nothing of it will run: they are not the machine's to keep until the Pod is deleted. */
+  removeVolumes(podUid: string): Promise<void>
   /** How Pods run here. */
   facts(): Promise<RuntimeFacts>
   /** Removes what is kept on disk for a Pod whose processes are gone: scratch volumes and logs. */

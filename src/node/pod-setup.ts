@@ -1,10 +1,15 @@
 import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Pod } from '../resources/pod.ts'
+import type { RuntimeClass } from '../resources/runtime-class.ts'
 import type { CardLedger, PodCards } from './card-ledger.ts'
 import type { PodFacts } from './downward-fields.ts'
 import type { PodNetwork, PodPlace } from './network/pod-network.ts'
-import type { PodVolumes } from './pod-volumes.ts'
+import { PodVolumes } from './pod-volumes.ts'
+import type { PodWorkerServices } from './pod-worker-services.ts'
+import { namesInVolumes } from './referenced-objects.ts'
+import { missingHandler } from './runtime-handler.ts'
+import { volumeGroup } from './security/security-plan.ts'
 import { type SetupBackoff, afterFailure, neverFailed, sooner } from './setup-backoff.ts'
 
 export interface PodSetupOptions {
@@ -12,6 +17,7 @@ export interface PodSetupOptions {
   readonly network: PodNetwork
   readonly cards: CardLedger
   readonly volumes: PodVolumes
+  runtimeClass(name: string, signal: AbortSignal): Promise<RuntimeClass | undefined>
   /** All of a Pod's facts but its address. */
   readonly facts: Omit<PodFacts, 'podIP'>
   event(reason: string, message: string): void
@@ -72,7 +78,7 @@ export class PodSetup {
 
   /** `runs`: some container already does, with what its volumes held when they could last be filled. */
   async ensure(pod: Pod, runs: boolean, signal: AbortSignal): Promise<Setup> {
-    const room = await this.#try('room', () => this.#takeRoom(pod))
+    const room = await this.#try('room', () => this.#takeRoom(pod, signal))
     if (typeof room === 'string') return { ready: false, problem: room }
     // What changes a hundred times a second is written once a second.
     if (runs && this.#options.clock.now() < this.#filledAt + leastPauseMs) return { ready: true, ...room }
@@ -93,8 +99,13 @@ export class PodSetup {
     }
   }
 
-  async #takeRoom(pod: Pod): Promise<{ readonly place: PodPlace; readonly cards: PodCards } | string> {
+  async #takeRoom(
+    pod: Pod,
+    signal: AbortSignal,
+  ): Promise<{ readonly place: PodPlace; readonly cards: PodCards } | string> {
     const { network, cards } = this.#options
+    const problem = await missingHandler(pod, (name) => this.#options.runtimeClass(name, signal))
+    if (problem !== undefined) return problem
     const ports = pod.spec.containers.flatMap((container) =>
       (container.ports ?? []).map(({ containerPort }) => containerPort),
     )
@@ -128,4 +139,18 @@ export class PodSetup {
     const before = this.#failed.get(step)
     if (before) this.#failed.set(step, { ...sooner(before), problem: before.problem })
   }
+}
+
+/** The setup of one Pod among what the node has. */
+export function setupFor(services: PodWorkerServices, pod: Pod, event: PodSetupOptions['event']): PodSetup {
+  const { clock, network, cards, hostIP, allocatable, tokens, runtime } = services
+  const volumes = new PodVolumes({
+    clock,
+    tokens,
+    references: (of, signal) => services.references(of, namesInVolumes(of), signal),
+    write: (volume, files) => runtime.writeVolume(pod.metadata.uid ?? '', volume, files, volumeGroup(pod)?.gid),
+  })
+  const facts = { hostIP, allocatable }
+  const runtimeClass = (name: string, signal: AbortSignal) => services.runtimeClass(name, signal)
+  return new PodSetup({ clock, network, cards, volumes, runtimeClass, facts, event })
 }

@@ -1,9 +1,18 @@
 import { type Condition, timestamp, withCondition } from '../resources/kubernetes-object.ts'
 import type { ContainerState, ContainerStatus, Pod } from '../resources/pod.ts'
+import { firstBytes } from './cut-text.ts'
 import { type ContainerMemory, containerStatus } from './container-memory.ts'
-import { type PodPlan, willStart } from './pod-plan.ts'
+import { isSidecar } from './pod-parts.ts'
+import { type PodPlan, isPassed, willStart } from './pod-plan.ts'
 
 export type PodStatus = NonNullable<Pod['status']>
+
+/** What became of the Pod as a whole. */
+export interface PodOutcome extends Pick<PodPlan, 'phase' | 'initialized'> {
+  /** Why it ended, where it was not its containers that did. */
+  readonly reason?: string
+  readonly message?: string
+}
 
 export interface PodAddressing {
   readonly podIP?: string | undefined
@@ -13,7 +22,7 @@ export interface PodAddressing {
 /** The status that says what the node knows of a Pod. Conditions of others are kept. */
 export function podStatus(
   pod: Pod,
-  plan: Pick<PodPlan, 'phase' | 'initialized'>,
+  plan: PodOutcome,
   containers: readonly ContainerMemory[],
   addressing: PodAddressing,
   now: number,
@@ -26,7 +35,8 @@ export function podStatus(
     withShortMessages(containerStatus(memory, pod, !finished && willStart(policy, memory)), longestMessage)
   const apps = containers.filter(({ init }) => !init)
   const inits = containers.filter(({ init }) => init)
-  const unready = apps.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
+  const staying = containers.filter(({ init, spec }) => !init || isSidecar(spec))
+  const unready = staying.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
   const ready: Omit<Condition, 'type'> =
     finished || unready.length > 0 ? { status: 'False', ...reasonOf(plan.phase, unready) } : { status: 'True' }
   const closed = closedGates(pod)
@@ -38,17 +48,17 @@ export function podStatus(
           message: `the conditions ${closed.join(', ')} are not True`,
         }
       : ready
-  const initialized: Condition = plan.initialized
-    ? { type: 'Initialized', status: 'True' }
-    : { type: 'Initialized', status: 'False', reason: 'ContainersNotInitialized' }
+  const hasSandbox = !finished && podIP !== undefined
   const conditions = [
     { type: 'PodScheduled', status: 'True' } as const,
-    initialized,
+    { type: 'PodReadyToStartContainers', status: hasSandbox ? 'True' : 'False' } as const,
+    initializedCondition(plan, inits),
     { type: 'ContainersReady', ...ready },
     { type: 'Ready', ...podReady },
   ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
   return {
     phase: plan.phase,
+    ...(plan.reason !== undefined && { reason: plan.reason, message: plan.message ?? '' }),
     hostIP,
     hostIPs: [{ ip: hostIP }],
     ...(podIP !== undefined && { podIP, podIPs: [{ ip: podIP }] }),
@@ -59,14 +69,14 @@ export function podStatus(
   }
 }
 
-/** What all containers of a Pod together may have said at their ends, in characters; as the kubelet has it. */
+/** What all containers of a Pod together may have said at their ends, in bytes; as the kubelet has it. */
 const longestMessages = 12 * 2 ** 10
 
 function withShortMessages(status: ContainerStatus, longest: number): ContainerStatus {
   const shortened = (state: ContainerState | undefined) => {
     const terminated = state?.terminated
-    if (!terminated || (terminated.message ?? '').length <= longest) return state
-    return { ...state, terminated: { ...terminated, message: terminated.message?.slice(0, longest) } }
+    if (terminated?.message === undefined) return state
+    return { ...state, terminated: { ...terminated, message: firstBytes(terminated.message, longest) } }
   }
   const { state, lastState, ...rest } = status
   return {
@@ -76,7 +86,16 @@ function withShortMessages(status: ContainerStatus, longest: number): ContainerS
   }
 }
 
-const ownConditions = new Set(['PodScheduled', 'Initialized', 'ContainersReady', 'Ready'])
+function initializedCondition({ phase, initialized }: PodOutcome, inits: readonly ContainerMemory[]): Condition {
+  if (initialized || inits.length === 0) {
+    return { type: 'Initialized', status: 'True', ...(phase === 'Succeeded' && { reason: 'PodCompleted' }) }
+  }
+  const incomplete = inits.filter((memory) => !isPassed(memory)).map(({ spec }) => spec.name)
+  const message = `containers with incomplete status: [${incomplete.join(' ')}]`
+  return { type: 'Initialized', status: 'False', reason: 'ContainersNotInitialized', message }
+}
+
+const ownConditions = new Set(['PodScheduled', 'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready'])
 
 /** This node's own conditions as it wrote them last, everybody else's as the cluster has them. */
 export function withForeignConditions(own: readonly Condition[], cluster: readonly Condition[]): Condition[] {

@@ -1,6 +1,7 @@
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Pod } from '../resources/pod.ts'
+import type { RuntimeClass } from '../resources/runtime-class.ts'
 import type { CardLedger } from './card-ledger.ts'
 import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
@@ -28,6 +29,7 @@ export interface PodWorkerServices {
   readonly allocatable: { readonly cpus: number; readonly memoryBytes: number }
   /** The objects of these names in the Pod's namespace, as they are now. */
   references(pod: Pod, names: ReferencedNames, signal: AbortSignal): Promise<ReferencedObjects>
+  runtimeClass(name: string, signal: AbortSignal): Promise<RuntimeClass | undefined>
   event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void
   /** Answers whether it was written: a Pod may be gone, or not be there yet. */
   writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean>

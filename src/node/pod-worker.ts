@@ -1,5 +1,4 @@
 import type { PodPlace } from './network/pod-network.ts'
-import { timestamp } from '../resources/kubernetes-object.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import { type Container, type Pod, isPodFinished } from '../resources/pod.ts'
 import type { PodCards } from './card-ledger.ts'
@@ -7,29 +6,30 @@ import { ContainerProbes } from './container-probes.ts'
 import { ContainerStops, type StoppableContainer, nextToStop } from './container-stops.ts'
 import {
   type ContainerMemory,
-  adoptedMemory,
   waitingFor,
   afterExit,
   afterRefusal,
   afterStartError,
   afterStart,
   attemptOf,
-  nodeStoppedReason,
-  recalledMemory,
+  fullName,
+  leftByNode,
   trySooner,
 } from './container-memory.ts'
 import { runPostStart } from './lifecycle-handler.ts'
 import { OutputStart } from './output-start.ts'
 import { containerParts, isSidecar } from './pod-parts.ts'
-import { type PodPlan, planPod } from './pod-plan.ts'
+import { planPod } from './pod-plan.ts'
 import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod-runtime.ts'
-import { type PodStatus, podStatus, refusedStatus, withForeignConditions } from './pod-status.ts'
-import { PodSetup } from './pod-setup.ts'
-import { PodVolumes } from './pod-volumes.ts'
-import { volumeGroup } from './security/security-plan.ts'
-import { type ReferencedNames, namesIn, namesInEnvironment, namesInVolumes } from './referenced-objects.ts'
+import { PodStatusReport } from './pod-status-report.ts'
+import { type PodOutcome, refusedStatus } from './pod-status.ts'
+import { type PodVerdict, afterVerdict, deadlineExceeded, deadlineOf, evicted, lookAt } from './pod-verdict.ts'
+import { type PodSetup, setupFor } from './pod-setup.ts'
+import { startContainer } from './start-container.ts'
+import { recallContainers } from './recalled-containers.ts'
+import { type ReferencedNames, namesIn } from './referenced-objects.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
-import { unenforcedParts, unsupportedPart } from './unsupported-pod.ts'
+import { unsupportedPart } from './unsupported-pod.ts'
 
 /** Owns what one Pod is on this machine. Steps never overlap; exits and probes only note what happened and ask for a step. */
 export class PodWorker {
@@ -42,8 +42,11 @@ export class PodWorker {
   /** Ends hooks that still run when nothing of the Pod is wanted any more. */
   readonly #ended = new AbortController()
   #pod: Pod
-  #status: PodStatus | undefined
+  readonly #report: PodStatusReport
   #terminating = false
+  #stopAnnounced = false
+  /** Why it is ended, where neither its containers nor its deletion do it. */
+  #verdict: PodVerdict | undefined
   #nodeStopping = false
   #removed = false
   /** Refused, succeeded or failed: nothing of it will run again. */
@@ -54,39 +57,29 @@ export class PodWorker {
   constructor(pod: Pod, adopted: readonly RunningContainer[], services: PodWorkerServices) {
     this.#pod = pod
     this.#services = services
-    this.#status = pod.status
+    const { clock, hostIP } = services
+    this.#report = new PodStatusReport(
+      { clock, hostIP, write: (...about) => services.writeStatus(...about) },
+      pod.status,
+    )
     this.#done = isPodFinished(pod)
     const { namespace = '', name, uid = '' } = pod.metadata
     this.identity = { namespace, name, uid }
     this.#probes = new ContainerProbes({
-      clock: services.clock,
+      clock,
       log: services.log,
       run: (container, words, signal) => this.#runInside(container, words, signal),
       change: (container, change) => this.#change(container, (memory) => ({ ...memory, ...change })),
       event: (type, reason, message) => services.event(this.#pod, type, reason, message),
-      restart: (container, why) => this.#restart(container, why),
+      restart: (container, why, graceSeconds) => this.#restart(container, why, graceSeconds),
     })
     this.#stops = new ContainerStops({
       runtime: services.runtime,
-      clock: services.clock,
+      clock,
       hookFailed: (container, why) =>
         services.event(this.#pod, 'Warning', 'FailedPreStopHook', `PreStop hook of ${container} failed: ${why}`),
     })
-    const volumes = new PodVolumes({
-      clock: services.clock,
-      tokens: services.tokens,
-      references: (of, signal) => services.references(of, namesInVolumes(of), signal),
-      write: (volume, files) => services.runtime.writeVolume(uid, volume, files, volumeGroup(pod)?.gid),
-    })
-    const { clock, network, cards, hostIP, allocatable } = services
-    this.#setup = new PodSetup({
-      clock,
-      network,
-      cards,
-      volumes,
-      facts: { hostIP, allocatable },
-      event: (reason, message) => services.event(this.#pod, 'Warning', reason, message),
-    })
+    this.#setup = setupFor(services, pod, (reason, message) => services.event(this.#pod, 'Warning', reason, message))
     this.#recall(pod, adopted)
   }
 
@@ -101,6 +94,9 @@ export class PodWorker {
       await this.#services.runtime.settle(this.identity.uid, [...this.#containers.keys()])
       return {}
     }
+    const deadline = deadlineOf(pod, this.#report.startedAt)
+    if ((deadline ?? Infinity) <= this.#services.clock.now()) this.#condemn(deadlineExceeded(pod), 'Normal')
+    if (this.#verdict) return this.#endEarly(this.#verdict, signal)
     const unsupported = unsupportedPart(pod, this.#services.hostPathAllowed)
     if (unsupported !== undefined) return this.#refuse('UnsupportedPod', unsupported, signal)
     return this.#run(signal)
@@ -124,17 +120,7 @@ export class PodWorker {
     this.#ended.abort(new Error('the node stops'))
     if (this.#removed || this.#done) return
     if (this.#pod.metadata.deletionTimestamp !== undefined) return this.#services.remove(this.#pod, signal)
-    const waiting = {
-      type: 'waiting',
-      reason: nodeStoppedReason,
-      message: 'The node was stopped; it starts again with it.',
-    } as const
-    const left = [...this.#containers.values()].map((memory) => ({
-      ...memory,
-      state: waiting,
-      ready: false,
-      started: false,
-    }))
+    const left = this.#memories().map(leftByNode)
     await this.#writeStatus({ phase: 'Pending', initialized: false }, left, signal)
   }
 
@@ -144,7 +130,7 @@ export class PodWorker {
     if (!setup.ready) {
       const memories = waitingFor(setup.problem, this.#memories())
       await this.#writeStatus({ phase: 'Pending', initialized: false }, memories, signal)
-      return dueIn(this.#setup.dueAt, clock.now())
+      return this.#dueIn(this.#setup.dueAt)
     }
     const plan = planPod(this.#pod.spec.restartPolicy, this.#memories(), clock.now())
     for (const name of plan.start) await this.#start(name, setup.place, setup.cards, signal)
@@ -155,7 +141,53 @@ export class PodWorker {
     else await this.#writeStatus(finished ? { ...next, phase: 'Running' } : next, this.#memories(), signal)
     // What accompanied the others goes last, the last one first.
     this.#stop(nextToStop(sidecars), this.#pod.spec.terminationGracePeriodSeconds * 1000)
-    return dueIn(Math.min(next.wakeAt ?? Infinity, this.#setup.dueAt ?? Infinity), clock.now())
+    return this.#dueIn(next.wakeAt, this.#setup.dueAt)
+  }
+
+  /** The Pod, as long as something of it runs and nobody has decided that it ends. */
+  get activePod(): Pod | undefined {
+    const ends = this.#done || this.#removed || this.#nodeStopping || this.#terminating || this.#verdict
+    return ends || this.#running().length === 0 ? undefined : this.#pod
+  }
+
+  /** The Pod uses more of the machine's storage than it may. */
+  evict(message: string): void {
+    if (!this.activePod) return
+    this.#condemn(evicted(message), 'Warning')
+    this.#services.wake()
+  }
+
+  #condemn(verdict: PodVerdict, type: 'Normal' | 'Warning'): void {
+    if (this.#verdict) return
+    this.#verdict = verdict
+    this.#services.event(this.#pod, type, verdict.reason, verdict.message)
+  }
+
+  /** Ends its containers in good order, then says that it failed and why. */
+  async #endEarly(verdict: PodVerdict, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    this.#probes.stopAll()
+    const running = this.#runningNow()
+    if (running.length > 0) {
+      this.#announceStop(running)
+      this.#stop(nextToStop(running), verdict.graceMs)
+      return {}
+    }
+    const now = this.#services.clock.now()
+    const { initialized } = planPod(this.#pod.spec.restartPolicy, this.#memories(), now)
+    for (const memory of afterVerdict(this.#memories(), initialized, now)) {
+      this.#containers.set(memory.spec.name, memory)
+    }
+    const { reason, message } = verdict
+    await this.#finish({ phase: 'Failed', initialized, reason, message }, signal)
+    return {}
+  }
+
+  #announceStop(running: readonly StoppableContainer[]): void {
+    if (this.#stopAnnounced) return
+    this.#stopAnnounced = true
+    for (const { spec } of running) {
+      this.#services.event(this.#pod, 'Normal', 'Killing', `Stopping container ${spec.name}`)
+    }
   }
 
   /** Others have let go of an address or of cards. */
@@ -181,49 +213,25 @@ export class PodWorker {
   }
 
   async #start(name: string, place: PodPlace, granted: PodCards, signal: AbortSignal): Promise<void> {
-    const { runtime, clock } = this.#services
     const memory = this.#containers.get(name)
     if (!memory) return
     const { spec: container } = memory
-    const cards = granted.get(name) ?? []
     try {
-      const { allocatable, simulatedCards: cardsSimulated } = this.#services
-      const references = await this.#services.references(this.#pod, namesInEnvironment(container), signal)
-      const attempt = attemptOf(memory)
-      const serviceVariables = this.#services.serviceVariables?.(this.#pod) ?? {}
-      const { address: podIP, namespace: network } = place
-      // A Pod that was started in the machine's network goes by the machine's names.
-      const names = network === '' ? undefined : this.#services.names?.(this.#pod, podIP)
-      for (const warning of attempt === 0 ? (names?.warnings ?? []) : []) {
-        this.#services.event(this.#pod, 'Warning', 'DNSConfigForming', warning)
-      }
-      const about = { attempt, podIP, network, names, cards, cardsSimulated, references, serviceVariables, allocatable }
-      const launch = { pod: this.#pod, container, ...about }
-      for (const message of attempt === 0 ? unenforcedParts(this.#pod, container) : []) {
-        this.#services.event(this.#pod, 'Warning', 'NotEnforced', message)
-      }
-      const running = await runtime.start(launch, signal)
-      const image = `Container image "${container.image}" is a program of this machine`
-      this.#services.event(this.#pod, 'Normal', 'Pulled', image)
-      this.#services.event(this.#pod, 'Normal', 'Created', `Created container: ${name}`)
-      const ofCards =
-        cards.length > 0 ? ` with ${this.#services.simulatedCards ? 'simulated ' : ''}cards ${cards.join(', ')}` : ''
-      const started = `Started container ${name} as process ${running.pid} on ${podIP}${ofCards}`
-      this.#services.event(this.#pod, 'Normal', 'Started', started)
+      const start = { container, attempt: attemptOf(memory), place, cards: granted.get(name) ?? [] }
+      const running = await startContainer(this.#services, this.#pod, start, signal)
       const { postStart } = containerParts(container).lifecycle
       this.#watch(running, { ...afterStart(memory, running), ...(postStart && { started: false, ready: false }) })
       if (postStart) void this.#runPostStart(container, running)
       else this.#probes.start(container, running, { started: container.startupProbe === undefined, ready: false })
     } catch (error) {
       if (signal.aborted) throw error
+      const now = this.#services.clock.now()
       const reason = error instanceof ContainerRefused ? error.reason : 'RunContainerError'
-      this.#services.event(this.#pod, 'Warning', 'Failed', `Error: ${errorMessage(error)}`)
-      const isFinal = reason === 'RunContainerError' && this.#pod.spec.restartPolicy === 'Never'
       const message = errorMessage(error)
-      this.#containers.set(
-        name,
-        isFinal ? afterStartError(memory, message, clock.now()) : afterRefusal(memory, reason, message, clock.now()),
-      )
+      this.#services.event(this.#pod, 'Warning', 'Failed', `Error: ${message}`)
+      const isFinal = reason === 'RunContainerError' && this.#pod.spec.restartPolicy === 'Never'
+      const next = isFinal ? afterStartError(memory, message, now) : afterRefusal(memory, reason, message, now)
+      this.#containers.set(name, next)
     }
   }
 
@@ -237,21 +245,18 @@ export class PodWorker {
         afterExit({ ...current, state: { type: 'exited', exit, startedAt: running.startedAt } }, clock.now()),
       )
       const delay = this.#containers.get(name)?.backoff.delayMs ?? 0
-      if (delay > 0 && !this.#terminating && !this.#nodeStopping) {
-        const message = `Back-off ${delay / 1000}s restarting failed container ${name} (exit code ${exit.exitCode})`
+      if (delay > 0 && !this.#terminating && !this.#nodeStopping && !this.#verdict) {
+        const message = `Back-off restarting failed container ${name} in pod ${fullName(this.#pod)}`
         this.#services.event(this.#pod, 'Warning', 'BackOff', message)
       }
     })
   }
 
-  #restart(container: string, why: string): void {
-    if (this.#nodeStopping || this.#removed || this.#terminating) return
+  #restart(container: string, why: string, graceSeconds = this.#pod.spec.terminationGracePeriodSeconds): void {
+    if (this.#nodeStopping || this.#removed || this.#terminating || this.#verdict) return
     this.#services.event(this.#pod, 'Normal', 'Killing', `Container ${container} ${why}, will be restarted`)
-    const graceMs = this.#pod.spec.terminationGracePeriodSeconds * 1000
-    this.#stop(
-      this.#runningNow().filter(({ spec }) => spec.name === container),
-      graceMs,
-    )
+    const targets = this.#runningNow().filter(({ spec }) => spec.name === container)
+    this.#stop(targets, graceSeconds * 1000)
   }
 
   #stop(targets: readonly StoppableContainer[], graceMs: number): void {
@@ -291,10 +296,7 @@ export class PodWorker {
     const graceSeconds = pod.metadata.deletionGracePeriodSeconds ?? 0
     const running = this.#runningNow()
     if (running.length > 0) {
-      if (!this.#terminating) {
-        for (const { spec } of running)
-          this.#services.event(pod, 'Normal', 'Killing', `Stopping container ${spec.name}`)
-      }
+      this.#announceStop(running)
       this.#terminating = true
       // After a restart of the node, part of the grace is already over. Times are in whole seconds.
       const leftMs = Date.parse(pod.metadata.deletionTimestamp ?? '') + 1000 - clock.now()
@@ -309,11 +311,12 @@ export class PodWorker {
   }
 
   /** Its processes are gone for good: others may have its cards and its address. */
-  async #finish(plan: PodPlan, signal: AbortSignal): Promise<void> {
+  async #finish(outcome: PodOutcome, signal: AbortSignal): Promise<void> {
     await this.#services.runtime.stop(this.identity.uid, 0)
-    await this.#writeStatus(plan, this.#memories(), signal)
+    await this.#writeStatus(outcome, this.#memories(), signal)
     this.#done = true
     this.#release()
+    await this.#services.runtime.removeVolumes(this.identity.uid)
   }
 
   async #refuse(reason: string, message: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
@@ -324,24 +327,13 @@ export class PodWorker {
     return {}
   }
 
-  async #writeStatus(
-    plan: Pick<PodPlan, 'phase' | 'initialized'>,
-    memories: readonly ContainerMemory[],
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { network, hostIP, clock } = this.#services
-    const before = this.#status ?? { startTime: timestamp(clock.now()) }
-    const podIP = this.#nodeStopping ? undefined : network.of(this.identity.uid)?.address
-    // What others say of the Pod is in the cluster's copy, what this node said last is in its own.
-    const conditions = withForeignConditions(before.conditions ?? [], this.#pod.status?.conditions ?? [])
-    const known = { ...this.#pod, status: { ...before, conditions } }
-    const status = podStatus(known, plan, memories, { podIP, hostIP }, clock.now())
-    if (JSON.stringify(status) !== JSON.stringify(this.#status)) {
-      if (!(await this.#services.writeStatus(this.#pod, status, signal))) return
-      this.#status = status
-    }
+  async #writeStatus(outcome: PodOutcome, memories: readonly ContainerMemory[], signal: AbortSignal): Promise<void> {
+    const { network, runtime } = this.#services
+    const { uid } = this.identity
+    const podIP = this.#nodeStopping ? undefined : network.of(uid)?.address
+    if (!(await this.#report.write(this.#pod, outcome, memories, podIP, signal))) return
     const told = memories.filter(({ state }) => state.type !== 'running').map(({ spec }) => spec.name)
-    await this.#services.runtime.settle(this.identity.uid, told)
+    await runtime.settle(uid, told)
   }
 
   #change(name: string, change: (memory: ContainerMemory) => ContainerMemory): void {
@@ -352,25 +344,14 @@ export class PodWorker {
   }
 
   #recall(pod: Pod, adopted: readonly RunningContainer[]): void {
-    const { clock } = this.#services
-    const unsettled = this.#services.runtime.unsettled(this.identity.uid)
-    const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
-    for (const [list, init] of [
-      [pod.spec.initContainers ?? [], true],
-      [pod.spec.containers, false],
-    ] as const) {
-      for (const spec of list) {
-        const status = statuses.find(({ name }) => name === spec.name)
-        const running = adopted.find(({ container }) => container === spec.name)
-        if (!running) {
-          const ended = unsettled.find(({ container }) => container === spec.name)
-          this.#containers.set(spec.name, recalledMemory(spec, init, { status, ended }, clock.now()))
-          continue
-        }
-        const memory = adoptedMemory(spec, init, status, running)
-        this.#watch(running, memory)
-        this.#probes.start(spec, running, memory)
-      }
+    const { clock, runtime } = this.#services
+    const unsettled = runtime.unsettled(this.identity.uid)
+    for (const memory of recallContainers(pod, adopted, unsettled, clock.now())) {
+      const { spec, state } = memory
+      this.#containers.set(spec.name, memory)
+      if (state.type !== 'running') continue
+      this.#watch(state.running, memory)
+      this.#probes.start(spec, state.running, memory)
     }
   }
 
@@ -393,9 +374,12 @@ export class PodWorker {
     this.#services.network.release(this.identity.uid)
     this.#services.roomFreed()
   }
-}
 
-/** Never at once: whatever comes of a step, everybody else has a turn before the next. */
-function dueIn(dueAt: number | undefined, now: number): { requeueAfterMs?: number } {
-  return dueAt === undefined || dueAt === Infinity ? {} : { requeueAfterMs: Math.max(1, dueAt - now) }
+  /** The earliest of these times and of the Pod's deadline; never at once: everybody else has a turn before the next step. */
+  #dueIn(...times: readonly (number | undefined)[]): { requeueAfterMs?: number } {
+    const now = this.#services.clock.now()
+    const deadline = lookAt(deadlineOf(this.#pod, this.#report.startedAt), now)
+    const dueAt = Math.min(deadline, ...times.map((time) => time ?? Infinity))
+    return dueAt === Infinity ? {} : { requeueAfterMs: Math.max(1, dueAt - now) }
+  }
 }

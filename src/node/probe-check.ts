@@ -1,10 +1,14 @@
-import { request as httpRequest } from 'node:http'
-import { request as httpsRequest } from 'node:https'
 import { connect } from 'node:net'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Container, Probe } from '../resources/pod.ts'
+import { checkGrpcHealth } from './grpc-health.ts'
+import { checkHttp } from './http-check.ts'
+import { dialFailure, joined } from './probe-failures.ts'
+import { probeTiming } from './probe-state.ts'
 
-export type ProbeResult = { readonly ok: true } | { readonly ok: false; readonly message: string }
+export type ProbeResult =
+  /** `warning`: it counts as a success, but somebody should know. */
+  { readonly ok: true; readonly warning?: string } | { readonly ok: false; readonly message: string }
 
 /** Runs a command beside the container's program and tells how it ended, and the beginning of what it said. */
 export type RunInContainer = (
@@ -27,74 +31,47 @@ export function checkProbe(
     return checkHttp({ secure, host: host ?? podIP, port: portOf(port, container), path, headers }, signal)
   }
   if (probe.tcpSocket) return checkTcp(podIP, portOf(probe.tcpSocket.port, container), signal)
-  if (probe.exec) return checkExec(probe.exec.command ?? [], run, signal)
-  return Promise.resolve({ ok: false, message: 'only httpGet, tcpSocket and exec probes are supported' })
+  if (probe.exec) return checkExec(probe.exec.command ?? [], run, probeTiming(probe).timeoutMs, signal)
+  if (probe.grpc) {
+    const { port, service = '' } = probe.grpc
+    return checkGrpcHealth({ host: podIP, port, service, timeoutMs: probeTiming(probe).timeoutMs }, signal)
+  }
+  return Promise.resolve({ ok: false, message: 'the probe is none of httpGet, tcpSocket, exec and grpc' })
 }
 
-async function checkExec(words: readonly string[], run: RunInContainer, signal: AbortSignal): Promise<ProbeResult> {
+async function checkExec(
+  words: readonly string[],
+  run: RunInContainer,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<ProbeResult> {
+  const late = `command timed out: "${words.join(' ')}" timed out after ${timeoutMs / 1000}s`
   try {
     const { exitCode, output } = await run(words, signal)
-    if (signal.aborted) return { ok: false, message: 'the probe did not answer in time' }
-    return exitCode === 0 ? { ok: true } : { ok: false, message: `the command ended with ${exitCode}: ${output}` }
+    if (signal.aborted) return { ok: false, message: late }
+    return exitCode === 0 ? { ok: true } : { ok: false, message: output || `command failed with exit code ${exitCode}` }
   } catch (error) {
-    return { ok: false, message: failureOf(error, signal) }
+    return { ok: false, message: signal.aborted ? late : errorMessage(error) }
   }
-}
-
-export interface HttpCheck {
-  readonly secure: boolean
-  readonly host: string
-  readonly port: number
-  readonly path: string
-  readonly headers: Readonly<Record<string, string>>
-}
-
-export function checkHttp({ secure, host, port, path, headers }: HttpCheck, signal: AbortSignal): Promise<ProbeResult> {
-  return new Promise((resolve) => {
-    const failed = (error: unknown) => resolve({ ok: false, message: failureOf(error, signal) })
-    try {
-      const options = {
-        host,
-        port,
-        path,
-        headers: { 'user-agent': 'kube-probe/1.34', ...headers },
-        signal,
-        agent: false,
-      }
-      const request = secure ? httpsRequest({ ...options, rejectUnauthorized: false }) : httpRequest(options)
-      request.once('error', failed)
-      request.once('response', (response) => {
-        // The status says it all; reading on would only keep the probe from ending.
-        response.once('error', () => {})
-        request.destroy()
-        const code = response.statusCode ?? 0
-        const ok = code >= 200 && code < 400
-        resolve(ok ? { ok } : { ok, message: `HTTP probe failed with statuscode: ${code}` })
-      })
-      request.end()
-    } catch (error) {
-      failed(error)
-    }
-  })
 }
 
 function checkTcp(host: string, port: number, signal: AbortSignal): Promise<ProbeResult> {
   return new Promise((resolve) => {
+    const failed = (error: unknown) => {
+      const late = `dial tcp ${joined(host, port)}: i/o timeout`
+      resolve({ ok: false, message: signal.aborted ? late : dialFailure(error, host, port) })
+    }
     try {
       const socket = connect({ host, port, signal })
       socket.once('connect', () => {
         socket.destroy()
         resolve({ ok: true })
       })
-      socket.once('error', (error) => resolve({ ok: false, message: failureOf(error, signal) }))
+      socket.once('error', failed)
     } catch (error) {
-      resolve({ ok: false, message: failureOf(error, signal) })
+      failed(error)
     }
   })
-}
-
-function failureOf(error: unknown, signal: AbortSignal): string {
-  return signal.aborted ? 'the probe did not answer in time' : errorMessage(error)
 }
 
 /** A port by number, or by the name of one of the container's. */

@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { type Clock, abortReason } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
+import type { Pod } from '../resources/pod.ts'
 import { execInContainer } from './container-exec.ts'
 import { ContainerLauncher, openStdin } from './container-launcher.ts'
 import { ContainerProcess } from './container-process.ts'
@@ -39,6 +40,8 @@ import {
 import { type ProcessIdentity, isAlive, readBootId, signalGroup } from './process-identity.ts'
 import { containerMarks, endUnowned, processMarks, shellMark } from './process-marks.ts'
 import { ProcessSearch } from './process-search.ts'
+import { storageUse } from './storage/measure-storage.ts'
+import type { StorageUse } from './storage/storage-limits.ts'
 import { unsafeName } from './unsupported-pod.ts'
 import { publishFiles } from './volumes/published-folder.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
@@ -201,6 +204,15 @@ export class ProcessRuntime implements PodRuntime {
   async writeVolume(podUid: string, volume: string, files: VolumeFiles, group?: number): Promise<boolean> {
     // Where containers cannot be given a group, a Pod that asks for one is refused; its files stay this user's meanwhile.
     return publishFiles(this.#folders.volume(podUid, volume), files, process.getuid?.() === 0 ? group : undefined)
+  }
+
+  storageOf(pod: Pod, signal: AbortSignal): Promise<StorageUse | undefined> {
+    const places = this.#folders.storage(identityOf({ pod }))
+    return storageUse(pod, places, this.#options.clock, signal)
+  }
+
+  removeVolumes(podUid: string): Promise<void> {
+    return this.#folders.removeVolumes(podUid)
   }
 
   async exec(
@@ -375,7 +387,7 @@ export class ProcessRuntime implements PodRuntime {
   }
 }
 
-function identityOf({ pod }: ContainerLaunch): PodIdentity {
+function identityOf({ pod }: Pick<ContainerLaunch, 'pod'>): PodIdentity {
   const { uid = '', namespace = '', name } = pod.metadata
   return { uid, namespace, name }
 }

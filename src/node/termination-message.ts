@@ -1,8 +1,9 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { lastBytes, wholeFrom } from './cut-text.ts'
 import { parseRecord } from './log-format.ts'
 
-const longestMessage = 4096
+export const longestMessage = 4096
 const longestLogPart = 2048
 const mostLogLines = 80
 
@@ -21,12 +22,17 @@ export async function terminationMessage(
   const written = await readEnd(source.file, longestMessage)
   if (written.length > 0) return written.toString()
   if (!source.fallsBackToLog || exitCode === 0) return undefined
+  const text = await endOfLog(logPath)
+  return text === '' ? undefined : text
+}
+
+/** As much of the end of a log as the kubelet takes for a container's last words. */
+export async function endOfLog(logPath: string): Promise<string> {
   const lines = (await readEnd(logPath, 4 * longestLogPart))
     .toString('latin1')
     .split('\n')
     .flatMap((line) => parseRecord(Buffer.from(line, 'latin1'))?.text.toString() ?? [])
-  const text = lines.slice(-mostLogLines).join('\n').trimEnd().slice(-longestLogPart)
-  return text === '' ? undefined : text
+  return lastBytes(lines.slice(-mostLogLines).join('\n').trimEnd(), longestLogPart)
 }
 
 /**
@@ -41,15 +47,8 @@ async function readEnd(path: string, bytes: number): Promise<Buffer> {
     const wanted = Math.min(stat.size, bytes)
     const { buffer, bytesRead } = await file.read(Buffer.alloc(wanted), 0, wanted, stat.size - wanted)
     const text = buffer.subarray(0, bytesRead)
-    return stat.size > wanted ? fromWholeCharacter(text) : text
+    return stat.size > wanted ? wholeFrom(text) : text
   } catch {
     return Buffer.alloc(0)
   }
-}
-
-/** Without what is left of a character whose beginning was cut off. */
-function fromWholeCharacter(text: Buffer): Buffer {
-  let begin = 0
-  while (begin < 3 && ((text[begin] ?? 0) & 0xc0) === 0x80) begin += 1
-  return text.subarray(begin)
 }

@@ -79,8 +79,8 @@ function unsupportedInContainer(container: Container): string | undefined {
     ['livenessProbe', container.livenessProbe],
   ]
   for (const [name, probe] of probes) {
-    if (probe && !probe.httpGet && !probe.tcpSocket && !probe.exec) {
-      return 'grpc' in probe ? `a ${name} of the type grpc` : `a ${name} that is none of httpGet, tcpSocket and exec`
+    if (probe && !probe.httpGet && !probe.tcpSocket && !probe.exec && !probe.grpc) {
+      return `a ${name} that is none of httpGet, tcpSocket, exec and grpc`
     }
   }
   const { lifecycle, tty } = containerParts(container)
@@ -90,26 +90,4 @@ function unsupportedInContainer(container: Container): string | undefined {
     }
   }
   return tty ? 'a terminal of its own (tty)' : undefined
-}
-
-/** What this node passes over without harm to what the Pod does, each in one sentence: said, not kept quiet. */
-export function unenforcedParts(pod: Pod, container: Container): string[] {
-  const mounted = new Set(containerParts(container).volumeMounts.map(({ name }) => name))
-  const sizes = podVolumes(pod).flatMap(({ name, emptyDir }) =>
-    emptyDir?.sizeLimit === undefined || !mounted.has(name)
-      ? []
-      : [`The sizeLimit ${emptyDir.sizeLimit} of the volume "${name}" is not enforced on this node`],
-  )
-  const spec: Readonly<Record<string, unknown>> = pod.spec
-  const own: Readonly<Record<string, unknown>> = container
-  const fields = [
-    ...(isFilled(spec['securityContext']) || isFilled(own['securityContext']) ? ['securityContext'] : []),
-    ...(spec['activeDeadlineSeconds'] === undefined ? [] : ['activeDeadlineSeconds']),
-  ]
-  return [...sizes, ...fields.map((field) => `${field} is not enforced on this node`)]
-}
-
-/** Defaults leave empty objects behind. */
-function isFilled(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
 }

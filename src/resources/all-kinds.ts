@@ -23,6 +23,7 @@ import { resourceQuotaKind } from './resource-quota.ts'
 import { reviewKinds } from './reviews.ts'
 import { clusterRoleBindingKind, roleBindingKind } from './role-binding.ts'
 import { clusterRoleKind, roleKind } from './role.ts'
+import { runtimeClassKind } from './runtime-class.ts'
 import { secretKind } from './secret.ts'
 import { serviceAccountKind } from './service-account.ts'
 import { serviceExporterKind } from './service-exporter.ts'
@@ -54,6 +55,7 @@ export const coreKinds: readonly Kind[] = [
   endpointSliceKind,
   newEventKind,
   networkPolicyKind,
+  runtimeClassKind,
   clusterRoleBindingKind,
   clusterRoleKind,
   roleBindingKind,

@@ -18,6 +18,7 @@ export const probeSchema = z.looseObject({
     .optional(),
   tcpSocket: z.looseObject({ port: z.union([z.int(), z.string()]) }).optional(),
   exec: z.looseObject({ command: z.array(z.string()).optional() }).optional(),
+  grpc: z.looseObject({ port: z.int(), service: z.string().optional() }).optional(),
   initialDelaySeconds: z.int().min(0).optional(),
   periodSeconds: z.int().min(1).optional(),
   timeoutSeconds: z.int().min(1).optional(),
@@ -108,7 +109,12 @@ export const podSpecSchema = z.looseObject({
   nodeSelector: z.record(z.string(), z.string()).optional(),
   restartPolicy: z.enum(['Always', 'OnFailure', 'Never']).default('Always'),
   terminationGracePeriodSeconds: z.int().min(0).default(30),
+  /** How long the Pod may be active on its node, from when that took it on. */
+  activeDeadlineSeconds: z.int().optional(),
   imagePullSecrets: z.array(z.looseObject({ name: z.string().optional() })).optional(),
+  /** Named by the Pod, filled in by admission: what running it takes beside its containers. */
+  runtimeClassName: z.string().optional(),
+  overhead: quantities.optional(),
   readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
 })
 

@@ -1,5 +1,6 @@
 import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { type Pod, isPodFinished } from '../resources/pod.ts'
+import { hostPortClaims } from './host-port-claims.ts'
 import { type Amounts, podRequests } from './pod-requests.ts'
 
 interface Entry {
@@ -26,7 +27,7 @@ export class NodeLedger {
     if (node === undefined && before?.uid === uid) return
     this.#forget(key)
     if (node === undefined || node === '' || isPodFinished(pod)) return
-    const entry = { uid, node, requests: podRequests(pod) }
+    const entry = { uid, node, requests: new Map([...podRequests(pod), ...hostPortClaims(pod)]) }
     this.#entries.set(key, entry)
     this.#add(entry, 1)
   }

@@ -101,6 +101,35 @@ describe('placePod', () => {
   })
 })
 
+describe('ports of the node', () => {
+  const claiming = (name: string, ...ports: object[]) =>
+    pod(name, {}, { containers: [{ name: 'main', ports: ports.map((port) => ({ containerPort: 80, ...port })) }] })
+  const taken = {
+    unschedulable: "0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports.",
+  }
+  const placed = { node: 'here' }
+  const tcp = (hostIP?: string) => ({ hostPort: 8080, ...(hostIP !== undefined && { hostIP }) })
+
+  it.each([
+    [tcp(), tcp(), taken],
+    [tcp('10.0.0.1'), tcp('10.0.0.1'), taken],
+    [tcp('10.0.0.1'), tcp('10.0.0.2'), placed],
+    [tcp('10.0.0.1'), tcp(), taken],
+    [tcp('0.0.0.0'), tcp('10.0.0.1'), taken],
+    [tcp(), { ...tcp(), protocol: 'UDP' }, placed],
+    [tcp(), { hostPort: 808 }, placed],
+    [{ hostPort: 808 }, tcp(), placed],
+    [tcp(), {}, placed],
+  ])('that one Pod has as %j, and another asks for as %j', (first, second, expected) => {
+    const ledger = new NodeLedger()
+    const holder = claiming('holder', first)
+    ledger.put(holder, 'here')
+    expect(placePod(claiming('next', second), [here], ledger.totals)).toEqual(expected)
+    ledger.remove(holder)
+    expect(placePod(claiming('next', second), [here], ledger.totals)).toEqual(placed)
+  })
+})
+
 describe('NodeLedger', () => {
   const used = (ledger: NodeLedger) => ledger.totals.get('here')?.get(l40s) ?? 0
   const one = (spec: Record<string, unknown> = {}, extra: Record<string, unknown> = {}) =>

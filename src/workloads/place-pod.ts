@@ -1,6 +1,7 @@
 import { type Node, isNodeReady } from '../resources/node.ts'
 import type { Pod } from '../resources/pod.ts'
 import { milliQuantity } from '../resources/quantity.ts'
+import { hasPortConflict } from './host-port-claims.ts'
 import { type Amounts, podRequests } from './pod-requests.ts'
 
 export type Placement = { readonly node: string } | { readonly unschedulable: string }
@@ -32,6 +33,7 @@ function obstaclesOf(pod: Pod, requests: Amounts, node: Node, used: Amounts | un
   const labels = node.metadata.labels ?? {}
   const selected = Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value)
   if (!selected) return ["node(s) didn't match Pod's node affinity/selector"]
+  if (hasPortConflict(pod, used)) return ["node(s) didn't have free ports for the requested pod ports"]
   return [...requests].flatMap(([name, amount]) => {
     if (amount === 0 || amount + (used?.get(name) ?? 0) <= allocatable(node, name)) return []
     return [name === 'pods' ? 'Too many pods' : `Insufficient ${name}`]

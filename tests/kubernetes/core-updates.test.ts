@@ -69,6 +69,7 @@ const changes: Readonly<Record<string, readonly Fields[]>> = {
     { volumeBindingMode: 'WaitForFirstConsumer' },
     { allowVolumeExpansion: true },
   ],
+  'RuntimeClass/rc1': [{ handler: 'x' }, { overhead: { podFixed: { cpu: '1' } } }],
   'EndpointSlice/es1': [{ addressType: 'IPv6', endpoints: [] }, { endpoints: [] }],
   'NetworkPolicy/np1': [
     { spec: { podSelector: { matchLabels: { a: 'b' } } } },

@@ -2,6 +2,7 @@ import { type FieldError, duplicate, faultsOfEach, forbidden, invalid, required,
 import { checkContainer } from './container-rules.ts'
 import { type Json, fieldIn, isObject, listIn, numberIn, objectIn, textEntriesIn, textIn } from './json-access.ts'
 import { checkDnsLabel, checkDnsSubdomain, checkLabels, checkQualifiedName } from './name-syntax.ts'
+import { checkContainerResources } from './resource-rules.ts'
 import { checkVolumes } from './volume-rules.ts'
 
 const restartPolicies = ['Always', 'Never', 'OnFailure']
@@ -38,6 +39,12 @@ export function checkPodSpec(field: string, spec: Json): FieldError[] {
     const value = textIn(spec, name)
     if (value !== '') errors.push(...checkDnsLabel(`${field}.${name}`, value))
   }
+  errors.push(...checkContainerResources(`${field}.overhead`, { limits: objectIn(spec, 'overhead') }))
+  // Of a Pod itself, admission says that no class has the name.
+  const runtimeClassName = field === 'spec' ? undefined : fieldIn(spec, 'runtimeClassName')
+  if (typeof runtimeClassName === 'string') {
+    errors.push(...checkDnsSubdomain(`${field}.runtimeClassName`, runtimeClassName))
+  }
   const deadline = numberIn(spec, 'activeDeadlineSeconds')
   if (deadline !== undefined && (deadline < 1 || deadline > largestInt32)) {
     errors.push(invalid(`${field}.activeDeadlineSeconds`, deadline, `must be between 1 and ${largestInt32}, inclusive`))
@@ -60,7 +67,7 @@ function checkContainers(field: string, spec: Json, volumes: ReadonlySet<string>
   return [...none, ...check('containers', false), ...check('initContainers', true)]
 }
 
-function checkTolerations(field: string, tolerations: readonly unknown[]): FieldError[] {
+export function checkTolerations(field: string, tolerations: readonly unknown[]): FieldError[] {
   return faultsOfEach(tolerations, (toleration, index) => {
     const here = `${field}[${index}]`
     const [key, operator, value] = [
