@@ -10,7 +10,7 @@ import { machineRootAhead } from './isolation/container-view.ts'
 import type { Isolation } from './isolation/detect-isolation.ts'
 import { entryMessage } from './isolation/entry-steps.ts'
 import { namespaceCommand, plainShellCommand } from './isolation/isolated-command.ts'
-import { SpareShell } from './isolation/spare-shell.ts'
+import { SpareShell, type SpareShellOptions } from './isolation/spare-shell.ts'
 import type { ProcessIdentity } from './process-identity.ts'
 
 /** Whose the shells are: what the list of the machine's processes shows, and marks in their own environment. */
@@ -19,19 +19,25 @@ export interface ShellOwner {
   readonly env: Readonly<Record<string, string>>
 }
 
+/** What is known of the network that the next container will be in. */
+export type NextNetwork = Pick<SpareShellOptions, 'nextNetwork' | 'onNextNetwork'>
+
+/** Where Pods share the machine's. */
+export const machineNetwork: NextNetwork = { nextNetwork: () => '', onNextNetwork: () => () => {} }
+
 /** Makes processes of prepared containers; what takes long about that is done ahead where it can be. */
 export class ContainerStarts {
   readonly #clock: Clock
   readonly #owner: ShellOwner
-  readonly #nextNetwork: () => string | undefined
+  readonly #networks: NextNetwork
   #shells: SpareShell | undefined
   #closed = false
 
   /** `owner` is for processes that are nobody's yet: they must be known for ours, too. */
-  constructor(clock: Clock, owner: ShellOwner, nextNetwork: () => string | undefined) {
+  constructor(clock: Clock, owner: ShellOwner, networks: NextNetwork) {
     this.#clock = clock
     this.#owner = owner
-    this.#nextNetwork = nextNetwork
+    this.#networks = networks
   }
 
   /** From now on there is a shell that waits for a container. */
@@ -78,7 +84,7 @@ export class ContainerStarts {
       clock: this.#clock,
       start: (network, use) =>
         new ContainerShell(command(network), env, { base: use === 'later' ? this.#baseAhead(isolation) : undefined }),
-      nextNetwork: this.#nextNetwork,
+      ...this.#networks,
     })
     return this.#shells
   }

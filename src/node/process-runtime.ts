@@ -11,7 +11,7 @@ import type { Pod } from '../resources/pod.ts'
 import { execInContainer } from './container-exec.ts'
 import { ContainerLauncher, openStdin } from './container-launcher.ts'
 import { ContainerProcess } from './container-process.ts'
-import { ContainerStarts } from './container-starts.ts'
+import { ContainerStarts, type NextNetwork, machineNetwork } from './container-starts.ts'
 import { collectEnd, withLastWords } from './container-end.ts'
 import { readExitFile } from './exit-file.ts'
 import type { ImageStore } from './image-store.ts'
@@ -54,7 +54,7 @@ export interface ProcessRuntimeOptions {
   readonly logHub: LogHub
   readonly hostIP?: string
   /** The network namespace that the next Pod will be in: a container can be made ready there. */
-  readonly nextNetwork?: () => string | undefined
+  readonly networks?: NextNetwork
   readonly logLimits?: LogLimits
   /** Whether containers get namespaces of their own: where the machine permits it, unless something else is said. */
   readonly isolation?: IsolationChoice | Isolation
@@ -94,7 +94,7 @@ export class ProcessRuntime implements PodRuntime {
     this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = nodeIdOf(folder)))
     this.nodeId = nodeId
     const owner = { owner: this.#folders.node, env: { [shellMark]: nodeId } }
-    this.#starts = new ContainerStarts(options.clock, owner, options.nextNetwork ?? (() => ''))
+    this.#starts = new ContainerStarts(options.clock, owner, options.networks ?? machineNetwork)
     this.#records = new PodRecords(join(this.#folders.node, 'pods'))
     this.#cgroups = options.enforceLimits === false ? Cgroups.none() : Cgroups.onThisMachine(nodeId)
   }

@@ -245,7 +245,10 @@ export class EmbeddedCluster {
       dataDir: directory.root,
       images,
       isolation,
-      nextNetwork: () => network.nextNamespace,
+      networks: {
+        nextNetwork: () => network.nextNamespace,
+        onNextNetwork: (listener) => network.onNextNamespace(listener),
+      },
       hostIP: network.hostIP,
       clock,
       log,

@@ -18,6 +18,7 @@ import { SpareShell } from './spare-shell.ts'
 let folder: string
 let tools: NamespaceTools
 let exits: Promise<unknown>[]
+const machine = { nextNetwork: () => '', onNextNetwork: () => () => {} }
 
 const permitted = isolationModes.some((mode) => mode.mode === 'namespaces' && mode.permitted)
 
@@ -135,7 +136,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   it('is made ahead, taken once, and replaced later', async () => {
     const clock = new FakeClock()
     const started: ContainerShell[] = []
-    const spare = new SpareShell({ clock, start: () => startedInto(started), nextNetwork: () => '' })
+    const spare = new SpareShell({ clock, start: () => startedInto(started), ...machine })
     spare.refillSoon()
     await clock.advance(1000)
     expect(started).toHaveLength(1)
@@ -159,7 +160,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   it('is not handed out when it has ended meanwhile', async () => {
     const clock = new FakeClock()
     const started: ContainerShell[] = []
-    const spare = new SpareShell({ clock, start: () => startedInto(started), nextNetwork: () => '' })
+    const spare = new SpareShell({ clock, start: () => startedInto(started), ...machine })
     spare.refillSoon()
     await clock.advance(1000)
     const [first] = started
@@ -183,11 +184,17 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
       networks.push(network)
       return startedInto(started)
     }
-    const spare = new SpareShell({ clock, start, nextNetwork: () => next })
+    let told = () => {}
+    const onNextNetwork = (listener: () => void) => {
+      told = listener
+      return () => {}
+    }
+    const spare = new SpareShell({ clock, start, nextNetwork: () => next, onNextNetwork })
     spare.refillSoon()
     await clock.advance(1000)
     expect(networks).toEqual([])
     next = 'first'
+    told()
     await clock.advance(1000)
     expect(networks).toEqual(['first'])
     // A second container of a Pod that runs: it is not the one that is waited for.

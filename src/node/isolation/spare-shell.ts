@@ -10,6 +10,8 @@ export interface SpareShellOptions {
   start(network: string, use: 'now' | 'later'): ContainerShell
   /** The network that the next container will be in; `undefined` as long as nobody knows. */
   nextNetwork(): string | undefined
+  /** Tells each time that it is another one; what it returns ends that. */
+  onNextNetwork(listener: () => void): () => void
 }
 
 /**
@@ -22,8 +24,11 @@ export class SpareShell {
   #cancelRefill: CancelTimer | undefined
   #closed = false
 
+  readonly #unsubscribe: () => void
+
   constructor(options: SpareShellOptions) {
     this.#options = options
+    this.#unsubscribe = options.onNextNetwork(() => this.refillSoon())
   }
 
   /** The spare one, or a new one where there is none in that network. Another is made later. */
@@ -50,6 +55,7 @@ export class SpareShell {
 
   close(): void {
     this.#closed = true
+    this.#unsubscribe()
     this.#cancelRefill?.()
     this.#spare?.shell.discard()
     this.#spare = undefined
@@ -57,7 +63,7 @@ export class SpareShell {
 
   #refill(): void {
     const network = this.#options.nextNetwork()
-    if (network === undefined) return this.refillSoon()
+    if (network === undefined) return
     if (this.#spare?.network === network && this.#spare.shell.isWaiting) return
     this.#spare?.shell.discard()
     const shell = this.#options.start(network, 'later')

@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
@@ -31,6 +31,8 @@ const forwarding = '/proc/sys/net/ipv4/ip_forward'
 
 /** As container runtimes have it: what runs in its own network may listen on any port there, and ping. */
 const settings = { 'ipv4/ip_unprivileged_port_start': '0', 'ipv4/ping_group_range': '0 2147483647' }
+
+const hasIpv6 = existsSync('/proc/sys/net/ipv6')
 
 /**
  * A network namespace for each Pod, with a cable to the machine. Pods have an address for themselves and reach everything else by
@@ -224,6 +226,8 @@ export class BridgeNetwork implements PodNetwork {
       return [
         `netns add ${namespace}`,
         `link add ${cable} type veth peer name eth0 netns ${namespace}`,
+        // No address of its own: browsers take one that comes or goes for another network, and give up what they are loading.
+        ...(hasIpv6 ? [`link set ${cable} addrgenmode none`] : []),
         `link set ${cable} up`,
         `route replace ${this.#addressOf(number)} dev ${cable} src ${this.hostIP}`,
       ]
