@@ -164,6 +164,33 @@ const ofDefinitions: readonly HostileInput[] = [
       ),
   },
   {
+    name: 'a definition of objects in objects that all have defaults',
+    attack: (share) =>
+      withSpec(
+        many(40, 1, (i) => entries(750, share, (index) => `f${i}-${index}`, { ...text, default: 'x' })).reduce<object>(
+          (inner, fields) => object({ ...fields, a: inner }, { default: {} }),
+          { ...text, default: 'x' },
+        ),
+      ),
+  },
+  {
+    name: 'a definition of a list by very many keys',
+    attack: (share) =>
+      withSpec(
+        list(
+          object(
+            entries(50_000, share, (i) => `f${i}`, text),
+            { required: many(50_000, share, (i) => `f${i}`) },
+          ),
+          {
+            'x-kubernetes-list-type': 'map',
+            'x-kubernetes-list-map-keys': many(50_000, share, (i) => `f${i}`),
+          },
+        ),
+      ),
+    answer: 'must have at most 64 items',
+  },
+  {
     name: 'an enumeration of very many values',
     attack: (share) => withSpec({ ...text, enum: many(200_000, share, (i) => `v${i}`) }),
   },

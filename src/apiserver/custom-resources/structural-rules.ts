@@ -224,7 +224,11 @@ function* checkCounterparts(
 
 function* checkDefaults(schema: StructuralSchema, path: string, judged: Judged): Phases<void> {
   const { default: given } = schema
-  if (given !== undefined && given !== null) checkDefault(schema, given, `${path}.default`, judged.add)
+  if (given !== undefined && given !== null) {
+    // It may bring all the defaults beneath it with it.
+    if (typeof given === 'object') yield
+    checkDefault(schema, given, `${path}.default`, judged.add)
+  }
   for (const [inner, at] of schemasIn(schema, path)) {
     if (judged.pace.isDue()) yield
     if (!isBare(inner) || inner.default !== undefined) yield* checkDefaults(inner, at, judged)
