@@ -196,6 +196,27 @@ const ofDefinitions: readonly HostileInput[] = [
   },
 ]
 
+/** Of more than can be sent with the usual share. */
+const wide = withSpec(object(entries(33_000, 1, (i) => `f${i}`, text)))
+
+const ofWide: readonly HostileInput[] = [
+  {
+    name: 'the document of a definition of very many fields',
+    before: () => [wide],
+    attack: () => ({
+      method: 'GET',
+      path: '/openapi/v2',
+      accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+      user: 'root',
+    }),
+  },
+  {
+    name: 'an object of very many fields that its definition knows',
+    before: () => [wide],
+    attack: (share) => widget(entries(190_000, share, (i) => `f${i}`, 'x')),
+  },
+]
+
 const ofObjects: readonly HostileInput[] = [
   {
     name: 'items with a large default each',
@@ -373,4 +394,4 @@ const ofObjects: readonly HostileInput[] = [
   },
 ]
 
-export const hostileDefinitions: readonly HostileInput[] = [...ofDefinitions, ...ofObjects]
+export const hostileDefinitions: readonly HostileInput[] = [...ofDefinitions, ...ofWide, ...ofObjects]

@@ -3,7 +3,10 @@ import { type FieldSet, type MutableFieldSet, leaf } from './field-set.ts'
 
 const mostHeld = 4096
 const longestHeld = 64
+/** So many others come before those that are held are forgotten: an object of very many names is not worth it. */
+const othersBeforeForgetting = 100_000
 const heldElements = new Map<string, string>()
+let others = 0
 
 /**
  * Held for names that come again, as nearly all do: as keys of objects texts that are put together anew cost several times as much
@@ -12,11 +15,19 @@ const heldElements = new Map<string, string>()
 export function fieldElement(name: string): string {
   const held = heldElements.get(name)
   if (held !== undefined) return held
-  if (name.length > longestHeld) return `f:${name}`
+  if (name.length > longestHeld || isFull()) return `f:${name}`
   const [element = ''] = Object.keys({ [`f:${name}`]: leaf })
-  if (heldElements.size >= mostHeld) heldElements.clear()
   heldElements.set(name, element)
   return element
+}
+
+function isFull(): boolean {
+  if (heldElements.size < mostHeld) return false
+  others += 1
+  if (others < othersBeforeForgetting) return true
+  others = 0
+  heldElements.clear()
+  return false
 }
 
 /** The item of a set: by its value. */
