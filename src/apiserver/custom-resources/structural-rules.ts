@@ -225,9 +225,7 @@ function* checkCounterparts(
 function* checkDefaults(schema: StructuralSchema, path: string, judged: Judged): Phases<void> {
   const { default: given } = schema
   if (given !== undefined && given !== null) {
-    // It may bring all the defaults beneath it with it.
-    if (typeof given === 'object') yield
-    checkDefault(schema, given, `${path}.default`, judged.add)
+    yield* checkDefault(schema, given, `${path}.default`, judged)
   }
   for (const [inner, at] of schemasIn(schema, path)) {
     if (judged.pace.isDue()) yield
@@ -235,10 +233,15 @@ function* checkDefaults(schema: StructuralSchema, path: string, judged: Judged):
   }
 }
 
-function checkDefault(schema: StructuralSchema, given: unknown, path: string, add: Add): void {
+/** An object may bring all the defaults beneath it with it, and there may be very many. */
+function* checkDefault(schema: StructuralSchema, given: unknown, path: string, { add }: Judged): Phases<void> {
+  const isLarge = typeof given === 'object'
+  if (isLarge) yield
   let isPruned = false
   prune(schema, given, () => (isPruned = true))
   if (isPruned) add(invalid(path, given, 'must not have unknown fields'))
-  const faults = validate(schema, applyDefaults(schema, given))
+  const whole = applyDefaults(schema, given)
+  if (isLarge) yield
+  const faults = validate(schema, whole)
   add(...faults.map((fault) => ({ ...fault, field: fault.field === '' ? path : `${path}.${fault.field}` })))
 }
