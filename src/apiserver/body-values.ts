@@ -26,8 +26,8 @@ export function bounded<T>(value: T, most: number): T {
 }
 
 /** No patch makes an object larger than one that could be sent. What is larger already may stay so, and become smaller. */
-export function refuseGrowth(before: unknown, after: unknown, most: number): void {
-  if (!hasMoreValuesThan(after, most) || valuesIn(after) <= valuesIn(before)) return
+export function refuseGrowth(before: () => unknown, after: unknown, most: number): void {
+  if (!hasMoreValuesThan(after, most) || valuesIn(after) <= valuesIn(before())) return
   throw tooManyValues(most, 'an object')
 }
 

@@ -24,6 +24,7 @@ import { type RequestUrl, type ResourceTarget, parseResourcePath } from './reque
 import { PodStreams } from './streams/pod-streams.ts'
 import { SubresourceActions } from './subresource-actions.ts'
 import type { WatchSlots } from './watch-slots.ts'
+import { finish } from './write-phases.ts'
 
 export interface FaceRequest {
   readonly exchange: HttpExchange
@@ -160,7 +161,7 @@ export class ClusterFace {
     if (exchange.request.method !== 'POST' || name !== undefined) throw methodNotAllowed()
     const { fieldValidation = 'Warn' } = readWriteOptions({ exchange, query, user })
     const warn = (warning: string) => exchange.warn(warning)
-    const body = decodeObject(kind, await exchange.body.readObject(), { fieldValidation, warn })
+    const body = finish(decodeObject(kind, await exchange.body.readObject(), { fieldValidation, warn }))
     const review = { kind, namespace, body, user, now: this.#api.clock.now() }
     const answer = answerReview(review, this.#authorizer, this.#reviewToken)
     if (!answer) throw nothingThere()

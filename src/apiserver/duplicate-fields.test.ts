@@ -21,6 +21,11 @@ describe('fields given twice', () => {
     )
   })
 
+  it('are told with the lines they are in', () => {
+    const text = '{\n"a": 1,\n"a": 1, "b": 1,\n\n"b": {"c": 1, "c": 1},\n"a": 1}'
+    expect(duplicateFields(text).map(({ path, line }) => `${path} ${line}`)).toEqual(['a 3', 'b 5', 'b.c 5', 'a 6'])
+  })
+
   it('are not told without end', () => {
     const text = `{${Array.from({ length: 1000 }, () => '"a": 1').join()}}`
     expect(duplicateFields(text)).toHaveLength(32)

@@ -22,6 +22,7 @@ interface Frame {
 export function duplicateFields(text: string): DuplicateField[] {
   const found: DuplicateField[] = []
   const frames: Frame[] = []
+  const lines = new Lines(text)
   let expectsName = false
   for (let position = 0; position < text.length && found.length < mostTold; position += 1) {
     const frame = frames.at(-1)
@@ -48,7 +49,7 @@ export function duplicateFields(text: string): DuplicateField[] {
         if (expectsName && frame?.fields) {
           const name = nameIn(text, position, end)
           frame.at = name
-          if (frame.fields.has(name)) found.push({ path: pathOf(frames), name, line: lineOf(text, position) })
+          if (frame.fields.has(name)) found.push({ path: pathOf(frames), name, line: lines.at(position) })
           frame.fields.add(name)
           expectsName = false
         }
@@ -90,8 +91,22 @@ function pathOf(frames: readonly Frame[]): string {
   return frames.map(({ fields, at }, index) => (fields && index > 0 ? `.${at}` : at)).join('')
 }
 
-function lineOf(text: string, position: number): number {
-  let line = 1
-  for (let at = text.indexOf('\n'); at !== -1 && at < position; at = text.indexOf('\n', at + 1)) line += 1
-  return line
+/** Which line a position is in. Asked from the beginning to the end, so that every line is counted once. */
+class Lines {
+  readonly #text: string
+  #line = 1
+  #next: number
+
+  constructor(text: string) {
+    this.#text = text
+    this.#next = text.indexOf('\n')
+  }
+
+  at(position: number): number {
+    while (this.#next !== -1 && this.#next < position) {
+      this.#line += 1
+      this.#next = this.#text.indexOf('\n', this.#next + 1)
+    }
+    return this.#line
+  }
 }

@@ -10,6 +10,8 @@ export interface Call {
 /** A body that is made to cost as much as it can. `share`: of the largest that the server takes. */
 export interface HostileInput {
   readonly name: string
+  /** Of the largest body, how much is tried; half of it, too. */
+  readonly share?: number
   /** What is there already. */
   readonly before?: (share: number) => readonly Call[]
   readonly attack: (share: number) => Call

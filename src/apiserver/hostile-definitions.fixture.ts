@@ -164,8 +164,56 @@ const ofDefinitions: readonly HostileInput[] = [
       ),
   },
   {
+    name: 'a definition of objects in objects that all have defaults',
+    attack: (share) =>
+      withSpec(
+        many(40, 1, (i) => entries(750, share, (index) => `f${i}-${index}`, { ...text, default: 'x' })).reduce<object>(
+          (inner, fields) => object({ ...fields, a: inner }, { default: {} }),
+          { ...text, default: 'x' },
+        ),
+      ),
+  },
+  {
+    name: 'a definition of a list by very many keys',
+    attack: (share) =>
+      withSpec(
+        list(
+          object(
+            entries(50_000, share, (i) => `f${i}`, text),
+            { required: many(50_000, share, (i) => `f${i}`) },
+          ),
+          {
+            'x-kubernetes-list-type': 'map',
+            'x-kubernetes-list-map-keys': many(50_000, share, (i) => `f${i}`),
+          },
+        ),
+      ),
+    answer: 'must have at most 64 items',
+  },
+  {
     name: 'an enumeration of very many values',
     attack: (share) => withSpec({ ...text, enum: many(200_000, share, (i) => `v${i}`) }),
+  },
+]
+
+/** Of more than can be sent with the usual share. */
+const wide = withSpec(object(entries(33_000, 1, (i) => `f${i}`, text)))
+
+const ofWide: readonly HostileInput[] = [
+  {
+    name: 'the document of a definition of very many fields',
+    before: () => [wide],
+    attack: () => ({
+      method: 'GET',
+      path: '/openapi/v2',
+      accept: 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf',
+      user: 'root',
+    }),
+  },
+  {
+    name: 'an object of very many fields that its definition knows',
+    before: () => [wide],
+    attack: (share) => widget(entries(190_000, share, (i) => `f${i}`, 'x')),
   },
 ]
 
@@ -346,4 +394,4 @@ const ofObjects: readonly HostileInput[] = [
   },
 ]
 
-export const hostileDefinitions: readonly HostileInput[] = [...ofDefinitions, ...ofObjects]
+export const hostileDefinitions: readonly HostileInput[] = [...ofDefinitions, ...ofWide, ...ofObjects]

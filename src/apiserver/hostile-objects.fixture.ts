@@ -20,6 +20,28 @@ export const hostileObjects: readonly HostileInput[] = [
     }),
   },
   {
+    name: 'duplicate fields after very many lines',
+    share: 1,
+    attack: (share) => ({
+      ...map({}),
+      body: `{"metadata":{"name":"hostile"},${'\n'.repeat(2_900_000 * share)}${many(40, 1, () => '"x":1').join()}}`,
+    }),
+  },
+  {
+    name: 'a network policy of very many exceptions',
+    attack: (share) =>
+      post('/apis/networking.k8s.io/v1/namespaces/team/networkpolicies', {
+        spec: {
+          podSelector: {},
+          ingress: [
+            {
+              from: [{ ipBlock: { cidr: '10.0.0.0/8', except: many(180_000, share, (i) => `10.0.${i % 256}.0/24`) } }],
+            },
+          ],
+        },
+      }),
+  },
+  {
     name: 'names full of escapes',
     attack: (share) => ({
       ...map({}),

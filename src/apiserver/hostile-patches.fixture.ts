@@ -104,6 +104,7 @@ export const hostilePatches: readonly HostileInput[] = [
   },
   {
     name: 'a JSON patch of a very long path',
+    share: 1,
     before: () => there({}),
     attack: (share) => json([{ op: 'add', path: '/a'.repeat(1_400_000 * share), value: 1 }]),
   },

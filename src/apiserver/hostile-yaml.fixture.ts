@@ -8,7 +8,7 @@ const yaml = (body: string): Call => ({
 })
 const manifest = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: hostile\n'
 
-export const hostileYaml: readonly HostileInput[] = [
+const inYaml: readonly HostileInput[] = [
   {
     name: 'YAML with very many keys',
     attack: (share) => yaml(`${manifest}data:\n${many(130_000, share, (i) => `  k${i}: "v"\n`).join('')}`),
@@ -78,4 +78,17 @@ export const hostileYaml: readonly HostileInput[] = [
     attack: (share) => yaml(`${manifest}x:\n${'- *y\n'.repeat(400_000 * share)}`),
   },
   { name: 'YAML of very many tabs', attack: (share) => yaml(`${manifest}x:\n${'\t- a\n'.repeat(400_000 * share)}`) },
+]
+
+/** Less than what is read at once, on the loop that all share. */
+const shortShare = 0.005
+/** More than that: it is read in a thread, where it takes as long as it takes. What is left for the loop does not depend on how long. */
+const longShare = 0.02
+
+export const hostileYaml: readonly HostileInput[] = [
+  ...inYaml.map((input) => ({ ...input, name: `short ${input.name}`, share: shortShare })),
+  ...inYaml.map((input) => ({ ...input, share: longShare })),
+  ...inYaml
+    .filter(({ name }) => name.endsWith('unknown tags'))
+    .map((input) => ({ ...input, name: `long ${input.name}` })),
 ]

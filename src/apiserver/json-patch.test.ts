@@ -30,6 +30,7 @@ describe('a JSON patch', () => {
     ['an index beyond the end', [{ op: 'remove', path: '/l/2' }], 'Invalid'],
     ['an index that is none', [{ op: 'add', path: '/l/01', value: 1 }], 'Invalid'],
     ['the prototype', [{ op: 'add', path: '/__proto__/polluted', value: 1 }], 'Invalid'],
+    ['a path that leads deeper than any object', [{ op: 'add', path: '/a'.repeat(1_001), value: 1 }], 'Invalid'],
     ['an unknown operation', [{ op: 'merge', path: '/a' }], 'BadRequest'],
     ['a path that is no pointer', [{ op: 'remove', path: 'a' }], 'BadRequest'],
     ['no value', [{ op: 'add', path: '/b' }], 'BadRequest'],

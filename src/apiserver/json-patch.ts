@@ -4,6 +4,8 @@ import { type JsonObject, isJsonObject, sameJson } from './json-value.ts'
 import { PatchedDocument, misfit } from './patched-document.ts'
 
 const mostOperations = 10_000
+/** Of a path; no object is nested nearly as deep. */
+const mostSegments = 1_000
 /** As the real server has it: of what `copy` copies, in all. */
 const mostCopied = 3 * 1024 * 1024
 /** Values that are compared, in all: a test of everything can be said again and again. */
@@ -80,8 +82,11 @@ function pointer(operation: JsonObject, field: 'path' | 'from'): string[] {
   if (typeof text !== 'string' || (text !== '' && !text.startsWith('/'))) {
     throw new StatusError('BadRequest', `${field} of a JSON patch must be a JSON pointer, not ${shown(text)}`)
   }
-  const segments = text.split('/').slice(1)
-  return segments.map((segment) => segment.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const segments = text.split('/', mostSegments + 2).slice(1)
+  if (segments.length > mostSegments) throw misfit(`${shown(text.slice(0, 100))} leads deeper than any object is`)
+  return segments.map((segment) =>
+    segment.includes('~') ? segment.replaceAll('~1', '/').replaceAll('~0', '~') : segment,
+  )
 }
 
 function shown(value: unknown): string {

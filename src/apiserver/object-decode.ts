@@ -7,6 +7,7 @@ import { type JsonObject, isJsonObject } from './json-value.ts'
 import { applyDefaults } from './structural/apply-defaults.ts'
 import { DecodingProblem, checkTypes } from './structural/core-decode.ts'
 import { prune } from './structural/prune.ts'
+import type { Phases } from './write-phases.ts'
 
 /** What becomes of fields that a kind does not know: dropped silently, with a warning, or refused. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
@@ -36,23 +37,24 @@ const mostWarnings = 64
  * kind's schema judges them later, with the rest), unknown fields go, and custom kinds get their defaults. What is the very
  * same in `current`, the object as it is stored, came this way before: a patch leaves most of an object as it is.
  */
-export function decodeObject(kind: Kind, input: unknown, reading: Reading, current?: JsonObject): Envelope {
+export function* decodeObject(kind: Kind, input: unknown, reading: Reading, current?: JsonObject): Phases<Envelope> {
   const envelope = readEnvelope(kind, input, reading)
   const isCustom = kind.unknownFields === 'prune'
   const fields = kind.fields()
   try {
-    if (isCustom)
-      checkTypes(objectMetaFields, envelope.metadata, { owner: 'ObjectMeta', path: '' }, current?.['metadata'])
-    else checkTypes(fields, envelope, { owner: kind.kind, path: '' }, current)
+    if (isCustom) checkTypes(objectMetaFields, envelope.metadata, 'ObjectMeta', current?.['metadata'])
+    else checkTypes(fields, envelope, kind.kind, current)
   } catch (error) {
     if (!(error instanceof DecodingProblem)) throw error
     throw refusal(kind, error.message, reading)
   }
+  yield
   const unknown: string[] = []
   // A definition may have changed since the object was stored; only its metadata is judged by the same schema at all times.
   const done = isCustom ? current && { metadata: current['metadata'] } : current
   const pruned = prune(resourceSchema(fields), envelope, (path) => unknown.push(path), '', done)
   report(kind, unknown, reading)
+  yield
   const shaped = isCustom ? applyDefaults(fields, pruned) : withoutNulls(pruned, current)
   // Nobody else has it: the envelope is a copy of what was sent.
   return Object.assign(isJsonObject(shaped) ? shaped : {}, typed(kind), { metadata: keptMetadata(shaped) })

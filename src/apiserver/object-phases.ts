@@ -39,7 +39,7 @@ export function* newObject(write: ObjectWrite & { readonly namespace: string | u
     nameSuffix: randomSuffix(),
   })
   yield
-  if (isDefinition(kind)) judgeDefinition(prepared, undefined)
+  if (isDefinition(kind)) yield* judgeDefinition(prepared, undefined)
   yield
   const tracked = options.applied
     ? withAppliedManagers(prepared, input)
@@ -53,7 +53,7 @@ export function* changedObject(change: ObjectChange): Phases<KubernetesObject> {
   const { kind, current, input, options, subresource } = change
   const next = yield* prepared(change)
   yield
-  if (isDefinition(kind) && !subresource) judgeDefinition(next, current)
+  if (isDefinition(kind) && !subresource) yield* judgeDefinition(next, current)
   yield
   const tracked = options.applied
     ? withAppliedManagers(next, input)
@@ -71,7 +71,7 @@ export function* patchedObject(
   const before = subresource === 'scale' ? scaleOf(scalePathsOf(kind), current) : current
   const after = typeof apply === 'function' ? apply(before, current) : yield* apply.phases(before, current)
   yield
-  if (isJsonObject(after)) refuseGrowth(withoutManagers(current), withoutManagers(after), mostValuesOf(kind))
+  if (isJsonObject(after)) refuseGrowth(() => withoutManagers(current), withoutManagers(after), mostValuesOf(kind))
   return yield* changedObject({ ...change, input: after, isPatch: !options.applied })
 }
 

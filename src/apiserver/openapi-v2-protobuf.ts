@@ -1,4 +1,4 @@
-import { isJsonObject } from './json-value.ts'
+import { type JsonObject, isJsonObject } from './json-value.ts'
 import { type MessageField, type MessageName, messages } from './openapi-v2-messages.ts'
 import { yamlText } from './openapi-v2-yaml.ts'
 import { ProtobufWriter } from './protobuf-writer.ts'
@@ -7,6 +7,21 @@ import { ProtobufWriter } from './protobuf-writer.ts'
 export function encodeOpenApiV2(document: unknown): Buffer {
   const encoder = new DocumentEncoder()
   return encoder.encode(document)
+}
+
+interface FieldThere {
+  readonly of: MessageField
+  readonly inner: unknown
+}
+
+/** In the order of their numbers. A schema has one or two of the forty that it could have, and there are very many schemas. */
+function fieldsThere(fields: Readonly<Record<string, MessageField>>, value: JsonObject): FieldThere[] {
+  const there: FieldThere[] = []
+  for (const name of Object.keys(value)) {
+    const of = Object.hasOwn(fields, name) ? fields[name] : undefined
+    if (of) there.push({ of, inner: value[name] })
+  }
+  return there.length > 1 ? there.sort((one, other) => one.of.number - other.of.number) : there
 }
 
 class DocumentEncoder {
@@ -20,13 +35,13 @@ class DocumentEncoder {
   }
 
   #message(name: MessageName, value: unknown): void {
-    const { fields = {}, entries, extensions, choose } = messages[name]
+    const { fields, entries, extensions, choose } = messages[name]
     if (choose) {
       this.#field(choose(value), value, true)
       return
     }
     if (!isJsonObject(value)) return
-    for (const [field, of] of Object.entries(fields)) this.#field(of, value[field], false)
+    if (fields) for (const { of, inner } of fieldsThere(fields, value)) this.#field(of, inner, false)
     if (extensions === undefined && !entries) return
     for (const [key, inner] of Object.entries(value)) {
       if (inner === undefined) continue

@@ -22,7 +22,7 @@ export interface Birth extends Reading {
 
 /** What arrives at a create → what is stored. */
 export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases<KubernetesObject> {
-  const envelope = decodeObject(kind, input, birth)
+  const envelope = yield* decodeObject(kind, input, birth)
   yield
   if (envelope.metadata['resourceVersion'] !== undefined && envelope.metadata['resourceVersion'] !== '') {
     throw new StatusError('BadRequest', 'resourceVersion should not be set on objects to be created')
@@ -89,7 +89,7 @@ export function* prepareUpdate(
   current: KubernetesObject,
   reading: Reading,
 ): Phases<KubernetesObject> {
-  const envelope = decodeObject(kind, input, reading, current)
+  const envelope = yield* decodeObject(kind, input, reading, current)
   yield
   checkIdentity(kind, envelope.metadata, current)
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
@@ -115,7 +115,7 @@ export function* prepareStatus(
   current: KubernetesObject,
   reading: Reading,
 ): Phases<KubernetesObject> {
-  const envelope = decodeObject(kind, input, reading, current)
+  const envelope = yield* decodeObject(kind, input, reading, current)
   yield
   checkIdentity(kind, envelope.metadata, current)
   const object = typedObject({ ...current, status: envelope['status'] ?? undefined })

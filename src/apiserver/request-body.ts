@@ -113,8 +113,10 @@ export class RequestBody {
         { cause: error },
       )
     }
+    // Of a longer one its text has told the depth. In a shorter one there cannot be too many values: each takes a byte at least.
+    if (bytes.length > this.mostValues) return bounded(value, this.mostValues)
     if (isDeeperThan(value, this.#limits.jsonDepth)) throw tooDeep(this.#limits.jsonDepth)
-    return bounded(value, this.mostValues)
+    return value
   }
 
   /** The body as a manifest to apply. */

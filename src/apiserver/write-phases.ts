@@ -67,6 +67,21 @@ export class PlainTurns implements Turns {
   }
 }
 
+const stepsPerPhase = 2_000
+
+/** Divides work on very many small things into phases: so many of them are one. */
+export class Pace {
+  #steps = 0
+
+  /** Another thing is to be done; `true` where a phase is to end before it. */
+  isDue(): boolean {
+    this.#steps += 1
+    if (this.#steps <= stepsPerPhase) return false
+    this.#steps = 1
+    return true
+  }
+}
+
 /** All of it now. */
 export function finish<T>(phases: Phases<T>): T {
   for (;;) {

@@ -11,6 +11,8 @@ import { customResourceDefinitionKind } from '../../resources/custom-resource-de
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { invalidObject } from '../../resources/status-error.ts'
 import { isJsonObject, sameJson, valueAtPath } from '../json-value.ts'
+import { ErrorList } from '../structural/error-list.ts'
+import type { Phases } from '../write-phases.ts'
 import { checkServiceLabel } from '../../resources/validation/name-syntax.ts'
 import { type Definition, type Version, readDefinition } from './definition.ts'
 import { JsonPath } from './json-path.ts'
@@ -28,18 +30,22 @@ const mostColumns = 100
 const mostSelectable = 8
 
 /** Throws what is wrong with a definition by itself, whatever others there are. */
-export function judgeDefinition(object: KubernetesObject, previous: KubernetesObject | undefined): void {
-  const errors = checkDefinition(object, previous)
+export function* judgeDefinition(object: KubernetesObject, previous: KubernetesObject | undefined): Phases<void> {
+  const errors = yield* checkDefinition(object, previous)
   if (errors.length > 0) throw invalidObject(customResourceDefinitionKind, object.metadata.name, errors)
 }
 
 /** Everything that is wrong with a CustomResourceDefinition, where and as the real API server says it. */
-export function checkDefinition(object: KubernetesObject, previous: KubernetesObject | undefined): FieldError[] {
+export function* checkDefinition(
+  object: KubernetesObject,
+  previous: KubernetesObject | undefined,
+): Phases<FieldError[]> {
   const definition = readDefinition(object)
   return [
     ...checkIdentity(definition, object),
     ...checkVersions(definition, object),
     ...checkNames(definition),
+    ...(yield* checkSchemas(definition)),
     ...checkParts(definition),
     ...(previous ? checkUnchanged(definition, readDefinition(previous)) : []),
   ]
@@ -129,52 +135,59 @@ function checkNames({ names }: Definition): FieldError[] {
   ]
 }
 
-/** What every version has. Where all have the same it is one thing, and named so. */
+function* checkSchemas({ versions }: Definition): Phases<FieldError[]> {
+  if (versions.length > mostVersions) return []
+  const schemas = onceEach(versions, ({ schema }) => schema, 'schema.openAPIV3Schema', 'validation.openAPIV3Schema')
+  const errors = new ErrorList()
+  for (const { value, path } of schemas) {
+    yield
+    if (errors.isFull) break
+    const faults = yield* checkStructural(value, path)
+    // Rules are compiled against the types of a schema: they have to be there.
+    errors.add(...(faults.length > 0 ? faults : yield* checkValidations(value, path)))
+  }
+  return [...errors.all]
+}
+
 function checkParts({ versions }: Definition): FieldError[] {
   if (versions.length > mostVersions) return []
+  const scales = onceEach(versions, ({ scale }) => scale, 'subresources.scale', 'subresources.scale')
+  const columns = onceEach(versions, (version) => version.columns, 'additionalPrinterColumns')
   return [
-    ...eachOnce(
-      versions,
-      ({ schema }) => schema,
-      'schema.openAPIV3Schema',
-      'validation.openAPIV3Schema',
-      (schema, path) => {
-        const errors = checkStructural(schema, path)
-        // Rules are compiled against the types of a schema: they have to be there.
-        return errors.length > 0 ? errors : checkValidations(schema, path)
-      },
-    ),
-    ...eachOnce(versions, ({ scale }) => scale, 'subresources.scale', 'subresources.scale', checkScale),
-    ...eachOnce(
-      versions,
-      ({ columns }) => columns,
-      'additionalPrinterColumns',
-      'additionalPrinterColumns',
-      (columns, path) =>
-        columns.length > mostColumns
-          ? [tooMany(path, columns.length, mostColumns)]
-          : faultsOfEach(columns, (column, index) => checkColumn(column, `${path}[${index}]`)),
-    ),
+    ...faultsOfEach(scales, ({ value, path }) => checkScale(value, path)),
+    ...faultsOfEach(columns, ({ value, path }) => checkColumns(value, path)),
     ...faultsOfEach(versions, ({ selectableFields }, index) =>
       checkSelectable(selectableFields, `spec.versions[${index}].selectableFields`),
     ),
   ]
 }
 
-function eachOnce<T>(
+interface Part<T> {
+  readonly value: T
+  readonly path: string
+}
+
+/** What every version has. Where all have the same it is one thing, and named so. */
+function onceEach<T>(
   versions: readonly Version[],
   part: (version: Version) => T | undefined,
   path: string,
-  sharedPath: string,
-  check: (value: T, path: string) => FieldError[],
-): FieldError[] {
+  sharedPath = path,
+): Array<Part<T>> {
   const [first, ...others] = versions.map(part)
-  if (others.every((other) => sameJson(other, first)))
-    return first === undefined ? [] : check(first, `spec.${sharedPath}`)
-  return faultsOfEach(versions, (version, index) => {
+  if (others.every((other) => sameJson(other, first))) {
+    return first === undefined ? [] : [{ value: first, path: `spec.${sharedPath}` }]
+  }
+  return versions.flatMap((version, index) => {
     const value = part(version)
-    return value === undefined ? [] : check(value, `spec.versions[${index}].${path}`)
+    return value === undefined ? [] : [{ value, path: `spec.versions[${index}].${path}` }]
   })
+}
+
+function checkColumns(columns: readonly PrinterColumn[], path: string): FieldError[] {
+  return columns.length > mostColumns
+    ? [tooMany(path, columns.length, mostColumns)]
+    : faultsOfEach(columns, (column, index) => checkColumn(column, `${path}[${index}]`))
 }
 
 function checkScale(

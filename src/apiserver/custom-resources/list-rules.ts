@@ -1,10 +1,12 @@
-import { type FieldError, invalid, required, unsupported } from '../../resources/field-error.ts'
+import { type FieldError, invalid, required, tooMany, unsupported } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 
 type Add = (...errors: readonly FieldError[]) => void
 
 const listTypes = ['atomic', 'set', 'map']
 const mapTypes = ['atomic', 'granular']
+/** More than any list has: every item is named by all of them, whenever it is looked at. */
+const mostKeys = 64
 
 /** `x-kubernetes-list-type`: sets need items that can be compared, maps need keys that are always there. */
 export function checkListType(schema: StructuralSchema, path: string, add: Add): void {
@@ -31,6 +33,10 @@ export function checkListType(schema: StructuralSchema, path: string, add: Add):
   }
   if (!keys || keys.length === 0) {
     add(required(keysPath, 'must not be empty if x-kubernetes-list-type is map'))
+    return
+  }
+  if (keys.length > mostKeys) {
+    add(tooMany(keysPath, keys.length, mostKeys))
     return
   }
   checkMapKeys(schema.items ?? {}, keys, keysPath, `${path}.items`, add)

@@ -4,6 +4,7 @@ import { applyDefaults } from '../structural/apply-defaults.ts'
 import { ErrorList } from '../structural/error-list.ts'
 import { prune } from '../structural/prune.ts'
 import { validate } from '../structural/validate.ts'
+import { Pace, type Phases } from '../write-phases.ts'
 import { checkListType, checkMapType } from './list-rules.ts'
 import { PatternCheck } from './pattern-check.ts'
 
@@ -25,17 +26,25 @@ const onlyOutside: ReadonlyArray<readonly [keyword: keyof StructuralSchema | 'ti
   ['x-kubernetes-validations', 'empty'],
 ]
 
+/** A schema that is being judged. */
+interface Judged {
+  readonly add: Add
+  readonly patterns: PatternCheck
+  readonly pace: Pace
+}
+
 /** What keeps a schema from being structural: a place of its own and a type for everything, so that it can be pruned and defaulted. */
-export function checkStructural(schema: StructuralSchema, path: string): FieldError[] {
+export function* checkStructural(schema: StructuralSchema, path: string): Phases<FieldError[]> {
   const list = new ErrorList()
   const add: Add = (...found) => list.add(...found)
+  const judged: Judged = { add, patterns: new PatternCheck(), pace: new Pace() }
   if (schema.type === undefined) add(required(`${path}.type`, 'must not be empty at the root'))
   else if (schema.type !== 'object') add(invalid(`${path}.type`, schema.type, 'must be object at the root'))
   checkRootMetadata(schema, path, add)
-  checkSchema(schema, path, add, new PatternCheck())
-  if (list.all.length === 0) checkComplete(schema, path, add)
+  yield* checkSchema(schema, path, judged)
+  if (list.all.length === 0) yield* checkComplete(schema, path, judged)
   // A default can only be judged by a schema that is itself sound.
-  if (list.all.length === 0) checkDefaults(schema, path, add)
+  if (list.all.length === 0) yield* checkDefaults(schema, path, judged)
   return [...list.all]
 }
 
@@ -49,32 +58,56 @@ function checkRootMetadata({ properties = {} }: StructuralSchema, path: string, 
   add(forbidden(`${path}.properties[metadata]`, why))
 }
 
-function checkSchema(schema: StructuralSchema, path: string, add: Add, patterns: PatternCheck): void {
+/** Nothing is inside of it. Nearly all are such, and for these it is not worth to begin phases of their own. */
+function isBare(schema: StructuralSchema): boolean {
+  const { properties, additionalProperties, items, allOf, anyOf, oneOf, not } = schema
+  return !properties && !additionalProperties && !items && !allOf && !anyOf && !oneOf && !not
+}
+
+function* checkSchema(schema: StructuralSchema, path: string, judged: Judged): Phases<void> {
+  checkOwn(schema, path, judged)
+  const { properties = {}, additionalProperties, items } = schema
+  if (items && !Array.isArray(items)) yield* checkTyped(items, `${path}.items`, 'array items', judged)
+  if (typeof additionalProperties === 'object' && !schema.properties) {
+    yield* checkTyped(additionalProperties, `${path}.additionalProperties`, 'object fields', judged)
+  }
+  for (const [field, inner] of Object.entries(properties)) {
+    const at = `${path}.properties[${field}]`
+    if (judged.pace.isDue()) yield
+    if (isBare(inner)) checkBare(inner, at, 'object fields', judged)
+    else yield* checkTyped(inner, at, 'object fields', judged)
+  }
+  for (const [alternative, at] of alternativesOf(schema, path)) yield* checkAlternative(schema, alternative, at, judged)
+}
+
+function checkOwn(schema: StructuralSchema, path: string, { add, patterns }: Judged): void {
   checkKeywords(schema, path, add, patterns)
   checkListType(schema, path, add)
   checkMapType(schema, path, add)
-  const { properties = {}, additionalProperties, items } = schema
+  const { additionalProperties, items } = schema
   if (schema.type === 'array' && items === undefined) add(required(`${path}.items`, 'must be specified'))
   if (Array.isArray(items)) add(forbidden(`${path}.items`, 'items must be a schema object and not an array'))
-  else if (items) checkTyped(items, `${path}.items`, 'array items', add, patterns)
-  if (typeof additionalProperties === 'object') {
-    if (schema.properties) {
-      const why = 'additionalProperties and properties are mutual exclusive'
-      add(forbidden(`${path}.additionalProperties`, why))
-    } else checkTyped(additionalProperties, `${path}.additionalProperties`, 'object fields', add, patterns)
+  if (typeof additionalProperties === 'object' && schema.properties) {
+    const why = 'additionalProperties and properties are mutual exclusive'
+    add(forbidden(`${path}.additionalProperties`, why))
   }
-  for (const [field, inner] of Object.entries(properties)) {
-    checkTyped(inner, `${path}.properties[${field}]`, 'object fields', add, patterns)
-  }
-  for (const [alternative, at] of alternativesOf(schema, path)) checkAlternative(schema, alternative, at, add)
 }
 
-function checkTyped(schema: StructuralSchema, path: string, what: string, add: Add, patterns: PatternCheck): void {
+function* checkTyped(schema: StructuralSchema, path: string, what: string, judged: Judged): Phases<void> {
+  checkType(schema, path, what, judged)
+  yield* checkSchema(schema, path, judged)
+}
+
+function checkBare(schema: StructuralSchema, path: string, what: string, judged: Judged): void {
+  checkType(schema, path, what, judged)
+  checkOwn(schema, path, judged)
+}
+
+function checkType(schema: StructuralSchema, path: string, what: string, { add }: Judged): void {
   const isFree = schema['x-kubernetes-int-or-string'] || schema['x-kubernetes-preserve-unknown-fields']
   if (schema.type === undefined && !isFree && !hasUnsupported(schema)) {
     add(required(`${path}.type`, `must not be empty for specified ${what}`))
   }
-  checkSchema(schema, path, add, patterns)
 }
 
 function hasUnsupported(schema: StructuralSchema): boolean {
@@ -119,63 +152,96 @@ function alternativesOf(schema: StructuralSchema, path: string): Array<readonly 
   return schema.not ? [...lists, [schema.not, `${path}.not`]] : lists
 }
 
-function checkAlternative(outer: StructuralSchema, alternative: StructuralSchema, path: string, add: Add): void {
+function* checkAlternative(
+  outer: StructuralSchema,
+  alternative: StructuralSchema,
+  path: string,
+  judged: Judged,
+): Phases<void> {
+  if (judged.pace.isDue()) yield
+  checkOnlyOutside(outer, alternative, path, judged.add)
+  if (isBare(alternative)) return
+  for (const [field, inner] of Object.entries(alternative.properties ?? {})) {
+    yield* checkAlternative(outer.properties?.[field] ?? {}, inner, `${path}.properties[${field}]`, judged)
+  }
+  if (alternative.items) yield* checkAlternative(outer.items ?? {}, alternative.items, `${path}.items`, judged)
+  for (const [inner, at] of alternativesOf(alternative, path)) yield* checkAlternative(outer, inner, at, judged)
+}
+
+function checkOnlyOutside(outer: StructuralSchema, alternative: StructuralSchema, path: string, add: Add): void {
   for (const [keyword, must] of onlyOutside) {
     const value: unknown = Reflect.get(alternative, keyword)
     const isTypeOfEither = keyword === 'type' && outer['x-kubernetes-int-or-string'] === true
     if (value === undefined || value === false || value === '' || isTypeOfEither) continue
     add(forbidden(`${path}.${keyword}`, `must be ${must} to be structural`))
   }
-  for (const [field, inner] of Object.entries(alternative.properties ?? {})) {
-    checkAlternative(outer.properties?.[field] ?? {}, inner, `${path}.properties[${field}]`, add)
-  }
-  if (alternative.items) checkAlternative(outer.items ?? {}, alternative.items, `${path}.items`, add)
-  for (const [inner, at] of alternativesOf(alternative, path)) checkAlternative(outer, inner, at, add)
 }
 
 /** What an alternative speaks of must be there outside of it, too. */
-function checkComplete(schema: StructuralSchema, path: string, add: Add): void {
-  for (const [alternative, at] of alternativesOf(schema, path)) checkCounterparts(schema, path, alternative, at, add)
-  const { properties = {}, additionalProperties, items } = schema
-  for (const [field, inner] of Object.entries(properties)) checkComplete(inner, `${path}.properties[${field}]`, add)
-  if (typeof additionalProperties === 'object') checkComplete(additionalProperties, `${path}.additionalProperties`, add)
-  if (items) checkComplete(items, `${path}.items`, add)
+function* checkComplete(schema: StructuralSchema, path: string, judged: Judged): Phases<void> {
+  for (const [alternative, at] of alternativesOf(schema, path)) {
+    yield* checkCounterparts({ schema, path }, alternative, at, judged)
+  }
+  for (const [inner, at] of schemasIn(schema, path)) {
+    if (judged.pace.isDue()) yield
+    if (!isBare(inner)) yield* checkComplete(inner, at, judged)
+  }
 }
 
-function checkCounterparts(
-  outer: StructuralSchema,
-  outerPath: string,
+/** The schemas right inside of one. */
+function* schemasIn(schema: StructuralSchema, path: string): Generator<readonly [StructuralSchema, string]> {
+  const { properties = {}, additionalProperties, items } = schema
+  for (const [field, inner] of Object.entries(properties)) yield [inner, `${path}.properties[${field}]`]
+  if (typeof additionalProperties === 'object') yield [additionalProperties, `${path}.additionalProperties`]
+  if (items) yield [items, `${path}.items`]
+}
+
+function* checkCounterparts(
+  outer: { readonly schema: StructuralSchema; readonly path: string },
   alternative: StructuralSchema,
   path: string,
-  add: Add,
-): void {
+  judged: Judged,
+): Phases<void> {
+  if (judged.pace.isDue()) yield
   for (const [field, inner] of Object.entries(alternative.properties ?? {})) {
     const at = `${path}.properties[${field}]`
-    const counterpart = outer.properties?.[field]
-    const where = `${outerPath}.properties[${field}]`
-    if (counterpart) checkCounterparts(counterpart, where, inner, at, add)
-    else if (typeof outer.additionalProperties !== 'object') add(required(where, `because it is defined in ${at}`))
+    const schema = outer.schema.properties?.[field]
+    const where = `${outer.path}.properties[${field}]`
+    if (schema) yield* checkCounterparts({ schema, path: where }, inner, at, judged)
+    else if (typeof outer.schema.additionalProperties !== 'object') {
+      judged.add(required(where, `because it is defined in ${at}`))
+    }
   }
   if (alternative.items) {
     const at = `${path}.items`
-    if (outer.items) checkCounterparts(outer.items, `${outerPath}.items`, alternative.items, at, add)
-    else add(required(`${outerPath}.items`, `because it is defined in ${at}`))
+    const where = `${outer.path}.items`
+    const { items } = outer.schema
+    if (items) yield* checkCounterparts({ schema: items, path: where }, alternative.items, at, judged)
+    else judged.add(required(where, `because it is defined in ${at}`))
   }
-  for (const [inner, at] of alternativesOf(alternative, path)) checkCounterparts(outer, outerPath, inner, at, add)
+  for (const [inner, at] of alternativesOf(alternative, path)) yield* checkCounterparts(outer, inner, at, judged)
 }
 
-function checkDefaults(schema: StructuralSchema, path: string, add: Add): void {
-  const { default: given, properties = {}, additionalProperties, items } = schema
-  if (given !== undefined && given !== null) checkDefault(schema, given, `${path}.default`, add)
-  for (const [field, inner] of Object.entries(properties)) checkDefaults(inner, `${path}.properties[${field}]`, add)
-  if (typeof additionalProperties === 'object') checkDefaults(additionalProperties, `${path}.additionalProperties`, add)
-  if (items) checkDefaults(items, `${path}.items`, add)
+function* checkDefaults(schema: StructuralSchema, path: string, judged: Judged): Phases<void> {
+  const { default: given } = schema
+  if (given !== undefined && given !== null) {
+    yield* checkDefault(schema, given, `${path}.default`, judged)
+  }
+  for (const [inner, at] of schemasIn(schema, path)) {
+    if (judged.pace.isDue()) yield
+    if (!isBare(inner) || inner.default !== undefined) yield* checkDefaults(inner, at, judged)
+  }
 }
 
-function checkDefault(schema: StructuralSchema, given: unknown, path: string, add: Add): void {
+/** An object may bring all the defaults beneath it with it, and there may be very many. */
+function* checkDefault(schema: StructuralSchema, given: unknown, path: string, { add }: Judged): Phases<void> {
+  const isLarge = typeof given === 'object'
+  if (isLarge) yield
   let isPruned = false
   prune(schema, given, () => (isPruned = true))
   if (isPruned) add(invalid(path, given, 'must not have unknown fields'))
-  const faults = validate(schema, applyDefaults(schema, given))
+  const whole = applyDefaults(schema, given)
+  if (isLarge) yield
+  const faults = validate(schema, whole)
   add(...faults.map((fault) => ({ ...fault, field: fault.field === '' ? path : `${path}.${fault.field}` })))
 }

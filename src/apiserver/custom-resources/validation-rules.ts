@@ -3,6 +3,7 @@ import type { CelValidation, StructuralSchema } from '../../resources/structural
 import { CelError } from '../cel/cel-errors.ts'
 import { type CelProgram, RuleContext } from '../cel/cel-program.ts'
 import { ErrorList } from '../structural/error-list.ts'
+import { Pace, type Phases } from '../write-phases.ts'
 
 type Add = (...errors: readonly FieldError[]) => void
 
@@ -17,43 +18,61 @@ const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvali
 const longestMessage = 2048
 
 /** What is wrong with the rules of a schema: what they say about themselves, and then each must compile against its fields. */
-export function checkValidations(schema: StructuralSchema, path: string): FieldError[] {
+export function* checkValidations(schema: StructuralSchema, path: string): Phases<FieldError[]> {
   const root: Place = { path, isRoot: true, uncorrelated: undefined }
+  const pace = new Pace()
   const words = new ErrorList()
-  checkBelow(schema, root, (inner, place) => checkWords(inner, place, (...found) => words.add(...found)))
+  for (const judged of ruledSchemas(schema, root, pace)) {
+    if (judged === undefined) yield
+    else checkWords(judged.schema, judged.place, (...found) => words.add(...found))
+  }
   if (words.all.length > 0) return [...words.all]
   const errors = new ErrorList()
-  checkBelow(schema, root, (inner, place) => {
-    if (!errors.isFull) checkPrograms(inner, place, (...found) => errors.add(...found))
-  })
+  for (const judged of ruledSchemas(schema, root, pace)) {
+    if (judged === undefined) yield
+    else if (!errors.isFull) yield* checkPrograms(judged.schema, judged.place, (...found) => errors.add(...found))
+  }
   return [...errors.all]
 }
 
-function checkBelow(
-  schema: StructuralSchema,
-  place: Place,
-  check: (schema: StructuralSchema, place: Place) => void,
-): void {
-  if (schema['x-kubernetes-validations']?.length) check(schema, place)
+interface Ruled {
+  readonly schema: StructuralSchema
+  readonly place: Place
+}
+
+/** The schemas that have rules, in order; and nothing where others may come in between. */
+function* ruledSchemas(schema: StructuralSchema, place: Place, pace: Pace): Generator<Ruled | undefined, void> {
+  if (pace.isDue()) yield undefined
+  if (schema['x-kubernetes-validations']?.length) yield { schema, place }
   const { path, uncorrelated } = place
   const { properties = {}, additionalProperties, items } = schema
   for (const [field, inner] of Object.entries(properties)) {
-    checkBelow(inner, { path: `${path}.properties[${field}]`, isRoot: false, uncorrelated }, check)
+    if (pace.isDue()) yield undefined
+    if (!mayHaveRules(inner)) continue
+    yield* ruledSchemas(inner, { path: `${path}.properties[${field}]`, isRoot: false, uncorrelated }, pace)
   }
   if (typeof additionalProperties === 'object') {
-    checkBelow(additionalProperties, { path: `${path}.additionalProperties`, isRoot: false, uncorrelated }, check)
+    const inside = { path: `${path}.additionalProperties`, isRoot: false, uncorrelated }
+    yield* ruledSchemas(additionalProperties, inside, pace)
   }
   if (items) {
     const told = schema['x-kubernetes-list-type'] === 'map'
     const inside = uncorrelated ?? (told ? undefined : path)
-    checkBelow(items, { path: `${path}.items`, isRoot: false, uncorrelated: inside }, check)
+    yield* ruledSchemas(items, { path: `${path}.items`, isRoot: false, uncorrelated: inside }, pace)
   }
 }
 
-function checkPrograms(schema: StructuralSchema, place: Place, add: Add): void {
+function mayHaveRules(schema: StructuralSchema): boolean {
+  const { properties, additionalProperties, items } = schema
+  return Boolean(properties || additionalProperties || items || schema['x-kubernetes-validations'])
+}
+
+/** To compile a rule takes as long as to look at very many fields. */
+function* checkPrograms(schema: StructuralSchema, place: Place, add: Add): Phases<void> {
   const context = new RuleContext(schema, place.isRoot)
   for (const [index, validation] of (schema['x-kubernetes-validations'] ?? []).entries()) {
     const path = `${place.path}.x-kubernetes-validations[${index}]`
+    yield
     checkRule(context, validation, path, place, add)
     checkMessageExpression(context, validation, path, add)
   }

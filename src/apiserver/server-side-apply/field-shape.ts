@@ -52,6 +52,8 @@ export function shapeOf(schema: StructuralSchema, inherited = false): Shape {
   // What a schema preserves, so do the schemas written inside it; a type with a name speaks for itself.
   const named = schema['x-sluice-type-name'] !== undefined
   const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true || (inherited && !named)
+  const scalar = scalarShape(schema)
+  if (scalar) return scalar
   const cache = preserves ? preservingShapes : shapes
   let shape = cache.get(schema)
   if (!shape) {
@@ -61,19 +63,34 @@ export function shapeOf(schema: StructuralSchema, inherited = false): Shape {
   return shape
 }
 
+const scalars: Readonly<Record<ScalarType, Shape>> = {
+  string: { scalar: 'string' },
+  numeric: { scalar: 'numeric' },
+  boolean: { scalar: 'boolean' },
+  any: { scalar: 'any' },
+}
+
+/** Most schemas are of scalars, and a definition may have very many: these are not worked out for each. */
+function scalarShape({ type, format }: StructuralSchema): Shape | undefined {
+  switch (type) {
+    case 'string':
+      return format === undefined || format === 'byte' ? scalars.string : scalars.any
+    case 'integer':
+    case 'number':
+      return scalars.numeric
+    case 'boolean':
+      return scalars.boolean
+    default:
+      return undefined
+  }
+}
+
 function newShape(schema: StructuralSchema, preserves: boolean): Shape {
   switch (schema.type) {
     case 'object':
       return { map: mapShape(schema, preserves) }
     case 'array':
       return { list: listShape(schema, preserves) }
-    case 'string':
-      return { scalar: schema.format === undefined || schema.format === 'byte' ? 'string' : 'any' }
-    case 'integer':
-    case 'number':
-      return { scalar: 'numeric' }
-    case 'boolean':
-      return { scalar: 'boolean' }
     default:
       return { scalar: 'any', list: listShape(schema, preserves), map: mapShape(schema, preserves) }
   }

@@ -1,8 +1,33 @@
 import { isJsonObject, type JsonObject } from '../json-value.ts'
 import { type FieldSet, type MutableFieldSet, leaf } from './field-set.ts'
 
+const mostHeld = 4096
+const longestHeld = 64
+/** So many others come before those that are held are forgotten: an object of very many names is not worth it. */
+const othersBeforeForgetting = 100_000
+const heldElements = new Map<string, string>()
+let others = 0
+
+/**
+ * Held for names that come again, as nearly all do: as keys of objects texts that are put together anew cost several times as much
+ * as those that have been keys before.
+ */
 export function fieldElement(name: string): string {
-  return `f:${name}`
+  const held = heldElements.get(name)
+  if (held !== undefined) return held
+  if (name.length > longestHeld || isFull()) return `f:${name}`
+  const [element = ''] = Object.keys({ [`f:${name}`]: leaf })
+  heldElements.set(name, element)
+  return element
+}
+
+function isFull(): boolean {
+  if (heldElements.size < mostHeld) return false
+  others += 1
+  if (others < othersBeforeForgetting) return true
+  others = 0
+  heldElements.clear()
+  return false
 }
 
 /** The item of a set: by its value. */

@@ -29,7 +29,7 @@ const schema: StructuralSchema = {
     },
   },
 }
-const check = (spec: unknown) => () => checkTypes(schema, { spec }, { owner: 'Pod', path: '' })
+const check = (spec: unknown) => () => checkTypes(schema, { spec }, 'Pod')
 
 describe('decoding a kind of Kubernetes’ own', () => {
   it.each([

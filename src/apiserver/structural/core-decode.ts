@@ -18,35 +18,45 @@ const nothing: JsonObject = {}
 interface Where {
   /** The innermost type that has a name. */
   readonly owner: string
-  /** Field names alone, as the decoder says it. */
-  readonly path: string
+  /** Field names alone, as the decoder says it; joined only for a refusal, since most values are of their type. */
+  readonly path: string[]
 }
 
 /** Throws for the first value that is not of its field's type. Null is of every type. What is the very same in `checked` needs no look. */
-export function checkTypes(schema: StructuralSchema, value: unknown, where: Where, checked?: unknown): void {
+export function checkTypes(schema: StructuralSchema, value: unknown, owner: string, checked?: unknown): void {
+  checkValue(schema, value, { owner, path: [] }, checked)
+}
+
+function checkValue(schema: StructuralSchema, value: unknown, where: Where, checked?: unknown): void {
   if (value === null || value === undefined || value === checked) return
   const named = schema['x-sluice-type-name']
   if (schema['x-kubernetes-int-or-string']) return checkIntOrString(value, where)
   if (schema.format === 'quantity') return checkQuantity(value)
   if (Array.isArray(value)) {
-    if (schema.type === 'array') for (const item of value) checkTypes(schema.items ?? {}, item, where)
+    if (schema.type === 'array') for (const item of value) checkValue(schema.items ?? {}, item, where)
     else if (schema.type !== undefined) throw mismatch(value, schema, where)
     return
   }
   if (isJsonObject(value)) {
     if (schema.type !== undefined && schema.type !== 'object') throw mismatch(value, schema, where)
-    const owner = named === undefined ? where.owner : shortName(named)
-    const isMap = typeof schema.additionalProperties === 'object'
-    const done = isJsonObject(checked) ? checked : nothing
-    for (const field of Object.keys(value)) {
-      if (value[field] === done[field]) continue
-      const known = fieldSchema(schema, field)
-      const path = isMap ? where.path : where.path === '' ? field : `${where.path}.${field}`
-      if (known) checkTypes(known, value[field], { owner, path }, done[field])
-    }
+    checkFields(schema, value, named === undefined ? where : { owner: shortName(named), path: where.path }, checked)
     return
   }
   checkScalar(schema, value, where)
+}
+
+function checkFields(schema: StructuralSchema, value: JsonObject, where: Where, checked: unknown): void {
+  const isMap = typeof schema.additionalProperties === 'object'
+  const done = isJsonObject(checked) ? checked : nothing
+  for (const field of Object.keys(value)) {
+    const inner = value[field]
+    if (inner === done[field]) continue
+    const known = fieldSchema(schema, field)
+    if (!known) continue
+    if (!isMap) where.path.push(field)
+    checkValue(known, inner, where, done[field])
+    if (!isMap) where.path.pop()
+  }
 }
 
 function checkScalar(schema: StructuralSchema, value: unknown, where: Where): void {
@@ -103,7 +113,7 @@ function checkQuantity(value: unknown): void {
 
 function mismatch(value: unknown, schema: StructuralSchema, { owner, path }: Where): DecodingProblem {
   const shown = typeof value === 'number' && goType(schema).startsWith('int') ? `number ${value}` : jsonName(value)
-  const place = path === '' ? 'Go value' : `Go struct field ${owner}.${path}`
+  const place = path.length === 0 ? 'Go value' : `Go struct field ${owner}.${path.join('.')}`
   return new DecodingProblem(`json: cannot unmarshal ${shown} into ${place} of type ${goType(schema)}`)
 }
 

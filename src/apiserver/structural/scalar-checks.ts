@@ -25,9 +25,18 @@ export function scalarChecksOf(schema: StructuralSchema): readonly Check[] {
 function checkType(schema: StructuralSchema): Check | undefined {
   const allowed = schema['x-kubernetes-int-or-string'] ? ['integer', 'string'] : schema.type ? [schema.type] : []
   if (allowed.length === 0) return undefined
+  const names = allowed.join(',')
+  let check = typeChecks.get(names)
+  if (!check) typeChecks.set(names, (check = newTypeCheck(allowed, names)))
+  return check
+}
+
+/** One of each for all schemas, of which a definition may have very many; there are few types. */
+const typeChecks = new Map<string, Check>()
+
+function newTypeCheck(allowed: readonly string[], names: string): Check {
   const types = new Set<string>(allowed)
   if (types.has('number')) types.add('integer')
-  const names = allowed.join(',')
   return (value, path, errors) => {
     const type = jsonType(value)
     if (types.has(type)) return
