@@ -107,12 +107,15 @@ function baseSteps({ base, own, mounts, asUser }: ContainerView): EntryStep[] {
 function deviceSteps(cards: boolean): EntryStep[] {
   const ofCards = cards ? namesIn('/dev').filter((name) => cardDevices.test(name)) : []
   return [
-    ['mount', 'tmpfs', '/dev', 'nosuid,noexec', 'mode=0755', 'size=64k'],
+    // Those that root in the container makes here are none.
+    ['mount', 'tmpfs', '/dev', 'nosuid,nodev,noexec', 'mode=0755', 'size=64k'],
+    // They are the machine's: they can be written to, but neither given away nor closed to others.
     ...[...devices, ...ofCards].map((name): EntryStep => [
       'bind',
       `/dev/${name}`,
       '',
       `/dev/${name}`,
+      'ro',
       'nosuid',
       'noexec',
     ]),
