@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
@@ -120,7 +120,10 @@ function findTools(): NamespaceTools | string {
   if (arch !== 'x64' && arch !== 'arm64') return `nothing is known about ${arch}`
   const perl = findProgram('perl')
   if (perl === undefined) return 'perl is missing'
-  return { perl, machine: arch, asUser: process.getuid?.() !== 0, layers: false }
+  const asUser = process.getuid?.() !== 0
+  // What runs in a container could change it, and with it what makes the next one.
+  if (asUser && statSync(perl).uid === process.getuid?.()) return `${perl} belongs to this user`
+  return { perl, machine: arch, asUser, layers: false }
 }
 
 export function findProgram(name: string): string | undefined {
