@@ -298,6 +298,10 @@ my %drop = (
     if ($setGroups) {
       must('the groups', call('setgroups', scalar @groups, @groups ? pack('L*', @groups) : 0));
     }
+    # A program may open what it writes to and reads from once more, by the name of /dev/stdout. Never what is the machine's.
+    for my $stream (grep { defined && (-f $_ || -p $_) } @file{qw(input output)}) {
+      chown $uid, -1, $stream;
+    }
     must("the group $gid", call('setresgid', 0 + $gid, 0 + $gid, 0 + $gid));
     must("the user $uid", call('setresuid', 0 + $uid, 0 + $uid, 0 + $uid));
   },
