@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
 import type { PodIdentity } from './pod-runtime.ts'
 import { claimFolder } from './volumes/claim-folder.ts'
+import { removeFolder } from './volumes/remove-folder.ts'
 
 const tmpfsType = 0x01021994
 const sharedMemory = '/dev/shm'
@@ -61,9 +62,9 @@ export class PodFolders {
   }
 
   async #removeScratch(uid: string): Promise<void> {
-    await rm(join(this.#scratch, uid), { recursive: true, force: true })
+    await removeFolder(join(this.#scratch, uid))
     if (this.#inMemory === undefined) return
-    await rm(join(this.#inMemory, uid), { recursive: true, force: true })
+    await removeFolder(join(this.#inMemory, uid))
     // With the last one goes the folder that all of them share.
     await rmdir(this.#inMemory).catch(() => {})
   }

@@ -1,3 +1,7 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
 import { canBeTried, escapeAttempts } from './security/escape-attempts.fixture.ts'
@@ -60,5 +64,32 @@ describe.skipIf(!permitted)('a program in a container', () => {
   it('as root without the filter of calls, reaches what is said and nothing else', async () => {
     const reached = await stage.inContainer({ seccompProfile: { type: 'Unconfined' } })
     expect(names.filter((name) => reached.get(name) !== 'kept' && !withoutFilter.has(name))).toEqual([])
+  }, 120_000)
+})
+
+/** Whether somebody else may run this checkout, and make namespaces. */
+const program = fileURLToPath(new URL('security/escape-as-user.fixture.ts', import.meta.url))
+const ordinary = { uid: 65_534, gid: 65_534 }
+const mayRun =
+  permitted &&
+  spawnSync(process.execPath, ['-e', 'require("fs").readFileSync(process.argv[1])', program], ordinary).status === 0 &&
+  spawnSync('/usr/bin/unshare', ['-Ur', 'true'], ordinary).status === 0
+const attempted = z.array(z.tuple([z.string(), z.string()]))
+
+describe.skipIf(!mayRun)('a program in a container of an ordinary user', () => {
+  it('does not get out either', async () => {
+    const env = { PATH: '/usr/bin:/bin' }
+    const child = spawn(process.execPath, [program], {
+      ...ordinary,
+      env,
+      stdio: ['ignore', 'pipe', 'inherit'],
+      cwd: '/',
+    })
+    const said = z.record(z.string(), attempted).parse(JSON.parse(await text(child.stdout)))
+    expect(Object.keys(said)).toEqual(['root', 'other', 'exec'])
+    for (const results of Object.values(said)) {
+      const reached = new Map(results)
+      expect(names.filter((name) => reached.get(name) !== 'kept')).toEqual([])
+    }
   }, 120_000)
 })

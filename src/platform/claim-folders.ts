@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { claimFolder, releaseClaimFolder } from '../node/volumes/claim-folder.ts'
+import { removeFolder } from '../node/volumes/remove-folder.ts'
 
 /** No claim's name begins with a dot. */
 const removed = '.removed-'
@@ -41,7 +42,7 @@ export class ClaimFolders {
   async sweep(): Promise<void> {
     const names = await readdir(this.#volumes).catch(() => [])
     for (const name of names.filter((candidate) => candidate.startsWith(removed))) {
-      await rm(join(this.#volumes, name), { recursive: true, force: true })
+      await removeFolder(join(this.#volumes, name))
     }
   }
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Mount, isFolder } from '../volume-mounts.ts'
+import { removeFolder } from '../volumes/remove-folder.ts'
 import type { EntryStep } from './entry-steps.ts'
 import { machineSteps } from './machine-view.ts'
 
@@ -58,7 +58,7 @@ const unfit = /[,:\\]/
 /** Empties what a container had of its own. Not on the event loop: it may have been a lot. */
 export async function clearOwnRoot(own: string): Promise<void> {
   for (const name of ['root', 'upper', 'work', 'layers']) {
-    if (existsSync(join(own, name))) await rm(join(own, name), { recursive: true, force: true })
+    if (existsSync(join(own, name))) await removeFolder(join(own, name))
   }
   mkdirSync(join(own, 'root'))
 }

@@ -1,15 +1,5 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type Server, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -157,12 +147,11 @@ export class EscapeStage {
       { stdout: new Sink(), stderr: new Sink() },
       never,
     )
-    const find = (name: string) =>
-      [this.stage.dataDir, '/dev/shm']
-        .flatMap((folder) =>
-          readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
-        )
-        .find((path) => path.endsWith(name)) ?? ''
+    // By a program that neither follows links nor minds what is closed to it.
+    const find = (name: string) => {
+      const where = [this.stage.dataDir, '/dev/shm', '-path', `*/${name}`]
+      return spawnSync('find', where, { encoding: 'utf8' }).stdout.split('\n')[0] ?? ''
+    }
     return { NEIGHBOUR: find('neighbour-secret'), NEIGHBOUR_MEMORY: find('neighbour-memory'), LOGS: find('main/0.raw') }
   }
 }
