@@ -48,7 +48,7 @@ my %calls = (
 );
 # These have the same number everywhere.
 my %newCalls = (
-  open_tree => 428, move_mount => 429, fsopen => 430, fsconfig => 431, fsmount => 432, openat2 => 437, mount_setattr => 442,
+  close_range => 436, open_tree => 428, move_mount => 429, fsopen => 430, fsconfig => 431, fsmount => 432, openat2 => 437, mount_setattr => 442,
 );
 my $callOf = $calls{$arch} or die "there is no table of system calls for $arch\n";
 
@@ -562,4 +562,6 @@ sub wholly {
   return 1;
 }
 
+# Whatever else was open when this program was started is not for what it runs.
+call('close_range', 3, 0xffffffff, 4);
 $mode eq 'enter' ? enter() : contain();
