@@ -22,7 +22,10 @@ export class PodFolders {
     this.logs = podLogsFolder(dataDir)
     this.claims = join(dataDir, 'volumes')
     this.#scratch = join(this.node, 'scratch')
-    for (const folder of [this.node, this.logs, this.claims, this.#scratch]) mkdirSync(folder, { recursive: true })
+    // Root in a container can leave files there that give their rights to whoever runs them: nobody else of the machine may come by.
+    for (const folder of [this.node, this.logs, this.claims, this.#scratch]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    }
     const id = nodeId(this.node)
     this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id.slice(0, 8)}`) : undefined
   }

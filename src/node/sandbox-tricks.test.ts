@@ -135,6 +135,21 @@ describe.skipIf(!permitted)('a container', () => {
     expect(spawnSync(join(outside, 'id'), ['-u'], user).stdout).toBe('0\n')
   })
 
+  it('leaves other users of the machine nothing that gives them its rights', async () => {
+    chmodSync(stage.dataDir, 0o755)
+    const volumes = [
+      { name: 'claim', persistentVolumeClaim: { claimName: 'claim' } },
+      { name: 'scratch', emptyDir: {} },
+    ]
+    const volumeMounts = volumes.map(({ name }) => ({ name, mountPath: `/${name}` }))
+    const script =
+      'for f in /claim /scratch /home/pod /tmp; do cp /usr/bin/id $f/left && chmod 4755 $f/left && echo made; done'
+    expect(await stage.run(stage.launch(script, { volumeMounts }, { volumes }))).toBe('made\nmade\nmade\nmade')
+    const find = (user: object) =>
+      spawnSync('find', [stage.dataDir, '-name', 'left'], { encoding: 'utf8', ...user }).stdout.split('\n').length - 1
+    expect([find({}), find({ uid: 65_534, gid: 65_534 })]).toEqual([4, 0])
+  })
+
   it('says nothing by its last message but what it wrote there', async () => {
     writeFileSync(join(stage.dataDir, 'secret'), 'of the cluster')
     const script = `rm -f /dev/termination-log; ln -sf ${stage.dataDir}/secret /dev/termination-log; mv /dev/termination-log /dev/other`
@@ -146,7 +161,7 @@ describe.skipIf(!permitted)('a container', () => {
   it.each([0, 3, 6, 9])('does not begin in what the program that made it has open as %i', async (descriptor) => {
     const runtime = stage.runtime()
     const launch = stage.launch('ls -a; echo begun', { workingDir: `/proc/self/fd/${descriptor}` })
-    await expect(runtime.start(launch, never)).rejects.toThrow()
+    await expect(runtime.start(launch, never)).rejects.toThrow(/symbolic links|No such file|cannot be|leads nowhere/)
     const link = stage.launch('ln -s "/proc/self/fd/$N" /home/pod/link', {
       env: [{ name: 'N', value: String(descriptor) }],
     })
@@ -156,7 +171,7 @@ describe.skipIf(!permitted)('a container', () => {
       attempt: 1,
       container: { ...link.container, workingDir: '/home/pod/link', args: ['ls -a'] },
     }
-    await expect(runtime.start(again, never)).rejects.toThrow()
+    await expect(runtime.start(again, never)).rejects.toThrow(/symbolic links|No such file|cannot be|leads nowhere/)
   })
 
   it('leaves nothing on the machine outside of its own folders', async () => {

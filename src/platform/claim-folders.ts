@@ -18,7 +18,7 @@ export class ClaimFolders {
   /** Makes the folder where there is none. `filled` when somebody has put something there, or put something in its place. */
   async prepare(claim: string, namespace: string): Promise<'empty' | 'filled'> {
     const folder = this.#folder(claim, namespace)
-    await mkdir(this.#volumes, { recursive: true })
+    await mkdir(this.#volumes, { recursive: true, mode: 0o700 })
     const found = await lstat(folder).catch(() => undefined)
     if (!found) await mkdir(folder, { recursive: true })
     // A link leads to what somebody keeps elsewhere.
