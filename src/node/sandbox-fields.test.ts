@@ -108,6 +108,14 @@ describe.skipIf(!permitted)('a security context', () => {
     expect(await run(script, { readOnlyRootFilesystem: true }, {}, more)).toBe(
       'may write /scratch/x\nmay write /dev/shm/x\nmay write /dev/null',
     )
+    // Also where a folder of the machine is layered for it.
+    const within = {
+      container: { volumeMounts: [{ name: 'scratch', mountPath: '/usr/bin/deep/scratch' }] },
+      spec: { volumes },
+    }
+    const inLayer = 'echo x >/usr/bin/deep/scratch/x && echo may; (echo x >/usr/bin/x) 2>/dev/null && echo wrote; true'
+    expect(await run(inLayer, { readOnlyRootFilesystem: true }, {}, within)).toBe('may')
+    expect(await run(inLayer, {}, {}, within)).toBe('may\nwrote')
     expect(await run('for f in /tmp/x /x /etc/x /var/x; do echo >$f && echo wrote; done')).toBe(
       'wrote\nwrote\nwrote\nwrote',
     )

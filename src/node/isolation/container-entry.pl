@@ -261,7 +261,15 @@ my %step = (
     return if !defined $source;
     bindTo($source, must($path, openAt($root, $path, $O_PATH, $resolve{inRoot})), $path, 'ro', 'nosuid', 'nodev', 'noexec');
   },
-  'root-only-read' => sub { must("the container's root", withAttributes($root, 0, 'ro')) },
+  # With the layers in it, but not what is mounted there besides.
+  'root-only-read' => sub {
+    must("the container's root", withAttributes($root, 0, 'ro'));
+    for my $path (@_) {
+      my $layer = must($path, openAt($root, $path, $O_PATH, $resolve{inRoot}));
+      must($path, withAttributes($layer, 0, 'ro'));
+      closed($layer);
+    }
+  },
   # From here on there is nothing but the container's root.
   pivot => sub {
     must("the container's root", call('fchdir', $root));

@@ -73,8 +73,11 @@ export function viewSteps(view: ContainerView): EntryStep[] {
       const from = inside === '' ? mount.folder : mount.root
       return ['bind', from, inside, mount.mountPath, ...(mount.readOnly ? (['ro'] as const) : []), 'nosuid', 'nodev']
     })
+  const base = baseSteps(view)
+  const layers = base.flatMap((step) => (step[0] === 'mount' && step[1] === 'overlay' ? [step[2]] : []))
+  const ownLayers = layers.filter((path) => mounts.every(({ mountPath }) => mountPath !== path))
   return [
-    ...baseSteps(view),
+    ...base,
     ['mount', 'proc', '/proc', 'nosuid,nodev,noexec'],
     ['system-files', '/sys'],
     ...groupSteps(view.groups),
@@ -84,7 +87,7 @@ export function viewSteps(view: ContainerView): EntryStep[] {
     ...coveredKernelFiles.map((path): EntryStep => ['cover', path]),
     ...kernelFilesOnlyRead.map((path): EntryStep => ['only-read', path]),
     ['folder', workingDir, '0755'],
-    ...(readOnlyRoot ? ([['root-only-read']] as const) : []),
+    ...(readOnlyRoot ? ([['root-only-read', ...ownLayers]] as const) : []),
     ['pivot'],
   ]
 }

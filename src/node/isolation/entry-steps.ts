@@ -23,7 +23,8 @@ export type EntryStep =
   | readonly ['system-files', path: string]
   | readonly ['cover', path: string]
   | readonly ['only-read', path: string]
-  | readonly ['root-only-read']
+  /** With the layers at these paths. */
+  | readonly ['root-only-read', ...layers: readonly string[]]
   | readonly ['pivot']
   | readonly ['directory', path: string]
   | readonly ['variables', ...namesAndValues: readonly string[]]

@@ -104,6 +104,7 @@ export interface MachineView {
 export function machineSteps({ visible, mounts, layers, asUser }: MachineView): EntryStep[] {
   const shown = [...programFolders, ...settings.flatMap(settingPaths), ...visible.flatMap(withRealPath)]
   const bound = new Set<string>()
+  const lacking = foldersThatLack(mounts)
   const steps: EntryStep[] = Object.entries(ownFolders).map(([path, mode]) => ['folder', path, mode])
   steps.push(['link', '/var/run', '/run'])
   for (const path of shown) {
@@ -114,13 +115,26 @@ export function machineSteps({ visible, mounts, layers, asUser }: MachineView): 
       continue
     }
     bound.add(path)
-    const lacks = mounts.some(
-      ({ mountPath, isFolder }) => mountPath.startsWith(`${path}/`) && !isThere(mountPath, isFolder),
-    )
-    if (lacks && facts.isDirectory()) steps.push(layerStep(path, join(layers, String(bound.size)), asUser))
-    else steps.push(['bind', path, '', path, 'ro', 'nosuid', 'nodev'])
+    const layered = lacking.filter((folder) => folder === path || folder.startsWith(`${path}/`))
+    if (layered[0] !== path) steps.push(['bind', path, '', path, 'ro', 'nosuid', 'nodev'])
+    steps.push(...layered.map((folder, index) => layerStep(folder, join(layers, `${bound.size}.${index}`), asUser)))
   }
   return steps
+}
+
+/**
+ * The folders of the machine in which a place for a mount has to be made, those above others first. Not the ones above them: where
+ * this program is not root, what is made in a layer has to be made in its root, which is its own.
+ */
+function foldersThatLack(mounts: MachineView['mounts']): string[] {
+  const lacking = mounts
+    .filter(({ mountPath, isFolder }) => !isThere(mountPath, isFolder))
+    .map(({ mountPath }) => {
+      let folder = dirname(mountPath)
+      while (!isThere(folder, true)) folder = dirname(folder)
+      return realpathSync.native(folder)
+    })
+  return [...new Set(lacking)].sort((a, b) => a.length - b.length)
 }
 
 function layerStep(path: string, own: string, asUser: boolean): EntryStep {
