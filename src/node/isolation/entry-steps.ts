@@ -26,6 +26,8 @@ export type EntryStep =
   /** With the layers at these paths. */
   | readonly ['root-only-read', ...layers: readonly string[]]
   | readonly ['pivot']
+  /** Tells whoever sent the steps how far they are followed. */
+  | readonly ['say', word: string]
   | readonly ['directory', path: string]
   | readonly ['variables', ...namesAndValues: readonly string[]]
   | readonly ['bounding', ...capabilities: readonly number[]]
