@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { programFolders, settings } from '../src/node/isolation/machine-view.ts'
 
 const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
 
@@ -16,5 +17,18 @@ describe('docs/security.md', () => {
     const lines = section.split('\n').filter((line) => line.startsWith('| ') && !line.startsWith('| ---'))
     expect(lines.length - 1).toBe(rows.length)
     expect(rows.length).toBeGreaterThan(20)
+  })
+})
+
+describe('docs/sandbox.md', () => {
+  /** What the list after a mark names. */
+  const listed = (mark: string) => {
+    const list = read('docs/sandbox.md').split(`<!-- ${mark} -->\n\n`)[1]?.split('\n\n')[0] ?? ''
+    return [...list.matchAll(/`([^`]+)`/g)].map(([, name]) => name)
+  }
+
+  it('lists all that containers without an image see of the machine, and nothing else', () => {
+    expect(listed('programFolders')).toEqual([...programFolders])
+    expect(listed('settings')).toEqual([...settings])
   })
 })

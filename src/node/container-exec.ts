@@ -74,6 +74,7 @@ function enter(
   const steps: EntryStep[] = [
     ...container.cgroups.map((folder): EntryStep => ['group', join(folder, 'cgroup.procs')]),
     ['enter', container.pid, ...enteredNamespaces(tools, container.network)],
+    ...(container.cgroups.length > 0 ? ([['group-namespace']] as const) : []),
     ['directory', container.workingDir],
     ['variables', ...Object.entries(env).flat()],
     // Of containers that an older version started, nothing was taken.

@@ -5,6 +5,7 @@ import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
 import type { PodIdentity } from './pod-runtime.ts'
 import type { StoragePlaces } from './storage/measure-storage.ts'
 import { claimFolder } from './volumes/claim-folder.ts'
+import { removeFolder } from './volumes/remove-folder.ts'
 
 const tmpfsType = 0x01021994
 const sharedMemory = '/dev/shm'
@@ -22,7 +23,10 @@ export class PodFolders {
     this.logs = podLogsFolder(dataDir)
     this.claims = join(dataDir, 'volumes')
     this.#scratch = join(this.node, 'scratch')
-    for (const folder of [this.node, this.logs, this.claims, this.#scratch]) mkdirSync(folder, { recursive: true })
+    // Root in a container can leave files there that give their rights to whoever runs them: nobody else of the machine may come by.
+    for (const folder of [this.node, this.logs, this.claims, this.#scratch]) {
+      mkdirSync(folder, { recursive: true, mode: 0o700 })
+    }
     const id = nodeId(this.node)
     // All of the id: what nobody can guess, nobody can have put there before.
     this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id}`) : undefined
@@ -54,7 +58,7 @@ export class PodFolders {
   }
 
   async removeVolumes(uid: string): Promise<void> {
-    await rm(join(this.#scratch, uid, 'volumes'), { recursive: true, force: true })
+    await removeFolder(join(this.#scratch, uid, 'volumes'))
     await this.#removeFromMemory(uid)
   }
 
@@ -75,13 +79,13 @@ export class PodFolders {
   }
 
   async #removeScratch(uid: string): Promise<void> {
-    await rm(join(this.#scratch, uid), { recursive: true, force: true })
+    await removeFolder(join(this.#scratch, uid))
     await this.#removeFromMemory(uid)
   }
 
   async #removeFromMemory(uid: string): Promise<void> {
     if (this.#inMemory === undefined) return
-    await rm(join(this.#inMemory, uid), { recursive: true, force: true })
+    await removeFolder(join(this.#inMemory, uid))
     // With the last one goes the folder that all of them share.
     await rmdir(this.#inMemory).catch(() => {})
   }

@@ -6,6 +6,7 @@ import { ContainerRefused } from './pod-runtime.ts'
 import { expandVariables } from './variable-expansion.ts'
 import { isFilledFromCluster } from './volumes/volume-files.ts'
 import { hostFolder } from './volumes/host-path.ts'
+import { makeInside } from './volumes/make-inside.ts'
 
 /** A place the container knows by `mountPath` and the machine by `folder` (or a file). `root` is what paths must not leave. */
 export interface Mount {
@@ -59,7 +60,7 @@ export function resolveMounts(
     if (subPath.startsWith('/')) throw refused(`subPath "${subPath}" must be relative`)
     const folder = `${root}/${subPath}`
     refuseEscape(folder, root, subPath)
-    if (!existsSync(folder)) mkdirSync(folder, { recursive: true })
+    if (!existsSync(folder)) makeMissing(folder, root, subPath)
     refuseEscape(folder, root, subPath)
     return { ...place, folder: realpathSync.native(folder), partial: !fromCluster }
   })
@@ -102,6 +103,16 @@ export function refuseEscape(path: string, root: string, written: string): void 
   const real = realpathSync.native(nearestExisting(path, root))
   if (real !== root && !real.startsWith(root + sep))
     throw refused(`the path "${written.slice(0, 200)}" leaves its volume through a link`)
+}
+
+/** Whoever else has the volume may put links there meanwhile: they lead this nowhere, and at worst keep the container from starting. */
+function makeMissing(folder: string, root: string, written: string): void {
+  const existing = nearestExisting(folder, root)
+  const real = realpathSync.native(existing)
+  if (real !== root && !real.startsWith(root + sep))
+    throw refused(`the path "${written}" leaves its volume through a link`)
+  if (process.platform !== 'linux') return void mkdirSync(folder, { recursive: true })
+  makeInside(root, real.slice(root.length) + folder.slice(existing.length))
 }
 
 function folderOf(volume: PodVolume, folders: VolumeFolders): string {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { lstat, mkdir, readdir, rename } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { claimFolder, releaseClaimFolder } from '../node/volumes/claim-folder.ts'
+import { removeFolder } from '../node/volumes/remove-folder.ts'
 
 /** No claim's name begins with a dot. */
 const removed = '.removed-'
@@ -17,7 +18,7 @@ export class ClaimFolders {
   /** Makes the folder where there is none. `filled` when somebody has put something there, or put something in its place. */
   async prepare(claim: string, namespace: string): Promise<'empty' | 'filled'> {
     const folder = this.#folder(claim, namespace)
-    await mkdir(this.#volumes, { recursive: true })
+    await mkdir(this.#volumes, { recursive: true, mode: 0o700 })
     const found = await lstat(folder).catch(() => undefined)
     if (!found) await mkdir(folder, { recursive: true })
     // A link leads to what somebody keeps elsewhere.
@@ -41,7 +42,7 @@ export class ClaimFolders {
   async sweep(): Promise<void> {
     const names = await readdir(this.#volumes).catch(() => [])
     for (const name of names.filter((candidate) => candidate.startsWith(removed))) {
-      await rm(join(this.#volumes, name), { recursive: true, force: true })
+      await removeFolder(join(this.#volumes, name))
     }
   }
 

@@ -11,17 +11,39 @@
 # `strict`, which every Perl has.
 use strict;
 
+# A program in the container may lead to this very file of the machine, as what its process ran before (`/proc/self/exe`), and root
+# there would own it. So it is run from a mount of its own on which nothing can be changed; and of what whoever started this had
+# open, nothing goes on. Before the rest is compiled: that is done once.
+BEGIN {
+  if ($ARGV[-1] ne 'sealed') {
+    my ($program, $nothing, $onlyRead) = ($^X, '', pack('QQQQ', 1, 0, 1 << 18, 0));
+    my $here = syscall(428, -100, $program, 1 | 0x80000);
+    if ($here >= 0) {
+      my $done = syscall(442, $here, $nothing, 0x1000, $onlyRead, 32);
+      die "$program cannot be kept from being changed: $!\n" if $done < 0;
+      $program = "/proc/self/fd/$here";
+    } elsif ($> == 0) {
+      # To other users this file of root's is closed anyway.
+      die "$program cannot be kept from being changed: $!\n";
+    }
+    # At the exec below; where it is told what to do by descriptor 3, that one goes on.
+    my $first = $ARGV[0] eq 'enter' ? 4 : 3;
+    syscall(436, $first, 0xffffffff, 4) == 0 or die "what is open cannot be closed: $!\n";
+    exec { $program } $^X, '-w', $0, @ARGV, 'sealed' or die "$program: $!\n";
+  }
+}
+
 my ($mode, $arch, undef, $network, $idMap) = @ARGV;
 my %calls = (
   x64 => {
     mkdirat => 258, symlinkat => 266, mount => 165, umount2 => 166, pivot_root => 155, sethostname => 170, prctl => 157,
     capset => 126, setgroups => 116, setresuid => 117, setresgid => 119, unshare => 272, setns => 308, seccomp => 317,
-    prlimit64 => 302, fchdir => 81, setsid => 112, close => 3,
+    prlimit64 => 302, fchdir => 81, setsid => 112, close => 3, keyctl => 250,
   },
   arm64 => {
     mkdirat => 34, symlinkat => 36, mount => 40, umount2 => 39, pivot_root => 41, sethostname => 161, prctl => 167,
     capset => 91, setgroups => 159, setresuid => 147, setresgid => 149, unshare => 97, setns => 268, seccomp => 277,
-    prlimit64 => 261, fchdir => 50, setsid => 157, close => 57,
+    prlimit64 => 261, fchdir => 50, setsid => 157, close => 57, keyctl => 219,
   },
 );
 # These have the same number everywhere.
@@ -40,7 +62,7 @@ my $AT_RECURSIVE = 0x8000;
 my %resolve = (magic => 2, links => 4, beneath => 8, inRoot => 16);
 my %attribute = ('ro' => 1, 'nosuid' => 2, 'nodev' => 4, 'noexec' => 8);
 my %namespace = (mnt => 0x20000, cgroup => 0x2000000, uts => 0x4000000, ipc => 0x8000000, user => 0x10000000, pid => 0x20000000);
-my ($ENOENT, $EINTR, $EAGAIN, $EEXIST) = (2, 4, 11, 17);
+my ($ENOENT, $EINTR, $EAGAIN, $EEXIST, $ENOSYS) = (2, 4, 11, 17, 38);
 
 # What steps leave for those after them.
 my ($root, $directory, %file, @words, @drops);
@@ -239,7 +261,15 @@ my %step = (
     return if !defined $source;
     bindTo($source, must($path, openAt($root, $path, $O_PATH, $resolve{inRoot})), $path, 'ro', 'nosuid', 'nodev', 'noexec');
   },
-  'root-only-read' => sub { must("the container's root", withAttributes($root, 0, 'ro')) },
+  # With the layers in it, but not what is mounted there besides.
+  'root-only-read' => sub {
+    must("the container's root", withAttributes($root, 0, 'ro'));
+    for my $path (@_) {
+      my $layer = must($path, openAt($root, $path, $O_PATH, $resolve{inRoot}));
+      must($path, withAttributes($layer, 0, 'ro'));
+      closed($layer);
+    }
+  },
   # From here on there is nothing but the container's root.
   pivot => sub {
     must("the container's root", call('fchdir', $root));
@@ -276,6 +306,10 @@ my %drop = (
     my ($uid, $gid, $setGroups, @groups) = @_;
     if ($setGroups) {
       must('the groups', call('setgroups', scalar @groups, @groups ? pack('L*', @groups) : 0));
+    }
+    # A program may open what it writes to and reads from once more, by the name of /dev/stdout. Never what is the machine's.
+    for my $stream (grep { defined && (-f $_ || -p $_) } @file{qw(input output)}) {
+      chown $uid, -1, $stream;
     }
     must("the group $gid", call('setresgid', 0 + $gid, 0 + $gid, 0 + $gid));
     must("the user $uid", call('setresuid', 0 + $uid, 0 + $uid, 0 + $uid));
@@ -341,9 +375,14 @@ sub found {
 }
 
 sub becomeReady {
-  chdir $directory or die "workingDir \"$directory\": $!\n";
+  # Not through `/proc/self/fd` and the like: those would be this process's.
+  my $folder = openAt($AT_FDCWD, $directory, $O_PATH | $O_DIRECTORY, $resolve{magic}) // die "workingDir \"$directory\": $!\n";
+  must("workingDir \"$directory\"", call('fchdir', $folder));
+  closed($folder);
   umask 022;
   $SIG{FPE} = 'DEFAULT';
+  # The keys of whoever started Sluice are not for what runs here. Ordinary users may have few keyrings, and containers many.
+  defined call('keyctl', 1, 0, 0, 0, 0) or $! == $ENOSYS or $> != 0 or die "a keyring: $!\n";
   for (@drops) {
     my ($name, @arguments) = @$_;
     $drop{$name}->(@arguments);
@@ -374,6 +413,8 @@ sub waitFor {
 # The first process of the container's namespaces: it makes them what they are to be, has the program run, and stays to tell how it
 # ended, also when nobody is there to be told. It reaps what the program leaves behind; when it ends, the kernel ends the rest.
 sub beFirst {
+  # What it was started with tells where the machine has what: not the container's to read.
+  $0 = 'container';
   call('prctl', 1, 9, 0, 0, 0);
   # What is the same for all containers may have been sent long before the rest.
   while (!@words) {
@@ -436,6 +477,8 @@ sub enter {
   open(my $told, '<&=', 3) or fail("nothing to do: $!\n");
   my $steps = message($told) // exit 0;
   eval { follow($steps); 1 } or fail($@);
+  # What is in the container already is to learn nothing from the process that becomes the program, nor to change it.
+  call('prctl', 4, 0, 0, 0, 0);
   return inTerminal($told) if defined $columns;
   my $child = fork // fail("no process can be made: $!\n");
   if ($child == 0) {

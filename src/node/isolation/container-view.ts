@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Mount, isFolder } from '../volume-mounts.ts'
+import { removeFolder } from '../volumes/remove-folder.ts'
 import type { EntryStep } from './entry-steps.ts'
 import { addedSteps, machineSteps } from './machine-view.ts'
 
@@ -58,7 +58,7 @@ const unfit = /[,:\\]/
 /** Empties what a container had of its own. Not on the event loop: it may have been a lot. */
 export async function clearOwnRoot(own: string): Promise<void> {
   for (const name of ['root', 'upper', 'work', 'layers']) {
-    if (existsSync(join(own, name))) await rm(join(own, name), { recursive: true, force: true })
+    if (existsSync(join(own, name))) await removeFolder(join(own, name))
   }
   mkdirSync(join(own, 'root'))
 }
@@ -92,14 +92,17 @@ export function viewSteps(view: ContainerView): RootSteps {
       const from = inside === '' ? mount.folder : mount.root
       return ['bind', from, inside, mount.mountPath, ...(mount.readOnly ? (['ro'] as const) : []), 'nosuid', 'nodev']
     })
+  const added = addedToBase(view)
+  const layers = added.flatMap((step) => (step[0] === 'mount' && step[1] === 'overlay' ? [step[2]] : []))
+  const ownLayers = layers.filter((path) => mounts.every(({ mountPath }) => mountPath !== path))
   const rest: EntryStep[] = [
-    ...addedToBase(view),
+    ...added,
     ...groupSteps(groups),
     ...(cards ? cardSteps() : []),
     ...covered.map((path): EntryStep => ['cover', path]),
     ...volumes,
     ['folder', workingDir, '0755'],
-    ...(readOnlyRoot ? ([['root-only-read']] as const) : []),
+    ...(readOnlyRoot ? ([['root-only-read', ...ownLayers]] as const) : []),
     ['pivot'],
   ]
   return { base: baseSteps(view), rest }
@@ -136,13 +139,19 @@ function kernelSteps(): EntryStep[] {
 
 function cardSteps(): EntryStep[] {
   const names = namesIn('/dev').filter((name) => cardDevices.test(name))
-  return names.map((name): EntryStep => ['bind', `/dev/${name}`, '', `/dev/${name}`, 'nosuid', 'noexec'])
+  return names.map(deviceStep)
+}
+
+/** It is the machine's: it can be written to, but neither given away nor closed to others. */
+function deviceStep(name: string): EntryStep {
+  return ['bind', `/dev/${name}`, '', `/dev/${name}`, 'ro', 'nosuid', 'noexec']
 }
 
 function deviceSteps(): EntryStep[] {
   return [
-    ['mount', 'tmpfs', '/dev', 'nosuid,noexec', 'mode=0755', 'size=64k'],
-    ...devices.map((name): EntryStep => ['bind', `/dev/${name}`, '', `/dev/${name}`, 'nosuid', 'noexec']),
+    // Those that root in the container makes here are none.
+    ['mount', 'tmpfs', '/dev', 'nosuid,nodev,noexec', 'mode=0755', 'size=64k'],
+    ...devices.map(deviceStep),
     ...Object.entries(deviceLinks).map(([name, target]): EntryStep => ['link', `/dev/${name}`, target]),
     ['mount', 'devpts', '/dev/pts', 'nosuid,noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620'],
     ['mount', 'tmpfs', '/dev/shm', 'nosuid,nodev,noexec', 'mode=1777', 'size=64m'],

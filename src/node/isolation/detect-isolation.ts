@@ -1,10 +1,11 @@
-import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import { sendSignal } from '../process-identity.ts'
 import { grantedCapabilities } from '../security/capabilities.ts'
 import { rightsSteps } from '../security/rights-steps.ts'
+import { removeFolder } from '../volumes/remove-folder.ts'
 import { containerEntry } from './container-entry.ts'
 import type { ContainerScript } from './container-script.ts'
 import { ContainerShell } from './container-shell.ts'
@@ -88,7 +89,7 @@ async function tryOut(folder: string, tools: NamespaceTools, mountPath: string):
   } catch (error) {
     return errorMessage(error)
   } finally {
-    rmSync(stage, { recursive: true, force: true })
+    await removeFolder(stage)
   }
 }
 
@@ -120,7 +121,10 @@ function findTools(): NamespaceTools | string {
   if (arch !== 'x64' && arch !== 'arm64') return `nothing is known about ${arch}`
   const perl = findProgram('perl')
   if (perl === undefined) return 'perl is missing'
-  return { perl, machine: arch, asUser: process.getuid?.() !== 0, layers: false }
+  const asUser = process.getuid?.() !== 0
+  // What runs in a container could change it, and with it what makes the next one.
+  if (asUser && statSync(perl).uid === process.getuid?.()) return `${perl} belongs to this user`
+  return { perl, machine: arch, asUser, layers: false }
 }
 
 export function findProgram(name: string): string | undefined {

@@ -23,7 +23,8 @@ export type EntryStep =
   | readonly ['system-files', path: string]
   | readonly ['cover', path: string]
   | readonly ['only-read', path: string]
-  | readonly ['root-only-read']
+  /** With the layers at these paths. */
+  | readonly ['root-only-read', ...layers: readonly string[]]
   | readonly ['pivot']
   /** Tells whoever sent the steps how far they are followed. */
   | readonly ['say', word: string]

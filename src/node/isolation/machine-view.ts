@@ -114,12 +114,11 @@ export function addedSteps({ visible, mounts, layers, asUser }: AddedView): Entr
   const bound: readonly string[] = programFolders.filter((path) => isPlainFolder(path))
   const inside = (path: string) => bound.some((folder) => path === folder || path.startsWith(`${folder}/`))
   const added = visible.flatMap(withRealPath).filter((path) => !inside(path))
-  const lacking = [...bound, ...added].filter(
-    (folder) =>
-      isPlainFolder(folder) &&
-      mounts.some(({ mountPath, isFolder }) => mountPath.startsWith(`${folder}/`) && !isThere(mountPath, isFolder)),
-  )
-  const layered = lacking.map((folder, index) => layerStep(folder, join(layers, String(index)), asUser))
+  const isShown = (path: string) =>
+    inside(path) || added.some((folder) => path === folder || path.startsWith(`${folder}/`))
+  const layered = foldersThatLack(mounts)
+    .filter(isShown)
+    .map((folder, index) => layerStep(folder, join(layers, String(index)), asUser))
   return [...shownSteps(added), ...layered]
 }
 
@@ -134,6 +133,21 @@ function shownSteps(paths: readonly string[]): EntryStep[] {
 
 function isPlainFolder(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
+}
+
+/**
+ * The folders of the machine in which a place for a mount has to be made, those above others first. Not the ones above them: where
+ * this program is not root, what is made in a layer has to be made in its root, which is its own.
+ */
+function foldersThatLack(mounts: AddedView['mounts']): string[] {
+  const lacking = mounts
+    .filter(({ mountPath, isFolder }) => !isThere(mountPath, isFolder))
+    .map(({ mountPath }) => {
+      let folder = dirname(mountPath)
+      while (!isThere(folder, true)) folder = dirname(folder)
+      return realpathSync.native(folder)
+    })
+  return [...new Set(lacking)].sort((a, b) => a.length - b.length)
 }
 
 function layerStep(path: string, own: string, asUser: boolean): EntryStep {

@@ -34,8 +34,10 @@ describe('planSecurity', () => {
       groups: [],
       noNewPrivileges: false,
       readOnlyRoot: false,
-      filterCalls: false,
+      filterCalls: true,
     })
+    const unconfined = planned({ seccompProfile: { type: 'Unconfined' } }, {}).plan
+    expect(unconfined).toMatchObject({ filterCalls: false })
     expect('capabilities' in plan && plan.capabilities).toHaveLength(14)
   })
 

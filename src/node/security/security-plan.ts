@@ -123,7 +123,8 @@ export function planSecurity(pod: Pod, container: Container, image: ImageUsers, 
     capabilities: capabilities.granted,
     noNewPrivileges: context.allowPrivilegeEscalation === false,
     readOnlyRoot: context.readOnlyRootFilesystem === true,
-    filterCalls: seccompType(shared, context) === 'RuntimeDefault',
+    // Also where nothing is said: a namespace of users is all that root in a container lacks to reach the machine's control groups.
+    filterCalls: powers.isolated && (seccompType(shared, context) ?? 'RuntimeDefault') === 'RuntimeDefault',
   }
 }
 
@@ -160,8 +161,8 @@ function needsNamespaces(shared: PodContext, context: ContainerContext): string 
   return field === undefined ? undefined : `securityContext.${field} needs namespaces, and`
 }
 
-function seccompType(shared: PodContext, context: ContainerContext): string {
-  return context.seccompProfile?.type ?? shared.seccompProfile?.type ?? 'Unconfined'
+function seccompType(shared: PodContext, context: ContainerContext): string | undefined {
+  return context.seccompProfile?.type ?? shared.seccompProfile?.type
 }
 
 /** In the words of the kubelet. */
