@@ -11,6 +11,7 @@ import type { PodAccess } from '../apiserver/pod-access.ts'
 import { modelPodsAreMadeHere } from '../apiserver/model-pod-rule.ts'
 import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
 import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
+import { RuntimeClassAdmission } from '../apiserver/runtime-class-admission.ts'
 import { ServiceAccountAdmission } from '../apiserver/service-account-admission.ts'
 import { ServiceAddresses } from '../apiserver/services/service-addresses.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
@@ -33,6 +34,7 @@ import { type Listening, listenOn, urlHost } from './listen.ts'
 import { recordApiServerService } from './api-server-service.ts'
 import { giveAddresses } from './give-addresses.ts'
 import { type ServiceNetwork, embeddedServiceNetwork } from './service-network.ts'
+import { recordServiceRange } from './service-range.ts'
 
 export interface ControlPlaneOptions {
   /** It is closed with the control plane. */
@@ -93,6 +95,7 @@ export class ControlPlane implements Component {
     const bounds = new ObjectBounds({ store: this.#store, kinds: () => this.#api.kinds.list(), clock })
     const plugins = [
       new ServiceAccountAdmission(this.#store),
+      new RuntimeClassAdmission(this.#store),
       new ServiceAddresses({ store: this.#store, range: this.#services.range }),
       // Almost the last: what another refuses uses nothing.
       new QuotaAdmission(this.#quotas),
@@ -176,6 +179,7 @@ export class ControlPlane implements Component {
     }
     const target = { host, port }
     await recordApiServerService(this.client, { clusterIP: apiServer, port: inside, target })
+    await recordServiceRange(this.client, this.#services.range, this.#options.clock)
   }
 
   /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */
