@@ -4,6 +4,7 @@ import { type Pod, podSchema } from '../resources/pod.ts'
 import { NodeLedger } from './node-ledger.ts'
 import { placePod } from './place-pod.ts'
 import { podRequests } from './pod-requests.ts'
+import { toleratedMs } from './tolerated-taints.ts'
 
 const l40s = 'nvidia.com/gpu-l40s'
 
@@ -86,6 +87,30 @@ describe('taints', () => {
     ['all tolerated', tolerating({ operator: 'Exists' }), 'NoExecute', true],
   ])('%s', (_name, wanted, effect, fits) => {
     expect(placePod(wanted, [taint(effect)], new Map())).toEqual(fits ? { node: 'here' } : { unschedulable })
+  })
+})
+
+describe('toleratedMs', () => {
+  const tainted = node(
+    'here',
+    {},
+    {
+      taints: [
+        { key: 'a', effect: 'NoExecute' },
+        { key: 'b', effect: 'NoExecute' },
+        { key: 'c', effect: 'NoSchedule' },
+      ],
+    },
+  )
+  const exists = (key: string, tolerationSeconds?: number) => ({ key, operator: 'Exists', tolerationSeconds })
+
+  it.each([
+    ['one of them is not tolerated', [exists('a')], 0],
+    ['all are, for ever', [exists('a'), exists('b')], undefined],
+    ['the shortest counts', [exists('a', 30), exists('b', 20), exists('a')], 20_000],
+    ['less than nothing is nothing', [exists('a', -5), exists('b')], 0],
+  ])('%s', (_name, tolerations, expected) => {
+    expect(toleratedMs(pod('p', {}, { tolerations }), tainted)).toBe(expected)
   })
 })
 

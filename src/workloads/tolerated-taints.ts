@@ -8,6 +8,7 @@ const tolerationSchema = z.looseObject({
   operator: z.string().optional(),
   value: z.string().optional(),
   effect: z.string().optional(),
+  tolerationSeconds: z.number().optional(),
 })
 const taintsSchema = z.array(taintSchema)
 const tolerationsSchema = z.array(tolerationSchema)
@@ -17,13 +18,40 @@ type Toleration = z.infer<typeof tolerationSchema>
 
 /** The first taint that keeps the Pod from the node. `PreferNoSchedule` keeps nobody: there is only one node. */
 export function untoleratedTaint(pod: Pod, node: Node): Taint | undefined {
-  const taints = taintsSchema.safeParse(node.spec?.['taints'])
-  if (!taints.success) return undefined
-  const tolerations = tolerationsSchema.safeParse(pod.spec['tolerations'])
-  const tolerated = tolerations.success ? tolerations.data : []
-  return taints.data.find(
-    (taint) => taint.effect !== 'PreferNoSchedule' && !tolerated.some((toleration) => tolerates(toleration, taint)),
+  const tolerations = tolerationsOf(pod)
+  return taintsOf(node).find(
+    (taint) => taint.effect !== 'PreferNoSchedule' && !tolerations.some((toleration) => tolerates(toleration, taint)),
   )
+}
+
+export function drivesPodsAway(node: Node | undefined): boolean {
+  return node !== undefined && taintsOf(node).some(({ effect }) => effect === 'NoExecute')
+}
+
+/** How long a Pod may stay on a node whose taints drive Pods away; `undefined`: for as long as it likes. */
+export function toleratedMs(pod: Pod, node: Node): number | undefined {
+  const tolerations = tolerationsOf(pod)
+  let shortest: number | undefined
+  for (const taint of taintsOf(node)) {
+    if (taint.effect !== 'NoExecute') continue
+    const used = tolerations.filter((toleration) => tolerates(toleration, taint))
+    if (used.length === 0) return 0
+    for (const { tolerationSeconds } of used) {
+      if (tolerationSeconds === undefined) continue
+      shortest = Math.min(shortest ?? Infinity, Math.max(0, tolerationSeconds) * 1000)
+    }
+  }
+  return shortest
+}
+
+function taintsOf(node: Node): readonly Taint[] {
+  const taints = taintsSchema.safeParse(node.spec?.['taints'])
+  return taints.success ? taints.data : []
+}
+
+function tolerationsOf(pod: Pod): readonly Toleration[] {
+  const tolerations = tolerationsSchema.safeParse(pod.spec['tolerations'])
+  return tolerations.success ? tolerations.data : []
 }
 
 function tolerates({ key = '', operator = 'Equal', value = '', effect = '' }: Toleration, taint: Taint): boolean {

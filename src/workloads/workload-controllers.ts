@@ -28,6 +28,7 @@ import { OwnerGarbage } from './owner-garbage.ts'
 import type { QuotaCounts } from './resource-quota-status.ts'
 import { type ForeseePlacement, Scheduler } from './scheduler.ts'
 import { namespaceBasics } from './service-account-basics.ts'
+import { TaintEvictions } from './taint-evictions.ts'
 import { type Runs, workloadRunners } from './workload-runners.ts'
 
 export interface WorkloadControllersOptions {
@@ -91,8 +92,10 @@ export class WorkloadControllers implements Component {
 
     const events = new EventRecorder({ client, component: 'default-scheduler', clock, log, settleMs: eventSettleMs })
     const scheduler = new Scheduler({ client, pods, nodes, events, clock, log, foresee: this.#options.foresee })
+    const eventsOf = (component: string) => new EventRecorder({ client, component, clock, log })
     const controllers: readonly Runs[] = [
       scheduler,
+      new TaintEvictions({ client, pods, nodes, events: eventsOf('taint-eviction-controller'), clock, log }),
       new EndpointSlices({ client, services, pods, slices, clock, log }),
       new LegacyEndpoints({ client, services, slices, endpoints, clock, log }),
       new EndpointsMirror({ client, services, slices, endpoints, clock, log }),
