@@ -1,22 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import type { Writable } from 'node:stream'
-import { firstSize, followTerminalSize, terminalCommand } from './exec-terminal.ts'
+import { Writable } from 'node:stream'
+import { type TerminalSize, firstSize, followTerminalSize, terminalCommand } from './exec-terminal.ts'
 import type { Isolation } from './isolation/detect-isolation.ts'
-import { enteringCommand, plainCommand } from './isolation/isolated-command.ts'
+import { type EntryStep, entryMessage } from './isolation/entry-steps.ts'
+import { type NamespaceTools, enteredNamespaces, enteringCommand, plainCommand } from './isolation/isolated-command.ts'
 import { linkSignals } from '../foundation/linked-signal.ts'
 import type { ContainerRecord } from './pod-records.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
 import { environmentOf, sendSignal, signalProcess } from './process-identity.ts'
 import type { ProcessSearch } from './process-search.ts'
+import { rightsSteps } from './security/rights-steps.ts'
 import { replaceMountPaths } from './volume-mounts.ts'
 
 const shell = '/bin/sh'
 /** Tells the processes of one exec from all others, wherever they put themselves. */
 const markName = 'SLUICE_EXEC_ID'
+/** What terminals have been like. */
+const usualSize: TerminalSize = { columns: 80, rows: 24 }
 
-/** Runs a program where a container's own program runs: in its namespaces, with its variables, limits and folder. */
+/** Runs a program where a container's own program runs: in its namespaces, with its rights, variables, limits and folder. */
 export async function execInContainer(
   container: ContainerRecord,
   { isolation, search }: { readonly isolation: Isolation; readonly search: ProcessSearch },
@@ -24,35 +28,93 @@ export async function execInContainer(
   streams: ExecStreams,
   signal: AbortSignal,
 ): Promise<ExecResult> {
-  if (container.isolated && isolation.mode !== 'namespaces') {
-    throw new ContainerRefused('RunContainerError', 'the container has namespaces, which cannot be entered any more')
-  }
-  const told = words.map((word) => replaceMountPaths(word, container.mounts))
-  // Inside of the namespaces: a shell can only have a terminal whose session is one it sees.
-  const sizes = streams.terminal && (await firstSize(streams.terminal))
-  const program = sizes ? terminalCommand(told, sizes.first) : told
-  const command =
-    container.isolated && isolation.mode === 'namespaces'
-      ? enteringCommand(isolation.tools, container, container.workingDir, program)
-      : program
-  const groups = container.cgroups.map((folder) => join(folder, 'cgroup.procs'))
-  const [first = '', ...rest] = plainCommand(shell, groups, command)
   const mark = `${markName}=${randomUUID()}`
-  const env = { ...(container.env ?? environmentOf(container.pid)), [markName]: mark.slice(markName.length + 1) }
-  const { stdin, stdout, stderr, terminal } = streams
-  const child = spawn(first, rest, {
-    cwd: container.isolated ? '/' : container.workingDir,
-    env: terminal ? { TERM: 'xterm', ...env, SHELL: shell } : env,
-    stdio: [stdin ? 'pipe' : 'ignore', stdout ? 'pipe' : 'ignore', stderr || terminal ? 'pipe' : 'ignore'],
-    detached: true,
-  })
+  const marked = { ...(container.env ?? environmentOf(container.pid)), [markName]: mark.slice(markName.length + 1) }
+  const { terminal } = streams
+  const sizes = terminal && (await firstSize(terminal))
+  const env = terminal ? { TERM: 'xterm', ...marked, ...(container.isolated ? {} : { SHELL: shell }) } : marked
   const over = linkSignals(signal)
-  if (sizes) void followTerminalSize(sizes.later, () => search.find([mark]), over.signal)
+  let child: ChildProcess
+  if (container.isolated) {
+    if (isolation.mode !== 'namespaces') {
+      throw new ContainerRefused('RunContainerError', 'the container has namespaces, which cannot be entered any more')
+    }
+    child = enter(container, isolation.tools, { words, env, terminal: sizes?.first ?? (sizes && usualSize) }, streams)
+    if (sizes) void tellSizes(sizes.later, child, over.signal)
+  } else {
+    child = runBeside(container, { words, env, first: sizes?.first }, streams)
+    if (sizes) void followTerminalSize(sizes.later, () => search.find([mark]), over.signal)
+  }
   try {
-    return await resultOf(child, terminal ? { stdin, stdout, stderr: stdout } : streams, { mark, search }, signal)
+    return await resultOf(child, terminal ? { ...streams, stderr: streams.stdout } : streams, { mark, search }, signal)
   } finally {
     over.release()
     over.abort(new Error('it has ended'))
+  }
+}
+
+interface Program {
+  readonly words: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+function enter(
+  container: ContainerRecord,
+  tools: NamespaceTools,
+  { words, env, terminal }: Program & { readonly terminal: TerminalSize | undefined },
+  streams: ExecStreams,
+): ChildProcess {
+  const [first, ...rest] = enteringCommand(tools, container.exitFile)
+  const child = spawn(first, rest, {
+    cwd: '/',
+    env: { [markName]: env[markName] ?? '' },
+    stdio: [...outputs(streams), 'pipe'],
+    detached: true,
+  })
+  const steps: EntryStep[] = [
+    ...container.cgroups.map((folder): EntryStep => ['group', join(folder, 'cgroup.procs')]),
+    ['enter', container.pid, ...enteredNamespaces(tools, container.network)],
+    ['directory', container.workingDir],
+    ['variables', ...Object.entries(env).flat()],
+    // Of containers that an older version started, nothing was taken.
+    ...(container.rights ? rightsSteps(container.rights, tools.machine, tools.asUser) : []),
+    ...(terminal ? ([['terminal', terminal.columns, terminal.rows]] as const) : []),
+    ['program', ...words],
+  ]
+  const [, , , told] = child.stdio
+  if (!(told instanceof Writable)) return child
+  // One that ends before it has read everything says why by how it ends.
+  told.on('error', () => {})
+  if (terminal) told.write(entryMessage(steps))
+  else told.end(entryMessage(steps))
+  return child
+}
+
+/** Where there are no namespaces: a process of the machine, for which mount paths are replaced. */
+function runBeside(
+  container: ContainerRecord,
+  { words, env, first }: Program & { readonly first: TerminalSize | undefined },
+  streams: ExecStreams,
+): ChildProcess {
+  const told = words.map((word) => replaceMountPaths(word, container.mounts))
+  const groups = container.cgroups.map((folder) => join(folder, 'cgroup.procs'))
+  const [program = '', ...rest] = plainCommand(shell, groups, streams.terminal ? terminalCommand(told, first) : told)
+  return spawn(program, rest, { cwd: container.workingDir, env, stdio: outputs(streams), detached: true })
+}
+
+function outputs({ stdin, stdout, stderr, terminal }: ExecStreams): ('pipe' | 'ignore')[] {
+  return [stdin ? 'pipe' : 'ignore', stdout ? 'pipe' : 'ignore', stderr || terminal ? 'pipe' : 'ignore']
+}
+
+async function tellSizes(sizes: NonNullable<ExecStreams['terminal']>, child: ChildProcess, signal: AbortSignal) {
+  const [, , , told] = child.stdio
+  try {
+    for await (const { columns, rows } of sizes) {
+      if (signal.aborted || !(told instanceof Writable) || !told.writable) return
+      told.write(entryMessage([['size', Math.trunc(columns), Math.trunc(rows)]]))
+    }
+  } catch {
+    // Whoever told them is gone: a terminal of another size is still one.
   }
 }
 

@@ -1,11 +1,14 @@
-import { closeSync, constants, fstatSync, mkdirSync, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { parseQuantity } from '../resources/quantity.ts'
 import { makeExitFile } from './exit-file.ts'
-import type { ImageStore } from './image-store.ts'
+import type { FoundImage, ImageStore } from './image-store.ts'
+import { findImageUser } from './images/image-user.ts'
+import type { RootImage } from './images/imported-images.ts'
 import { type Cgroups, removeGroups } from './isolation/cgroups.ts'
-import { layOutRoot } from './isolation/container-root.ts'
-import { type ContainerScript, type ContainerView, containerScript } from './isolation/container-script.ts'
+import { containerEntry } from './isolation/container-entry.ts'
+import { type ContainerScript, containerScript } from './isolation/container-script.ts'
+import { type RootBase, clearOwnRoot, viewSteps } from './isolation/container-view.ts'
 import { type Isolation, isExecutable } from './isolation/detect-isolation.ts'
 import { type NamespaceTools, plainTools } from './isolation/isolated-command.ts'
 import { type LaunchPlan, planLaunch } from './launch-plan.ts'
@@ -13,7 +16,11 @@ import type { PodFolders } from './pod-folders.ts'
 import { containerParts } from './pod-parts.ts'
 import type { ContainerRecord } from './pod-records.ts'
 import { type ContainerLaunch, ContainerRefused } from './pod-runtime.ts'
-import { type Mount, isFolder, onMachine, openInside, resolveMounts } from './volume-mounts.ts'
+import { rightsSteps } from './security/rights-steps.ts'
+import { type NodePowers, type SecurityPlan, planSecurity, volumeGroup } from './security/security-plan.ts'
+import { planSysctls } from './security/sysctls.ts'
+import { type Mount, onMachine, resolveMounts } from './volume-mounts.ts'
+import { giveToGroup } from './volumes/volume-ownership.ts'
 
 export interface ContainerLauncherOptions {
   readonly images: ImageStore
@@ -22,22 +29,33 @@ export interface ContainerLauncherOptions {
   readonly cgroups: Cgroups
   readonly hostIP: string
   readonly hostPathAllowed: boolean
+  /** What no container sees, wherever it lies. */
+  readonly covered: readonly string[]
   marks(launch: ContainerLaunch): Readonly<Record<string, string>>
 }
 
-/** A container ready to run: what its first process is told, what to remember of it, and what to let go of once it runs. */
+/** A container ready to run: what its first process is told, and what to remember of it. */
 export interface PreparedContainer {
   readonly script: ContainerScript
   readonly record: Omit<ContainerRecord, 'pid' | 'startTime' | 'startedAt'>
-  /** Closes what only the start needs. */
-  release(): void
+}
+
+/** Where a container finds what its process reads, writes and leaves behind. */
+interface ContainerFiles {
+  readonly output: string
+  readonly stdin: { readonly path: string } | undefined
+  readonly exitFile: string
+  /** The folder that the node keeps for it. */
+  readonly own: string
+  readonly message: Mount
 }
 
 /** What of this program's own environment its Pods get; nothing else leaks into them. */
 const inheritedVariables = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'LD_LIBRARY_PATH', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
-const defaultMessagePath = '/dev/termination-log'
+/** Where containers without an image find the folder that is all of their Pod's. */
+const homeInside = '/home/pod'
 
-/** Turns a container's spec into a command for this machine, with its mounts, limits and files in place. */
+/** Turns a container's spec into a command for this machine, with its root, rights, limits and files in place. */
 export class ContainerLauncher {
   readonly #options: ContainerLauncherOptions
 
@@ -51,53 +69,52 @@ export class ContainerLauncher {
     output: string,
     stdin: { readonly path: string } | undefined,
   ): Promise<PreparedContainer> {
+    const { images } = this.#options
+    const { pod, container } = launch
+    const image = images.lookup(container.image ?? '')
+    if (image.found === 'nothing') throw new ContainerRefused('ErrImagePull', image.message)
+    const holder = { podUid: pod.metadata.uid ?? '', container: container.name }
+    if (image.found === 'root' && images.roots?.hold(image, holder) === false) {
+      throw new ContainerRefused('ErrImagePull', `the image "${container.image}" has just been removed`)
+    }
+    try {
+      return await this.#prepare(launch, image, output, stdin)
+    } catch (error) {
+      if (image.found === 'root') images.roots?.letGo(image, holder)
+      throw error
+    }
+  }
+
+  async #prepare(
+    launch: ContainerLaunch,
+    image: FoundImage,
+    output: string,
+    stdin: { readonly path: string } | undefined,
+  ): Promise<PreparedContainer> {
     const { isolation, folders, cgroups } = this.#options
     const { pod, container, attempt, cards } = launch
     const uid = pod.metadata.uid ?? ''
+    const security = this.#security(launch, image)
     const own = realpathSync.native(folders.container(uid, container.name))
     const parts = containerParts(container)
     const message = messageMount(parts.terminationMessagePath, join(own, 'message'))
     const isolated = isolation.mode === 'namespaces'
-    const plan = this.#plan(launch, message, isolated)
+    const plan = this.#plan(launch, image, security, message)
+    await this.#giveVolumes(launch, plan.mounts)
+    const files: ContainerFiles = { output, stdin, exitFile: join(own, 'exit'), own, message }
     const groups = cgroups.make(`${uid}.${container.name}`, limitsOf(launch))
-    const handles: number[] = []
-    const release = () => {
-      for (const descriptor of handles.splice(0)) closeSync(descriptor)
-    }
-    const entered = groups.map((folder) => join(folder, 'cgroup.procs'))
-    const exitFile = join(own, 'exit')
     let script: ContainerScript
     try {
-      const mounts = isolated
-        ? [...plan.mounts, ...(message.mountPath === defaultMessagePath ? [] : [message]), ...nameFiles(launch, own)]
-        : []
-      requireProgram(plan, mounts)
-      const view =
-        isolation.mode === 'namespaces' ? await this.#view(own, plan, mounts, isolation.tools, handles) : undefined
-      makeExitFile(exitFile)
-      script = containerScript({
-        view,
-        workingDir: plan.workingDir,
-        cgroups: entered,
-        words: [plan.program, ...plan.args],
-        env: plan.env,
-        envTool: view?.tools.env ?? plainTools.env,
-        stdin: stdin && { path: stdin.path, ends: parts.stdinOnce },
-        output,
-        exitFile,
-        hostname: isolated ? launch.names?.hostname : undefined,
-      })
+      makeExitFile(files.exitFile)
+      script =
+        isolation.mode === 'namespaces'
+          ? await this.#entry(launch, { plan, image, security, files, groups }, isolation.tools)
+          : plainScript(launch, plan, files, groups)
     } catch (error) {
-      release()
       removeGroups(groups)
       throw error
     }
-    const mounts = [message, ...(isolated ? [] : plan.mounts)].map(({ mountPath, folder, root, readOnly }) => ({
-      mountPath,
-      folder,
-      root,
-      readOnly,
-    }))
+    const { readOnlyRoot: _readOnlyRoot, ...rights } = security
     const record = {
       attempt,
       cards: [...cards],
@@ -105,59 +122,124 @@ export class ContainerLauncher {
       network: launch.network ?? '',
       workingDir: plan.workingDir,
       cgroups: groups,
-      mounts,
+      mounts: isolated ? [] : [message, ...plan.mounts].map(placeOf),
       messageFile: message.folder,
       messageFromLog: parts.terminationMessagePolicy === 'FallbackToLogsOnError',
-      exitFile,
+      exitFile: files.exitFile,
       stdinFile: stdin?.path ?? '',
       env: plan.env,
+      ...(isolated && { rights: { ...rights, groups: [...rights.groups], capabilities: [...rights.capabilities] } }),
+      imageId: image.found === 'root' ? image.id : '',
     }
-    return { script, record, release }
+    return { script, record }
   }
 
-  /** `handles` gets what is to be kept open until it is mounted, so that nothing else can get its number meanwhile. */
-  async #view(
-    own: string,
-    { workingDir }: LaunchPlan,
-    planned: readonly Mount[],
+  async #entry(
+    launch: ContainerLaunch,
+    parts: {
+      readonly plan: LaunchPlan
+      readonly image: FoundImage
+      readonly security: SecurityPlan
+      readonly files: ContainerFiles
+      readonly groups: readonly string[]
+    },
     tools: NamespaceTools,
-    handles: number[],
-  ): Promise<ContainerView> {
-    const hasFolder = isFolder(onMachine(workingDir, planned))
-    const mounts = hasFolder ? planned : [...planned, emptyFolder(workingDir, join(own, 'work'))]
-    const sources = mounts.map((mount) => {
-      if (mount.partial !== true) return mount
-      const descriptor = openInside(mount)
-      handles.push(descriptor)
-      const { dev, ino } = fstatSync(descriptor, { bigint: true })
-      return { ...mount, identity: `${dev}:${ino}` }
+  ): Promise<ContainerScript> {
+    const { plan, image, security, files, groups } = parts
+    const { own, message, output, exitFile, stdin } = files
+    const sysctls = planSysctls(launch.pod, this.#powers(launch))
+    if ('refused' in sysctls) throw new ContainerRefused('CreateContainerConfigError', sysctls.refused)
+    const base = rootBase(image)
+    if (base.kind === 'image' && !tools.layers) {
+      const reason = 'images with files of their own need overlayfs, which cannot be mounted here'
+      throw new ContainerRefused('CreateContainerError', reason)
+    }
+    await clearOwnRoot(own)
+    const view = viewSteps({
+      base,
+      own,
+      mounts: [...plan.mounts, message, ...nameFiles(launch, own), ...this.#homeMount(launch, base)],
+      readOnlyRoot: security.readOnlyRoot,
+      cards: launch.cards.length > 0,
+      groups,
+      covered: this.#options.covered,
+      workingDir: plan.workingDir,
+      asUser: tools.asUser,
     })
-    const table = join(own, 'table')
-    const laidOut = await layOutRoot(join(own, 'root'), sources)
-    writeFileSync(table, laidOut.table)
-    return { laidOut, table, tools }
+    return containerEntry({
+      users: tools.asUser ? { uid: security.uid, gid: security.gid } : undefined,
+      cgroups: groups.map((folder) => join(folder, 'cgroup.procs')),
+      hostname: launch.names?.hostname,
+      sysctls: sysctls.settings,
+      view,
+      workingDir: plan.workingDir,
+      env: plan.env,
+      rights: rightsSteps(security, tools.machine, tools.asUser),
+      words: [plan.program, ...plan.args],
+      stdin: stdin && { path: stdin.path, ends: containerParts(launch.container).stdinOnce },
+      output,
+      exitFile,
+    })
   }
 
-  #plan(launch: ContainerLaunch, message: Mount, isolated: boolean): LaunchPlan {
-    const { images, folders, hostIP, hostPathAllowed } = this.#options
+  #homeMount({ pod }: ContainerLaunch, base: RootBase): Mount[] {
+    if (base.kind === 'image') return []
+    const folder = realpathSync.native(this.#options.folders.home(pod.metadata.uid ?? ''))
+    chmodSync(folder, 0o777)
+    return [{ mountPath: homeInside, folder, root: folder, readOnly: false }]
+  }
+
+  #plan(launch: ContainerLaunch, image: FoundImage, security: SecurityPlan, message: Mount): LaunchPlan {
+    const { folders, hostIP, hostPathAllowed, isolation } = this.#options
     const { pod, container } = launch
     const uid = pod.metadata.uid ?? ''
+    const isolated = isolation.mode === 'namespaces'
     const volumeFolders = {
       claim: (name: string) => folders.claim(pod.metadata.namespace ?? 'default', name),
       scratch: (volume: string, inMemory: boolean) => folders.volume(uid, volume, inMemory),
       hostPathAllowed,
     }
     return planLaunch(launch, {
-      image: images.lookup(container.image ?? ''),
+      image,
       mounts: (variables) => resolveMounts(pod, container, volumeFolders, variables),
-      // Its default place is among the machine's devices, which are better not mirrored for a file that few write to.
-      replaced: isolated && message.mountPath !== defaultMessagePath ? [] : [message],
+      replaced: isolated ? [] : [message],
       isolated,
-      podFolder: folders.home(uid),
+      home: isolated ? homeOf(image, security) : folders.home(uid),
       hostIP,
       machineEnv: machineEnvironment(),
       marks: this.#options.marks(launch),
     })
+  }
+
+  #security({ pod, container, network }: ContainerLaunch, image: FoundImage): SecurityPlan {
+    const root = image.found === 'root' ? image.root : '/'
+    const users = {
+      configured: image.found === 'root' ? image.config.user : '',
+      find: (user: string) => findImageUser(root, user),
+    }
+    const plan = planSecurity(pod, container, users, this.#powers({ network }))
+    if ('refused' in plan) throw new ContainerRefused('CreateContainerConfigError', plan.refused)
+    return plan
+  }
+
+  #powers({ network = '' }: { readonly network?: string | undefined }): NodePowers {
+    const { isolation } = this.#options
+    const isolated = isolation.mode === 'namespaces'
+    return {
+      isolated,
+      asUser: isolation.mode === 'namespaces' && isolation.tools.asUser,
+      ownNetwork: network !== '',
+      uid: process.getuid?.() ?? 0,
+      gid: process.getgid?.() ?? 0,
+    }
+  }
+
+  /** What the cluster says is written for the group in the first place; the rest is given to it here. */
+  async #giveVolumes({ pod }: ContainerLaunch, mounts: readonly Mount[]): Promise<void> {
+    const group = volumeGroup(pod)
+    if (!group || process.getuid?.() !== 0) return
+    const roots = new Set(mounts.filter(({ shared }) => shared === true).map(({ root }) => root))
+    for (const root of roots) await giveToGroup(root, group)
   }
 }
 
@@ -172,10 +254,52 @@ export function openStdin(path: string, once: boolean): { readonly descriptor: n
   return { descriptor, held }
 }
 
+function plainScript(
+  { container }: ContainerLaunch,
+  plan: LaunchPlan,
+  { output, stdin, exitFile }: ContainerFiles,
+  groups: readonly string[],
+): ContainerScript {
+  requireProgram(plan)
+  return containerScript({
+    workingDir: plan.workingDir,
+    cgroups: groups.map((folder) => join(folder, 'cgroup.procs')),
+    words: [plan.program, ...plan.args],
+    env: plan.env,
+    envTool: plainTools.env,
+    stdin: stdin && { path: stdin.path, ends: containerParts(container).stdinOnce },
+    output,
+    exitFile,
+  })
+}
+
+function rootBase(image: FoundImage): RootBase {
+  if (image.found === 'root') return { kind: 'image', files: realpathSync.native(image.root) }
+  // Also for commands of the container's own: it is what every program of this one runs on.
+  return { kind: 'machine', visible: [process.execPath, ...image.visible] }
+}
+
+function homeOf(image: FoundImage, { uid }: SecurityPlan): string {
+  if (image.found !== 'root') return homeInside
+  return homeInImage(image, uid) || '/'
+}
+
+function homeInImage({ root, config }: RootImage, uid: number): string | undefined {
+  const [configured = ''] = config.user.split(':')
+  const named = findImageUser(root, configured)
+  return named?.uid === uid ? named.home : findImageUser(root, String(uid))?.home
+}
+
+function placeOf({ mountPath, folder, root, readOnly }: Mount) {
+  return { mountPath, folder, root, readOnly }
+}
+
 /** `file` is in a folder whose path has no links; anything that was there before is gone. */
 function messageMount(mountPath: string, file: string): Mount {
   rmSync(file, { force: true })
-  writeFileSync(file, '', { mode: 0o666 })
+  writeFileSync(file, '')
+  // Whoever runs the container may write it.
+  chmodSync(file, 0o666)
   return { mountPath, folder: file, root: file, readOnly: false }
 }
 
@@ -190,17 +314,8 @@ function nameFiles({ names, container }: ContainerLaunch, own: string): Mount[] 
   })
 }
 
-/** A working directory that nothing provides is an empty one, as in an image without it. */
-function emptyFolder(mountPath: string, folder: string): Mount {
-  if (!isAbsolute(mountPath) || mountPath.split('/').includes('..')) {
-    throw new ContainerRefused('CreateContainerConfigError', `workingDir "${mountPath}" must be an absolute path`)
-  }
-  mkdirSync(folder, { recursive: true })
-  return { mountPath, folder, root: folder, readOnly: false }
-}
-
-/** Asked for here: inside its namespaces a program that is not there would only be an exit code. */
-function requireProgram({ program, env, workingDir }: LaunchPlan, mounts: readonly Mount[]): void {
+/** Asked for here, where paths are only replaced: a program that is not there would only be an exit code. */
+function requireProgram({ program, env, workingDir, mounts }: LaunchPlan): void {
   const there = program.includes('/')
     ? isExecutable(onMachine(isAbsolute(program) ? program : join(workingDir, program), mounts))
     : (env['PATH'] ?? '').split(delimiter).some((folder) => isExecutable(onMachine(join(folder, program), mounts)))

@@ -35,6 +35,9 @@ const leftoverDeadlineMs = 10_000
 const firstLookMs = 50
 const longestLookMs = 1000
 
+/** What is said of a program that cannot be run, in a container that could be made. */
+const programFault = /^(?:cannot run|workingDir) "/
+
 /** One container's process group: the process that leads it, however it came to us, and how it is ended. */
 export class ContainerProcess {
   readonly identity: ProcessIdentity
@@ -76,6 +79,7 @@ export class ContainerProcess {
     options: ContainerProcessOptions,
   ): Promise<ContainerProcess> {
     const refused = (report: string) => {
+      if (programFault.test(report)) return new ContainerRefused('RunContainerError', report)
       const what = isolated ? "the container's namespaces cannot be made" : 'the container cannot be set up'
       return new ContainerRefused('RunContainerError', `${what}: ${report}`)
     }

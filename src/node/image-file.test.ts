@@ -15,11 +15,15 @@ const imported = (...names: readonly string[]): ImageRoots => ({
 
 describe('parseImages', () => {
   it('adds images to the store', () => {
-    const entries = parseImages({ 'r.test:5000/tool': { command: ['/bin/tool', '-x'], env: { A: 'b' } } }, '--config')
+    const entries = parseImages(
+      { 'r.test:5000/tool': { command: ['/bin/tool', '-x'], env: { A: 'b' }, visible: ['/srv/tool'] } },
+      '--config',
+    )
     expect(new ImageStore(entries).lookup('r.test:5000/tool:2')).toEqual({
       found: 'program',
       command: ['/bin/tool', '-x'],
       env: { A: 'b' },
+      visible: ['/srv/tool', '/bin/tool'],
     })
   })
 

@@ -6,12 +6,13 @@ import { parseReference } from './images/image-reference.ts'
 
 const words = z.array(z.string().min(1)).min(1)
 const variables = z.record(z.string(), z.string())
+const place = z.string().refine((path) => isAbsolute(path) && !/^\/+$/.test(path), 'must be an absolute path below /')
 const folder = z
   .string()
   .refine((path) => isAbsolute(path) && !/^\/+$/.test(path), 'must be the absolute path of a folder')
 
 const entrySchema = z.union([
-  z.strictObject({ command: words, env: variables.optional() }),
+  z.strictObject({ command: words, env: variables.optional(), visible: z.array(place).optional() }),
   z.strictObject({
     root: folder,
     command: words.optional(),
@@ -47,8 +48,8 @@ function parseEntry(name: string, written: unknown, source: string): ImageEntry 
     return entry.ref === undefined ? { oci: entry.oci } : { oci: entry.oci, ref: entry.ref }
   }
   if (!('root' in entry)) {
-    const { command, env } = entry
-    return env === undefined ? { command } : { command, env }
+    const { command, env, visible } = entry
+    return { command, ...(env && { env }), ...(visible && { visible }) }
   }
   const { root, command = [], env = {}, user = '', workingDir = '' } = entry
   return { root, entrypoint: command, env, user, workingDir }

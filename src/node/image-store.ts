@@ -5,7 +5,12 @@ import type { ImageRoots, RootImage } from './images/imported-images.ts'
 /** What runs an image on this machine, as this program or the machine's operator says. */
 export type ImageEntry =
   /** A program of the machine. */
-  | { readonly command: readonly string[]; readonly env?: Readonly<Record<string, string>> }
+  | {
+      readonly command: readonly string[]
+      readonly env?: Readonly<Record<string, string>>
+      /** Files and folders that the program needs, besides what every container sees of the machine. */
+      readonly visible?: readonly string[]
+    }
   /** A folder of the machine that becomes the container's root. */
   | {
       readonly root: string
@@ -18,10 +23,16 @@ export type ImageEntry =
   | { readonly oci: string; readonly ref?: string }
   | { readonly unavailable: string }
 
-export type ImageLookup =
-  | { readonly found: 'program'; readonly command: readonly string[]; readonly env: Readonly<Record<string, string>> }
+export type ImageLookup = FoundImage | { readonly found: 'nothing'; readonly message: string }
+
+export type FoundImage =
+  | {
+      readonly found: 'program'
+      readonly command: readonly string[]
+      readonly env: Readonly<Record<string, string>>
+      readonly visible: readonly string[]
+    }
   | RootImage
-  | { readonly found: 'nothing'; readonly message: string }
 
 const mostNamesShown = 20
 
@@ -52,7 +63,16 @@ export class ImageStore {
     const entry = this.#entries.get(repository)
     if (!entry) return this.roots?.find(image) ?? this.#unknown(image)
     if ('unavailable' in entry) return { found: 'nothing', message: `${repository}: ${entry.unavailable}` }
-    if ('command' in entry) return { found: 'program', command: entry.command, env: entry.env ?? {} }
+    if ('command' in entry) {
+      const { command, env = {}, visible = [] } = entry
+      // The program itself, and a script that it is to run.
+      return {
+        found: 'program',
+        command,
+        env,
+        visible: [...visible, ...command.filter((word) => word.startsWith('/'))],
+      }
+    }
     if ('oci' in entry) {
       const message = `${repository}: the OCI layout ${entry.oci} has not been unpacked; the log says why, or that it will be soon`
       return this.roots?.find(layoutName(repository)) ?? { found: 'nothing', message }

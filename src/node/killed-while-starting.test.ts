@@ -26,9 +26,11 @@ const program = (dataDir: string, mode: string) => `
   await Promise.all(Array.from({ length: ${count} }, async (_, index) => {
     const n = index + 1
     await systemClock.sleep(index * 3)
-    const args = ['echo ran >>${dataDir}/ran/' + n + '; ' + (n % 3 === 0 ? 'sleep 0.2; ' : '') + 'exit ' + n]
-    const container = { name: 'main', image: 'r/sh', args }
-    const pod = { metadata: { name: 'web', namespace: 'default', uid: 'u-' + n }, spec: { containers: [container] } }
+    const args = ['echo ran >>/ran/' + n + '; ' + (n % 3 === 0 ? 'sleep 0.2; ' : '') + 'exit ' + n]
+    const volumeMounts = [{ name: 'ran', mountPath: '/ran' }]
+    const volumes = [{ name: 'ran', persistentVolumeClaim: { claimName: 'ran' } }]
+    const container = { name: 'main', image: 'r/sh', args, volumeMounts }
+    const pod = { metadata: { name: 'web', namespace: 'default', uid: 'u-' + n }, spec: { containers: [container], volumes } }
     await runtime.start({ pod, container, attempt: 0, podIP: '127.64.200.2', cards: [] }, new AbortController().signal)
     console.log('one')
   }))
@@ -37,7 +39,7 @@ const program = (dataDir: string, mode: string) => `
 /** How often each container ran. */
 function runs(): number[] {
   return Array.from({ length: count }, (_, index) => {
-    const path = join(stage.dataDir, 'ran', String(index + 1))
+    const path = join(stage.dataDir, 'volumes', 'ran', String(index + 1))
     return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0
   })
 }
@@ -46,7 +48,7 @@ for (const { mode, permitted, name } of isolationModes) {
   describe.skipIf(!permitted)(`containers ${name} that are started while the program is killed`, () => {
     beforeEach(() => {
       stage = new RuntimeStage(mode)
-      mkdirSync(join(stage.dataDir, 'ran'))
+      mkdirSync(join(stage.dataDir, 'volumes', 'ran'), { recursive: true })
     })
 
     for (const started of [1, 6, count]) {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { ImageStore, repositoryOf } from './image-store.ts'
+import { type FoundImage, ImageStore, repositoryOf } from './image-store.ts'
 import { planLaunch } from './launch-plan.ts'
 import { launchOf } from './pod-runtime.contract.ts'
 import { expandVariables } from './variable-expansion.ts'
@@ -84,6 +84,12 @@ describe('replaceMountPaths', () => {
   })
 })
 
+function foundIn(images: ImageStore, name: string): FoundImage {
+  const image = images.lookup(name)
+  if (image.found === 'nothing') throw new Error(image.message)
+  return image
+}
+
 describe('planLaunch', () => {
   const images = new ImageStore({
     'r/engine': { command: ['serve', '--fast'], env: { MODE: 'a' } },
@@ -92,13 +98,14 @@ describe('planLaunch', () => {
   const surroundings = {
     mounts: () => mounts,
     isolated: false,
-    podFolder: '/home',
+    home: '/home',
     hostIP: '127.0.0.1',
     machineEnv: { PATH: '/bin' },
     marks: { MARK: 'm' },
   }
+  const found = (image: string) => foundIn(images, image)
   const plan = (image: string, extra: Record<string, unknown>) =>
-    planLaunch(launchOf(image, '', extra), { ...surroundings, image: images.lookup(image) })
+    planLaunch(launchOf(image, '', extra), { ...surroundings, image: found(image) })
 
   it('appends args to the command of the image', () => {
     const { program, args, env } = plan('r/engine:1', { args: ['--host', '$(POD_IP)', '/data/models'] })
@@ -108,7 +115,7 @@ describe('planLaunch', () => {
 
   it('tells a container that its cards are only simulated', () => {
     const launch = { ...launchOf('r/engine', '', {}), cards: [0, 2] }
-    const given = { ...surroundings, image: images.lookup('r/engine') }
+    const given = { ...surroundings, image: found('r/engine') }
     expect(planLaunch({ ...launch, cardsSimulated: true }, given).env).toMatchObject({
       CUDA_VISIBLE_DEVICES: '0,2',
       SLUICE_SIMULATED_CARDS: 'true',
@@ -122,7 +129,7 @@ describe('planLaunch', () => {
   })
 
   it('says why an image cannot run here', () => {
-    expect(() => plan('r/vllm:9', {})).toThrow('this machine has no vLLM')
+    expect(images.lookup('r/vllm:9')).toMatchObject({ found: 'nothing', message: 'r/vllm: this machine has no vLLM' })
   })
 
   it('works only in folders that are mounted', () => {
@@ -162,10 +169,10 @@ describe('what no program can be told', () => {
   const plan = (container: Record<string, unknown>) => {
     const launch = launchOf('r/sh', 'true')
     const surroundings = {
-      image: new ImageStore({ 'r/sh': { command: ['/bin/sh', '-c'] } }).lookup('r/sh'),
+      image: foundIn(new ImageStore({ 'r/sh': { command: ['/bin/sh', '-c'] } }), 'r/sh'),
       mounts: () => [],
       isolated: false,
-      podFolder: '/tmp',
+      home: '/tmp',
       hostIP: '127.0.0.1',
       machineEnv: {},
       marks: {},

@@ -1,7 +1,9 @@
+import type { Container } from '../resources/pod.ts'
 import type { ContainerLaunch } from './pod-runtime.ts'
 import { ContainerRefused } from './pod-runtime.ts'
 import { containerVariables } from './container-environment.ts'
-import type { ImageLookup } from './image-store.ts'
+import type { FoundImage } from './image-store.ts'
+import { imageCommand, imageEnvironment } from './images/image-config.ts'
 import { type Mount, replaceMountPaths } from './volume-mounts.ts'
 import { commandRoom, expandVariables, requireTellable } from './variable-expansion.ts'
 
@@ -15,15 +17,15 @@ export interface LaunchPlan {
 }
 
 export interface LaunchSurroundings {
-  readonly image: ImageLookup
+  readonly image: FoundImage
   /** The container's mounts; their paths may hold variables. */
   mounts(variables: ReadonlyMap<string, string>): readonly Mount[]
   /** Mounted for real: then the container finds them where it says. Otherwise their paths are replaced in what it is told. */
   readonly isolated: boolean
   /** Files the container knows by another name in any case. */
   readonly replaced?: readonly Mount[]
-  /** The Pod's own folder: home and working directory where nothing else is said. */
-  readonly podFolder: string
+  /** Where the user lives that runs it: also its working directory, where nothing else is said. */
+  readonly home: string
   readonly hostIP: string
   /** What every process of this node gets from the machine (PATH and the like), and the marks it is recognised by. */
   readonly machineEnv: Readonly<Record<string, string>>
@@ -33,29 +35,29 @@ export interface LaunchSurroundings {
 /** Turns a container into a command line: the image's command is its ENTRYPOINT, which `command` replaces and `args` follow. */
 export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurroundings): LaunchPlan {
   const { pod, container, podIP, cards } = launch
-  const { image, podFolder, hostIP, machineEnv, marks, isolated } = surroundings
-  if (image.found === 'nothing') throw new ContainerRefused('ErrImagePull', image.message)
-  if (image.found === 'root')
-    throw new ContainerRefused('CreateContainerError', 'images with files of their own cannot run here')
+  const { image, home, hostIP, marks, isolated } = surroundings
+  if (image.found === 'root' && !isolated) {
+    throw new ContainerRefused(
+      'CreateContainerError',
+      'images with files of their own need namespaces, which this node does not have',
+    )
+  }
 
-  const own = { HOME: podFolder, HOSTNAME: launch.names?.hostname ?? pod.metadata.name, POD_IP: podIP }
-  const given = { ...machineEnv, ...own, ...image.env, ...launch.serviceVariables }
+  const own = { HOME: home, HOSTNAME: launch.names?.hostname ?? pod.metadata.name, POD_IP: podIP }
+  const ofImage =
+    image.found === 'root'
+      ? { ...own, ...imageEnvironment(image.config) }
+      : { ...surroundings.machineEnv, ...own, ...image.env }
+  const given = { ...ofImage, ...launch.serviceVariables }
   const facts = { podIP, hostIP, allocatable: launch.allocatable }
   const variables = containerVariables(pod, container, facts, new Map(Object.entries(given)), launch.references)
   const mounts = surroundings.mounts(variables)
   const replaced = [...(surroundings.replaced ?? []), ...(isolated ? [] : mounts)]
   const room = commandRoom()
-  const inside = (text: string) => {
-    const told = room(expandVariables(text, variables))
-    // Also where nothing is replaced: a link that leaves its volume would lead to the machine's own files.
-    if (isolated) replaceMountPaths(told, mounts)
-    return replaceMountPaths(told, replaced)
-  }
+  const inside = (text: string) => replaceMountPaths(room(expandVariables(text, variables)), replaced)
 
-  const [program, ...args] = [
-    ...(container.command?.map(inside) ?? image.command),
-    ...(container.args ?? []).map(inside),
-  ]
+  const words = commandOf(image, container)
+  const [program, ...args] = [...words.fromImage, ...words.fromContainer.map(inside)]
   if (program === undefined || program === '') {
     throw new ContainerRefused('CreateContainerError', `container "${container.name}" has no command`)
   }
@@ -68,13 +70,22 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   for (const [name, value] of Object.entries(marks)) env.set(name, value)
   const told = Object.fromEntries(env)
   requireTellable([program, ...args], told)
-  const workingDir = isolated ? container.workingDir || podFolder : workingDirOf(launch, mounts, podFolder)
+  const ofImageDir = image.found === 'root' ? image.config.workingDir || '/' : home
+  const workingDir = isolated ? container.workingDir || ofImageDir : workingDirOf(launch, mounts, home)
+  if (!workingDir.startsWith('/') || workingDir.split('/').includes('..')) {
+    throw new ContainerRefused('CreateContainerConfigError', `workingDir "${workingDir}" must be an absolute path`)
+  }
   return { program, args, env: told, workingDir, mounts }
 }
 
-function workingDirOf({ container }: ContainerLaunch, mounts: readonly Mount[], podFolder: string): string {
+function commandOf(image: FoundImage, { command, args }: Container) {
+  if (image.found === 'root') return imageCommand(image.config, command, args)
+  return { fromImage: command ? [] : image.command, fromContainer: [...(command ?? []), ...(args ?? [])] }
+}
+
+function workingDirOf({ container }: ContainerLaunch, mounts: readonly Mount[], home: string): string {
   const { workingDir } = container
-  if (workingDir === undefined || workingDir === '') return podFolder
+  if (workingDir === undefined || workingDir === '') return home
   const real = replaceMountPaths(workingDir, mounts)
   if (real !== workingDir) return real
   const message = `workingDir "${workingDir}" is not inside a volume of the container; other places need namespaces, which this node does not have`

@@ -34,6 +34,19 @@ const containerRecordSchema = z.object({
   stdinFile: z.string().default(''),
   /** What a program that is run beside it gets, too. Not there in records of older versions. */
   env: z.record(z.string(), z.string()).optional(),
+  /** As whom and with which rights it runs, and what is run beside it. Not there where nothing was taken from it. */
+  rights: z
+    .object({
+      uid: z.int(),
+      gid: z.int(),
+      groups: z.array(z.int()).readonly(),
+      capabilities: z.array(z.string()).readonly(),
+      noNewPrivileges: z.boolean(),
+      filterCalls: z.boolean(),
+    })
+    .optional(),
+  /** The image whose files it uses (`sha256:…`); empty where it has none that could be removed. */
+  imageId: z.string().default(''),
   /** How it ended, as long as nobody has said to have noted it. */
   exit: exitSchema.optional(),
   /** The start before, where that had ended and nobody had said to have noted it. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -63,11 +63,13 @@ export function describePodRuntime(name: string, prepare: () => RuntimeUnderTest
       const script = `
         process.on('SIGTERM', () => setTimeout(() => process.exit(7), 50))
         setInterval(() => {}, 1000)
+        require('fs').mkdirSync(${JSON.stringify(folder)}, { recursive: true })
         require('fs').writeFileSync(${JSON.stringify(up)}, '')`
       const launch = launchOf(scriptImage, script)
       const running = await runtime.start(launch, never)
       // A signal before the handler is there would end it at once.
-      await expect.poll(() => existsSync(up), { timeout: 5000 }).toBe(true)
+      const isUp = () => runtime.exec(uidOf(launch), 'main', ['/bin/sh', '-c', `test -e ${up}`], {}, never)
+      await expect.poll(isUp, { timeout: 5000 }).toMatchObject({ exitCode: 0 })
       await runtime.stop(uidOf(launch), 10_000)
       expect(await running.exited).toMatchObject({ exitCode: 7 })
       rmSync(folder, { recursive: true })

@@ -19,8 +19,8 @@ export interface PodRuntime {
   unsettled(podUid: string): readonly EndedContainer[]
   /** How these containers ended is noted where it outlasts this program. */
   settle(podUid: string, containers: readonly string[]): Promise<void>
-  /** Makes a volume of a Pod hold exactly these files, all at once. Returns whether that changed anything. */
-  writeVolume(podUid: string, volume: string, files: VolumeFiles): Promise<boolean>
+  /** Makes a volume of a Pod hold exactly these files, all at once, for this group. Returns whether that changed anything. */
+  writeVolume(podUid: string, volume: string, files: VolumeFiles, group?: number): Promise<boolean>
   /** Runs a program beside a container's own and resolves when it has ended. Aborting the signal kills it. */
   exec(
     podUid: string,

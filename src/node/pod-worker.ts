@@ -26,6 +26,7 @@ import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod
 import { type PodStatus, podStatus, refusedStatus, withForeignConditions } from './pod-status.ts'
 import { PodSetup } from './pod-setup.ts'
 import { PodVolumes } from './pod-volumes.ts'
+import { volumeGroup } from './security/security-plan.ts'
 import { type ReferencedNames, namesIn, namesInEnvironment, namesInVolumes } from './referenced-objects.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
 import { unenforcedParts, unsupportedPart } from './unsupported-pod.ts'
@@ -75,7 +76,7 @@ export class PodWorker {
       clock: services.clock,
       tokens: services.tokens,
       references: (of, signal) => services.references(of, namesInVolumes(of), signal),
-      write: (volume, files) => services.runtime.writeVolume(uid, volume, files),
+      write: (volume, files) => services.runtime.writeVolume(uid, volume, files, volumeGroup(pod)?.gid),
     })
     const { clock, network, cards, hostIP, allocatable } = services
     this.#setup = new PodSetup({

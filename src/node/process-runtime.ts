@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { closeSync, constants, mkdirSync, openSync, rmSync } from 'node:fs'
+import { closeSync, constants, mkdirSync, openSync, realpathSync, rmSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
@@ -140,12 +140,12 @@ export class ProcessRuntime implements PodRuntime {
     } catch (error) {
       await process?.stop(0)
       removeGroups(record.cgroups)
+      this.#letGo(uid, container.name, record)
       closeAll([input?.held])
       await this.#records.drop(uid, container.name).catch(() => {})
       throw error
     } finally {
       closeAll([input?.descriptor])
-      prepared.release()
     }
   }
 
@@ -183,6 +183,7 @@ export class ProcessRuntime implements PodRuntime {
       }
     }
     await Promise.all(ended)
+    this.#options.images.roots?.keepOnly(adopted)
     const leaders = new Set(adopted.map(({ pid }) => pid))
     endUnowned(this.nodeId, leaders, (uid) => this.#pods.has(uid), this.#options.log)
     this.#starts.prepare(await this.#detected())
@@ -197,8 +198,9 @@ export class ProcessRuntime implements PodRuntime {
     return this.#records.settle(podUid, (name) => containers.includes(name))
   }
 
-  async writeVolume(podUid: string, volume: string, files: VolumeFiles): Promise<boolean> {
-    return publishFiles(this.#folders.volume(podUid, volume), files)
+  async writeVolume(podUid: string, volume: string, files: VolumeFiles, group?: number): Promise<boolean> {
+    // Where containers cannot be given a group, a Pod that asks for one is refused; its files stay this user's meanwhile.
+    return publishFiles(this.#folders.volume(podUid, volume), files, process.getuid?.() === 0 ? group : undefined)
   }
 
   async exec(
@@ -244,7 +246,7 @@ export class ProcessRuntime implements PodRuntime {
       namespaces: isolation.mode === 'namespaces',
       isolationMessage:
         isolation.mode === 'namespaces'
-          ? 'Containers have mount and PID namespaces of their own.'
+          ? 'Containers have namespaces, a root and rights of their own.'
           : `Mount paths are replaced in command, args and env: ${isolation.reason}.`,
       limitsEnforced: support.memory && support.cpu,
       limitsMessage: support.message,
@@ -285,6 +287,11 @@ export class ProcessRuntime implements PodRuntime {
     return this.#isolation
   }
 
+  /** The files of its image are not needed any more. */
+  #letGo(podUid: string, container: string, { imageId }: Pick<ContainerRecord, 'imageId'>): void {
+    this.#options.images.roots?.letGo({ id: imageId }, { podUid, container })
+  }
+
   #launcher(isolation: Isolation): ContainerLauncher {
     const { images, hostIP = '127.0.0.1', allowHostPath = false } = this.#options
     return new ContainerLauncher({
@@ -294,6 +301,7 @@ export class ProcessRuntime implements PodRuntime {
       cgroups: this.#cgroups,
       hostIP,
       hostPathAllowed: allowHostPath,
+      covered: [realpathSync.native(this.#options.dataDir)],
       marks: ({ pod, container, attempt }) =>
         processMarks(this.nodeId, pod.metadata.uid ?? '', container.name, attempt),
     })
@@ -342,6 +350,7 @@ export class ProcessRuntime implements PodRuntime {
     const told = await withLastWords(exit, record, owned.collector.path)
     if (this.#closed) return told
     removeGroups(record.cgroups)
+    this.#letGo(podUid, container, record)
     // Whoever is told may be lost before it is noted in the cluster.
     await this.#records.end(podUid, container, told).catch((error: unknown) => {
       this.#options.log.warn({ err: error, pod: podUid, container }, 'the end of a container could not be recorded')

@@ -1,5 +1,5 @@
-import { constants, existsSync, lstatSync, mkdirSync, openSync, closeSync, realpathSync, statSync } from 'node:fs'
-import { dirname, relative, sep } from 'node:path'
+import { chmodSync, existsSync, lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs'
+import { dirname, sep } from 'node:path'
 import type { Container, Pod } from '../resources/pod.ts'
 import { type PodVolume, containerParts, podVolumes } from './pod-parts.ts'
 import { ContainerRefused } from './pod-runtime.ts'
@@ -15,6 +15,8 @@ export interface Mount {
   readonly readOnly: boolean
   /** Part of a volume that others may write to: what it is must be looked up without following links at the last moment. */
   readonly partial?: boolean
+  /** A volume that a group of the Pod's may own: neither the machine's own files nor what the cluster says. */
+  readonly shared?: boolean
 }
 
 export interface VolumeFolders {
@@ -51,7 +53,8 @@ export function resolveMounts(
     const subPath = mount.subPath ?? (mount.subPathExpr === undefined ? '' : expanded(mount.subPathExpr, variables))
     const fromCluster = isFilledFromCluster(volume)
     const readOnly = mount.readOnly === true || volume.persistentVolumeClaim?.readOnly === true || fromCluster
-    const place = { mountPath: withoutTrailingSlash(mountPath), root, readOnly }
+    const shared = !fromCluster && volume.hostPath === undefined
+    const place = { mountPath: withoutTrailingSlash(mountPath), root, readOnly, shared }
     if (subPath === '') return { ...place, folder: root }
     if (subPath.startsWith('/')) throw refused(`subPath "${subPath}" must be relative`)
     const folder = `${root}/${subPath}`
@@ -61,28 +64,6 @@ export function resolveMounts(
     return { ...place, folder: realpathSync.native(folder), partial: !fromCluster }
   })
   return mounts.toSorted((a, b) => b.mountPath.length - a.mountPath.length)
-}
-
-/**
- * Opens part of a volume by walking down from its root without following links: somebody who writes to the volume may have put
- * one there since it was looked at. Whoever gets the descriptor closes it.
- */
-export function openInside({ root, folder }: Mount): number {
-  const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
-  let descriptor = openSync(root, flags | constants.O_DIRECTORY)
-  try {
-    for (const segment of relative(root, folder).split(sep)) {
-      const next = openSync(`/proc/self/fd/${descriptor}/${segment}`, flags)
-      closeSync(descriptor)
-      descriptor = next
-    }
-    return descriptor
-  } catch (error) {
-    closeSync(descriptor)
-    throw new ContainerRefused('CreateContainerConfigError', `the path "${folder}" changed while it was mounted`, {
-      cause: error,
-    })
-  }
 }
 
 /**
@@ -137,7 +118,9 @@ function folderOf(volume: PodVolume, folders: VolumeFolders): string {
     throw refused(`volume "${name}": its type is not supported on this node`)
   }
   const folder = claim === undefined ? folders.scratch(name, emptyDir?.medium === 'Memory') : folders.claim(claim)
-  mkdirSync(folder, { recursive: true })
+  const made = mkdirSync(folder, { recursive: true })
+  // Whoever runs a container of the Pod may write it.
+  if (made !== undefined && emptyDir) chmodSync(folder, 0o777)
   return folder
 }
 

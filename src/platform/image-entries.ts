@@ -3,7 +3,12 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ImageEntry } from '../node/image-store.ts'
 
-const mainProgram = fileURLToPath(new URL('../../bin/sluice.mjs', import.meta.url))
+const ownFolder = fileURLToPath(new URL('../../', import.meta.url))
+const mainProgram = join(ownFolder, 'bin', 'sluice.mjs')
+/** What this program is made of: nothing else of its folder, which people may keep a data directory or keys in. */
+const visible = ['.gpu-binaries', 'bin', 'node_modules', 'package.json', 'src', 'web/dist'].map((name) =>
+  join(ownFolder, name),
+)
 const vllmMissing = 'this machine has no vllm on its PATH; install vLLM, or use the engine LlamaCpp'
 
 export interface EnginePrograms {
@@ -25,8 +30,8 @@ export function enginePrograms(
     .find(isExecutable)
   return {
     images: {
-      [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram] },
-      [`${registry}/sluice/llama-cpp`]: { command: [process.execPath, mainProgram, 'serve'] },
+      [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram], visible },
+      [`${registry}/sluice/llama-cpp`]: { command: [process.execPath, mainProgram, 'serve'], visible },
       [vllmImage]: vllm === undefined ? { unavailable: vllmMissing } : { command: [vllm, 'serve'] },
       ...added,
     },

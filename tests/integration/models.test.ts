@@ -9,11 +9,13 @@ import { kubectlPath, runProgram } from '../support/programs.ts'
 import { until } from '../support/sluice-process.ts'
 
 const card = 'nvidia.com/gpu-l40s'
-const program = fileURLToPath(new URL('../../bin/sluice.mjs', import.meta.url))
+const folder = fileURLToPath(new URL('../../', import.meta.url))
+const command = [process.execPath, join(folder, 'bin/sluice.mjs'), 'serve']
+const visible = ['bin', 'node_modules', 'package.json', 'src'].map((name) => join(folder, name))
 
 /** This machine has no vLLM; its flags and its HTTP face are those of `sluice serve`, so that one stands in for the other. */
 const config = {
-  images: { 'registry.local-1.localhost/sluice/vllm': { command: [process.execPath, program, 'serve'] } },
+  images: { 'registry.local-1.localhost/sluice/vllm': { command, visible } },
   profiles: {
     [card]: { requests: { cpu: '100m' } },
     [`${card}-elsewhere`]: { card, nodeSelector: { zone: 'elsewhere' } },

@@ -30,11 +30,9 @@ const engineOf = (everyMs: number) => `
 
 /** Lets every engine be one that only streams; of VLLM's kind, it takes any number of requests. To be called before the stage starts. */
 export function useStubEngine(stage: ModelStage, everyMs = 20): void {
-  const program = join(stage.data, 'engine.mjs')
-  writeFileSync(program, engineOf(everyMs))
   mkdirSync(join(stage.folder, 'models/tiny'), { recursive: true })
   writeFileSync(join(stage.folder, 'models/tiny/model.gguf'), 'GGUF')
-  const command = [process.execPath, program]
+  const command = [process.execPath, '--input-type=module', '-e', engineOf(everyMs), '--']
   const images = ['llama-cpp', 'vllm'].map((engine) => [`registry.local-1.localhost/sluice/${engine}`, { command }])
   const config = { images: Object.fromEntries(images) }
   writeFileSync(join(stage.data, 'config.yaml'), JSON.stringify(config))

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,8 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../foundation/clock.ts'
 import { FakeClock } from '../../foundation/fake-clock.ts'
 import { isAlive, readProcess } from '../process-identity.ts'
-import { layOutRoot } from './container-root.ts'
-import { containerScript } from './container-script.ts'
+import { machineEntry } from './container-entry.fixture.ts'
 import { detectIsolation } from './detect-isolation.ts'
 import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
 import { ContainerShell } from './container-shell.ts'
@@ -29,19 +28,14 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  async function script(words: readonly string[], env: Record<string, string> = {}) {
-    const laidOut = await layOutRoot(join(folder, 'root'), [])
-    const table = join(folder, 'table')
-    writeFileSync(table, laidOut.table)
-    const files = { output: join(folder, 'output'), exitFile: join(folder, 'exit') }
-    const view = { laidOut, table, tools }
-    return containerScript({ view, ...files, workingDir: '/', cgroups: [], words, env, envTool: tools.env })
+  function script(words: readonly string[], env: Record<string, string> = {}, workingDir = '/') {
+    return machineEntry(tools, folder, { words, env, workingDir })
   }
 
   async function outputOf(words: readonly string[], env?: Record<string, string>): Promise<string> {
     const shell = new ContainerShell(namespaceCommand(tools, folder), { OWN: 'of the shell' })
     const exited = once(shell.child, 'exit')
-    expect(await shell.run(await script(words, env), systemClock)).toBe('')
+    expect(await shell.run(script(words, env), systemClock)).toBe('')
     await exited
     return readFileSync(join(folder, 'output'), 'utf8')
   }
@@ -77,8 +71,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   it('says what kept the program from being run, and leaves its exit code for whoever comes later', async () => {
     await outputOf(['/bin/sh', '-c', 'exit 7'])
     expect(readFileSync(join(folder, 'exit'), 'utf8')).toBe('started\n7\n')
-    const { setup, program } = await script(['/bin/true'])
-    const elsewhere = { setup: setup.replace("cd '/'", "cd '/no/such/folder'"), program }
+    const elsewhere = script(['/bin/true'], {}, '/no/such/folder')
     expect(await new ContainerShell(namespaceCommand(tools, folder)).run(elsewhere, systemClock)).toContain(
       '/no/such/folder',
     )
@@ -86,14 +79,14 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
 
   it('runs nothing of a script that did not come whole', async () => {
     const shell = new ContainerShell(namespaceCommand(tools, folder))
-    const whole = await script(['/bin/sh', '-c', 'echo ran'])
-    const cut = { ...whole, program: whole.program.slice(0, whole.program.lastIndexOf('}')) }
+    const whole = script(['/bin/sh', '-c', 'echo ran'])
+    const cut = { ...whole, program: whole.program.slice(0, -1) }
     expect(await shell.run(cut, systemClock)).not.toBe('')
     expect(readFileSync(join(folder, 'output'), 'utf8')).toBe('')
   })
 
   it('runs no program that must not run, and runs one only when it may', async () => {
-    const print = await script(['/bin/sh', '-c', 'echo ran'])
+    const print = script(['/bin/sh', '-c', 'echo ran'])
     const refused = new ContainerShell(namespaceCommand(tools, folder))
     expect(await refused.run(print, systemClock, Promise.reject(new Error('no')))).not.toBe('')
     const shell = new ContainerShell(namespaceCommand(tools, folder))

@@ -45,8 +45,10 @@ export class ContainerShell {
   async run({ setup, program }: ContainerScript, clock: Clock, permitted?: Promise<unknown>): Promise<string> {
     const { stdin, stderr } = this.child
     this.#isUsed = true
-    if (!permitted) stdin?.end(setup + program)
-    else {
+    if (!permitted) {
+      stdin?.write(setup)
+      stdin?.end(program)
+    } else {
       stdin?.write(setup)
       permitted.then(
         () => stdin?.end(program),

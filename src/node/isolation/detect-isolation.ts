@@ -2,11 +2,14 @@ import { accessSync, constants, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { join } from 'node:path'
 import { systemClock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
-import { layOutRoot } from './container-root.ts'
-import { type ContainerProgram, containerScript } from './container-script.ts'
-import { ContainerShell } from './container-shell.ts'
-import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
 import { sendSignal } from '../process-identity.ts'
+import { grantedCapabilities } from '../security/capabilities.ts'
+import { rightsSteps } from '../security/rights-steps.ts'
+import { containerEntry } from './container-entry.ts'
+import type { ContainerScript } from './container-script.ts'
+import { ContainerShell } from './container-shell.ts'
+import { viewSteps } from './container-view.ts'
+import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
 
 /** How this node keeps Pods apart: in namespaces of their own, or only by replacing mount paths in what they are told. */
 export type Isolation =
@@ -16,46 +19,72 @@ export type IsolationChoice = 'detect' | 'namespaces' | 'paths'
 
 const places = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin']
 const deadlineMs = 10_000
+/** Inside of the machine's programs and outside of them: the first needs layers. */
+const tryPlaces = { layered: '/usr/sluice-namespace-try', plain: '/sluice-namespace-try' }
 
 /** Tries out, in `folder`, what a container needs: only what really worked is relied on. */
 export async function detectIsolation(folder: string, choice: IsolationChoice): Promise<Isolation> {
   if (choice === 'paths') return { mode: 'paths', reason: 'namespaces are turned off' }
-  const tools = process.platform === 'linux' ? findTools() : 'namespaces exist on Linux only'
-  const reason = typeof tools === 'string' ? tools : await tryOut(folder, tools)
-  if (typeof tools !== 'string' && reason === undefined) return { mode: 'namespaces', tools }
-  if (choice === 'namespaces') throw new Error(`this machine does not permit namespaces: ${reason}`)
-  return { mode: 'paths', reason: reason ?? '' }
+  const tools = findTools()
+  const tried = typeof tools === 'string' ? tools : await tryBoth(folder, tools)
+  if (typeof tried !== 'string') return { mode: 'namespaces', tools: tried }
+  if (choice === 'namespaces') throw new Error(`this machine does not permit namespaces: ${tried}`)
+  return { mode: 'paths', reason: tried }
+}
+
+async function tryBoth(folder: string, tools: NamespaceTools): Promise<NamespaceTools | string> {
+  const layered = await tryOut(folder, tools, tryPlaces.layered)
+  if (layered === undefined) return { ...tools, layers: true }
+  return (await tryOut(folder, tools, tryPlaces.plain)) ?? tools
 }
 
 /** The sentence that says why not, if not. */
-async function tryOut(folder: string, tools: NamespaceTools): Promise<string | undefined> {
+async function tryOut(folder: string, tools: NamespaceTools, mountPath: string): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true })
   const stage = mkdtempSync(join(folder, 'try-'))
   try {
+    for (const name of ['data', 'root']) mkdirSync(join(stage, name))
     const data = join(stage, 'data')
-    mkdirSync(data)
     writeFileSync(join(data, 'file'), '')
-    const mountPath = '/sluice-namespace-try/data'
-    const table = join(stage, 'table')
-    const laidOut = await layOutRoot(join(stage, 'root'), [{ mountPath, folder: data, root: data, readOnly: true }])
-    writeFileSync(table, laidOut.table)
-    // Mounted, read-only, first of its PID namespace but one, and asked to end rather than killed.
+    // Mounted, read-only, first of its PID namespace but one, without the rights to change that, and asked to end rather than killed.
     const script = `
       trap 'exit 42' TERM
       [ -f ${mountPath}/file ] && ! (: >${mountPath}/written) 2>/dev/null && [ -d /proc/self ] && [ $$ -lt 10 ] || exit 1
+      [ ! -e ${data} ] && grep -q '^CapEff:.*0000000000000000$' /proc/self/status || exit 2
       echo ready
       while :; do sleep 1 & wait $!; done`
-    const exitFile = join(stage, 'exit')
-    const env = { PATH: places.join(':') }
-    return await runTry(tools, {
-      view: { laidOut, table, tools },
-      envTool: tools.env,
+    const user = { uid: 65_534, gid: 65_534 }
+    const nothing = grantedCapabilities({ drop: ['ALL'] }, true)
+    const rights = {
+      ...user,
+      groups: [],
+      capabilities: 'granted' in nothing ? nothing.granted : [],
+      noNewPrivileges: true,
+      filterCalls: true,
+    }
+    const view = viewSteps({
+      base: { kind: 'machine', visible: [] },
+      own: stage,
+      mounts: [{ mountPath, folder: data, root: data, readOnly: true }],
+      readOnlyRoot: true,
+      cards: false,
+      groups: [],
+      covered: [],
       workingDir: '/',
-      cgroups: [],
-      words: [tools.sh, '-c', script],
-      env,
-      exitFile,
+      asUser: tools.asUser,
     })
+    const entry = containerEntry({
+      users: tools.asUser ? user : undefined,
+      cgroups: [],
+      sysctls: [],
+      view,
+      workingDir: '/',
+      env: { PATH: places.join(':') },
+      rights: rightsSteps(rights, tools.machine, tools.asUser),
+      words: ['sh', '-c', script],
+      exitFile: join(stage, 'exit'),
+    })
+    return await runTry(tools, entry, stage)
   } catch (error) {
     return errorMessage(error)
   } finally {
@@ -63,8 +92,8 @@ async function tryOut(folder: string, tools: NamespaceTools): Promise<string | u
   }
 }
 
-async function runTry(tools: NamespaceTools, program: ContainerProgram): Promise<string | undefined> {
-  const shell = new ContainerShell(namespaceCommand(tools, program.exitFile), {}, 'pipe')
+async function runTry(tools: NamespaceTools, script: ContainerScript, owner: string): Promise<string | undefined> {
+  const shell = new ContainerShell(namespaceCommand(tools, owner), {}, 'pipe')
   const { child } = shell
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('error', () => resolve(null))
@@ -76,7 +105,7 @@ async function runTry(tools: NamespaceTools, program: ContainerProgram): Promise
   const timer = setTimeout(() => kill('SIGKILL'), deadlineMs)
   try {
     child.stdout?.on('data', () => kill('SIGTERM'))
-    const report = await shell.run(containerScript(program), systemClock)
+    const report = await shell.run(script, systemClock)
     const end = await ended
     if (end === 42) return undefined
     return report || `the attempt ended with ${end}`
@@ -86,15 +115,12 @@ async function runTry(tools: NamespaceTools, program: ContainerProgram): Promise
 }
 
 function findTools(): NamespaceTools | string {
-  const found = ['sh', 'unshare', 'nsenter', 'mount', 'umount', 'pivot_root', 'stat', 'env'].map(
-    (name) => [name, findProgram(name)] as const,
-  )
-  const missing = found.filter(([, path]) => path === undefined).map(([name]) => name)
-  if (missing.length > 0) return `these programs are missing: ${missing.join(', ')}`
-  const [sh = '', unshare = '', nsenter = '', mount = '', umount = '', pivotRoot = '', stat = '', env = ''] = found.map(
-    ([, path]) => path ?? '',
-  )
-  return { sh, unshare, nsenter, mount, umount, pivotRoot, stat, env, asUser: process.getuid?.() !== 0 }
+  if (process.platform !== 'linux') return 'namespaces exist on Linux only'
+  const { arch } = process
+  if (arch !== 'x64' && arch !== 'arm64') return `nothing is known about ${arch}`
+  const perl = findProgram('perl')
+  if (perl === undefined) return 'perl is missing'
+  return { perl, machine: arch, asUser: process.getuid?.() !== 0, layers: false }
 }
 
 export function findProgram(name: string): string | undefined {

@@ -1,19 +1,20 @@
-/** The programs that namespaces are made with, by their full paths. */
+import { fileURLToPath } from 'node:url'
+
+/** What namespaces are made with here, and what was found to work. */
 export interface NamespaceTools {
-  readonly sh: string
-  readonly unshare: string
-  readonly nsenter: string
-  readonly mount: string
-  readonly umount: string
-  readonly pivotRoot: string
-  readonly stat: string
-  readonly env: string
+  /** The interpreter of `container-entry.pl`, by its full path. */
+  readonly perl: string
+  readonly machine: 'x64' | 'arm64'
   /** Whether a user namespace is needed, because this program is not root. */
   readonly asUser: boolean
+  /** Whether folders can be layered: needed for images, and for mounts in folders of the machine. */
+  readonly layers: boolean
 }
 
 /** What a container's shell is, and what sets variables, where there are no namespaces. */
 export const plainTools = { sh: '/bin/sh', env: '/usr/bin/env' } as const
+
+const entryProgram = fileURLToPath(new URL('container-entry.pl', import.meta.url))
 
 /** The command of a shell without namespaces of its own that reads what to do from its input. */
 export function plainShellCommand(owner: string): readonly [string, ...string[]] {
@@ -21,40 +22,31 @@ export function plainShellCommand(owner: string): readonly [string, ...string[]]
 }
 
 /**
- * The command of a shell that is the first process of a mount and a PID namespace of its own, and reads what to do from its input.
+ * The command of a process that is the first of namespaces of its own, and reads what to do from its input.
  * `owner` is for whoever looks at the machine's processes, `network` the file of a network namespace to be in.
  */
 export function namespaceCommand(tools: NamespaceTools, owner: string, network = ''): readonly [string, ...string[]] {
-  const user = tools.asUser ? ['--user', '--map-root-user'] : []
-  const made = ['--mount', '--propagation', 'private', '--uts', '--pid', '--fork', '--kill-child']
-  const unshare = [tools.unshare, ...user, ...made, tools.sh, '-s', owner] as const
-  return network === '' ? unshare : [tools.nsenter, `--net=${network}`, ...unshare]
+  return [tools.perl, '-w', entryProgram, 'contain', tools.machine, owner, network, tools.asUser ? 'own-users' : '']
 }
 
-/** The command that runs a program inside the namespaces that the process `pid` (that of `unshare`) made or is in. */
-export function enteringCommand(
-  tools: NamespaceTools,
-  { pid, network }: { readonly pid: number; readonly network: string },
-  workingDir: string,
-  words: readonly string[],
-): string[] {
+/** The command of a process that is told, on its descriptor 3, in which container to run what. */
+export function enteringCommand(tools: NamespaceTools, owner: string): readonly [string, ...string[]] {
+  return [tools.perl, '-w', entryProgram, 'enter', tools.machine, owner]
+}
+
+/** The namespaces of a container, in the order they are entered in. */
+export function enteredNamespaces(tools: NamespaceTools, network: string): readonly string[] {
   return [
-    tools.nsenter,
-    ...(tools.asUser ? [`--user=/proc/${pid}/ns/user`, '--preserve-credentials'] : []),
-    ...(network === '' ? [] : [`--net=/proc/${pid}/ns/net`]),
-    `--uts=/proc/${pid}/ns/uts`,
-    `--mount=/proc/${pid}/ns/mnt`,
-    `--pid=/proc/${pid}/ns/pid_for_children`,
-    tools.sh,
-    '-c',
-    'cd "$1" || exit 126; shift; exec "$@"',
-    'sh',
-    workingDir,
-    ...words,
+    ...(tools.asUser ? ['user'] : []),
+    'ipc',
+    'uts',
+    ...(network === '' ? [] : ['net']),
+    'mnt',
+    'pid_for_children',
   ]
 }
 
-/** The same without namespaces: only the cgroups are entered first. */
+/** A program without namespaces: only the cgroups are entered first. */
 export function plainCommand(sh: string, cgroups: readonly string[], words: readonly string[]): readonly string[] {
   if (cgroups.length === 0) return words
   const enter = 'n=$1; shift; while [ "$n" -gt 0 ]; do echo 0 >"$1" || exit 125; shift; n=$((n - 1)); done; exec "$@"'

@@ -26,17 +26,31 @@ export interface CapabilityChanges {
 
 export type GrantedCapabilities = { readonly granted: readonly string[] } | { readonly refused: string }
 
+/** Those by which a program without a network of its own could read and change what others send. */
+const networkWide = new Set(['NET_ADMIN', 'NET_RAW', 'NET_BROADCAST'])
+
 /** The usual ones with the changes, as runtimes apply them: `ALL` stands for every one, and what is both added and dropped is there. */
-export function grantedCapabilities({ add = [], drop = [] }: CapabilityChanges): GrantedCapabilities {
+export function grantedCapabilities(
+  { add = [], drop = [] }: CapabilityChanges,
+  ownNetwork: boolean,
+): GrantedCapabilities {
   const [added, dropped] = [add.map(plainName), drop.map(plainName)]
   const unknown = [...added, ...dropped].find((name) => name !== 'ALL' && !known.includes(name))
   if (unknown !== undefined) return { refused: `there is no capability "${unknown.slice(0, 40)}"` }
   const asked = added.includes('ALL') ? known : added
   const beyond = asked.find((name) => beyondContainer.has(name))
   if (beyond !== undefined) return { refused: `${beyond} would reach beyond the container` }
+  const shared = ownNetwork ? undefined : added.find((name) => networkWide.has(name))
+  if (shared !== undefined)
+    return { refused: `${shared} needs a network of the Pod's own, which this node does not have` }
   const left = dropped.includes('ALL') ? [] : usual.filter((name) => !dropped.includes(name))
-  const names = new Set([...left, ...asked])
+  const names = new Set([...left, ...asked].filter((name) => ownNetwork || !networkWide.has(name)))
   return { granted: known.filter((name) => names.has(name)) }
+}
+
+/** By which the kernel knows it. */
+export function capabilityNumber(name: string): number {
+  return known.indexOf(name)
 }
 
 function plainName(name: string): string {

@@ -18,13 +18,32 @@ export interface SecurityPlan {
 /** What is refused, by the field that asks for it. */
 export type PlannedSecurity = SecurityPlan | { readonly refused: string }
 
-/** Who the image says runs it. */
-export interface ImageUser {
+/** A user as the files of a container know it. */
+export interface KnownUser {
   readonly uid: number
   readonly gid: number
-  readonly groups?: readonly number[] | undefined
-  /** As it stands there, where it is not a number. */
-  readonly name?: string | undefined
+  readonly groups: readonly number[]
+}
+
+/** Who an image says runs it, and whom its files know. */
+export interface ImageUsers {
+  /** As it stands in the image's configuration; empty for root. */
+  readonly configured: string
+  /** By name or number, with or without a group. */
+  find(user: string): KnownUser | undefined
+}
+
+/** What this node can do about it. */
+export interface NodePowers {
+  /** Containers have namespaces of their own. */
+  readonly isolated: boolean
+  /** This program is not root: one user and one group is all that its containers have. */
+  readonly asUser: boolean
+  /** The container has a network of its own. */
+  readonly ownNetwork: boolean
+  /** As whom this program itself runs. */
+  readonly uid: number
+  readonly gid: number
 }
 
 const id = z
@@ -42,7 +61,8 @@ const podContext = z
   .object({
     ...sharedFields,
     fsGroup: id.optional(),
-    supplementalGroups: z.array(id).optional(),
+    fsGroupChangePolicy: z.string().optional(),
+    supplementalGroups: z.array(id).max(65_536).optional(),
     supplementalGroupsPolicy: z.string().optional(),
   })
   .default({})
@@ -57,48 +77,91 @@ const containerContext = z
   })
   .default({})
 
-/** Joins what the Pod and the container ask for, as the kubelet does. */
-export function planSecurity(pod: Pod, container: Container, image: ImageUser): PlannedSecurity {
+type PodContext = z.infer<typeof podContext>
+type ContainerContext = z.infer<typeof containerContext>
+
+/** Joins what the Pod and the container ask for, as the kubelet does. What cannot be had here is refused, never passed over. */
+export function planSecurity(pod: Pod, container: Container, image: ImageUsers, powers: NodePowers): PlannedSecurity {
   const ofPod = podContext.safeParse(pod.spec['securityContext'] ?? {})
   const own = containerContext.safeParse(container['securityContext'] ?? {})
   if (!ofPod.success || !own.success) return { refused: 'securityContext cannot be read' }
-  const shared = ofPod.data
-  const context = own.data
-  if (context.privileged) return { refused: 'securityContext.privileged is not supported on this node' }
-  if (context.procMount !== undefined && context.procMount !== 'Default') {
-    return { refused: `securityContext.procMount "${context.procMount}" is not supported on this node` }
-  }
-  const seccomp = context.seccompProfile?.type ?? shared.seccompProfile?.type ?? 'Unconfined'
-  if (seccomp === 'Localhost')
-    return { refused: 'securityContext.seccompProfile "Localhost" is not supported on this node' }
-  const appArmor = context.appArmorProfile?.type ?? shared.appArmorProfile?.type ?? 'Unconfined'
-  if (appArmor !== 'Unconfined') {
-    return { refused: `securityContext.appArmorProfile "${appArmor}" is not supported on this node` }
-  }
-  const capabilities = grantedCapabilities(context.capabilities ?? {})
+  const [shared, context] = [ofPod.data, own.data]
+  const unsupported =
+    unsupportedField(shared, context) ?? (powers.isolated ? undefined : needsNamespaces(shared, context))
+  if (unsupported !== undefined) return { refused: `${unsupported} is not supported on this node` }
+  const capabilities = grantedCapabilities(context.capabilities ?? {}, powers.ownNetwork)
   if ('refused' in capabilities) return { refused: `securityContext.capabilities: ${capabilities.refused}` }
+
   const asked = context.runAsUser ?? shared.runAsUser
-  const refused = rootProblem({ pod, container, asked, image, nonRoot: context.runAsNonRoot ?? shared.runAsNonRoot })
+  const ofImage = powers.isolated ? image.find(image.configured) : { uid: powers.uid, gid: powers.gid, groups: [] }
+  if (asked === undefined && !ofImage)
+    return { refused: `the image has no user "${image.configured}", which it is to run as` }
+  const refused = rootProblem({
+    pod,
+    container,
+    asked,
+    uid: ofImage?.uid ?? 0,
+    configured: powers.isolated ? image.configured : '',
+    nonRoot: context.runAsNonRoot ?? shared.runAsNonRoot,
+  })
   if (refused !== undefined) return { refused }
-  const uid = asked ?? image.uid
-  const gid = context.runAsGroup ?? shared.runAsGroup ?? (asked === undefined || asked === image.uid ? image.gid : 0)
+  const found = asked === undefined ? ofImage : powers.isolated ? image.find(String(asked)) : ofImage
+  const uid = asked ?? found?.uid ?? 0
+  const gid = context.runAsGroup ?? shared.runAsGroup ?? found?.gid ?? 0
   const extra = [...(shared.supplementalGroups ?? []), ...(shared.fsGroup === undefined ? [] : [shared.fsGroup])]
-  const ofImage = shared.supplementalGroupsPolicy === 'Strict' || uid !== image.uid ? [] : (image.groups ?? [])
+  const ofUser = shared.supplementalGroupsPolicy === 'Strict' || powers.asUser ? [] : (found?.groups ?? [])
+  if (powers.asUser && extra.some((group) => group !== gid)) {
+    const field = shared.supplementalGroups?.some((group) => group !== gid) ? 'supplementalGroups' : 'fsGroup'
+    return {
+      refused: `securityContext.${field} is not supported on this node, which does not run as root: a container has one group there`,
+    }
+  }
   return {
     uid,
     gid,
-    groups: [...new Set([...ofImage, ...extra])],
+    groups: powers.asUser ? [] : [...new Set([...ofUser, ...extra])],
     capabilities: capabilities.granted,
     noNewPrivileges: context.allowPrivilegeEscalation === false,
     readOnlyRoot: context.readOnlyRootFilesystem === true,
-    filterCalls: seccomp === 'RuntimeDefault',
+    filterCalls: seccompType(shared, context) === 'RuntimeDefault',
   }
 }
 
-/** The group that owns a Pod's volumes, where it asks for one. */
-export function volumeGroup(pod: Pod): number | undefined {
+/** The group that owns a Pod's volumes, where it asks for one, and whether a volume that has it already is left alone. */
+export function volumeGroup(pod: Pod): { readonly gid: number; readonly onlyOnMismatch: boolean } | undefined {
   const context = podContext.safeParse(pod.spec['securityContext'] ?? {})
-  return context.success ? context.data.fsGroup : undefined
+  if (!context.success || context.data.fsGroup === undefined) return undefined
+  return { gid: context.data.fsGroup, onlyOnMismatch: context.data.fsGroupChangePolicy === 'OnRootMismatch' }
+}
+
+function unsupportedField(shared: PodContext, context: ContainerContext): string | undefined {
+  if (context.privileged) return 'securityContext.privileged'
+  if (context.procMount !== undefined && context.procMount !== 'Default') {
+    return `securityContext.procMount "${context.procMount}"`
+  }
+  if (seccompType(shared, context) === 'Localhost') return 'securityContext.seccompProfile "Localhost"'
+  const appArmor = context.appArmorProfile?.type ?? shared.appArmorProfile?.type ?? 'Unconfined'
+  return appArmor === 'Unconfined' ? undefined : `securityContext.appArmorProfile "${appArmor}"`
+}
+
+/** What a process of the machine without namespaces of its own cannot be given. */
+function needsNamespaces(shared: PodContext, context: ContainerContext): string | undefined {
+  const asks: Readonly<Record<string, boolean>> = {
+    runAsUser: (context.runAsUser ?? shared.runAsUser) !== undefined,
+    runAsGroup: (context.runAsGroup ?? shared.runAsGroup) !== undefined,
+    supplementalGroups: (shared.supplementalGroups ?? []).length > 0,
+    fsGroup: shared.fsGroup !== undefined,
+    capabilities: [...(context.capabilities?.add ?? []), ...(context.capabilities?.drop ?? [])].length > 0,
+    allowPrivilegeEscalation: context.allowPrivilegeEscalation === false,
+    readOnlyRootFilesystem: context.readOnlyRootFilesystem === true,
+    seccompProfile: seccompType(shared, context) === 'RuntimeDefault',
+  }
+  const field = Object.keys(asks).find((name) => asks[name])
+  return field === undefined ? undefined : `securityContext.${field} needs namespaces, and`
+}
+
+function seccompType(shared: PodContext, context: ContainerContext): string {
+  return context.seccompProfile?.type ?? shared.seccompProfile?.type ?? 'Unconfined'
 }
 
 /** In the words of the kubelet. */
@@ -106,17 +169,19 @@ function rootProblem(facts: {
   readonly pod: Pod
   readonly container: Container
   readonly asked: number | undefined
-  readonly image: ImageUser
+  readonly uid: number
+  readonly configured: string
   readonly nonRoot: boolean | undefined
 }): string | undefined {
-  const { pod, container, asked, image, nonRoot } = facts
+  const { pod, container, asked, uid, configured, nonRoot } = facts
   if (nonRoot !== true) return undefined
-  const { name, namespace = 'default', uid = '' } = pod.metadata
-  const about = `(pod: "${name}_${namespace}(${uid})", container: ${container.name})`
+  const { name, namespace = 'default', uid: podUid = '' } = pod.metadata
+  const about = `(pod: "${name}_${namespace}(${podUid})", container: ${container.name})`
   if (asked === 0) return `container's runAsUser breaks non-root policy ${about}`
   if (asked !== undefined) return undefined
-  if (image.name !== undefined) {
-    return `container has runAsNonRoot and image has non-numeric user (${image.name}), cannot verify user is non-root ${about}`
+  const [user = ''] = configured.split(':')
+  if (user !== '' && !/^\d+$/.test(user)) {
+    return `container has runAsNonRoot and image has non-numeric user (${user}), cannot verify user is non-root ${about}`
   }
-  return image.uid === 0 ? `container has runAsNonRoot and image will run as root ${about}` : undefined
+  return uid === 0 ? `container has runAsNonRoot and image will run as root ${about}` : undefined
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -21,14 +22,19 @@ const dataLink = '..data'
 /**
  * Makes a folder hold exactly these files, so that a reader sees either all the old ones or all the new ones: the files are in a
  * folder of their own, and one rename of the link `..data` publishes it. The names people use are links through it. Returns
- * whether anything had to be changed.
+ * whether anything had to be changed. A group that is given owns the files and may read them.
  */
-export function publishFiles(folder: string, files: VolumeFiles): Promise<boolean> {
-  return inTurns(publishing(folder, files))
+export function publishFiles(folder: string, files: VolumeFiles, group?: number): Promise<boolean> {
+  const readable = [...files].map(([path, file]) => [path, { ...file, mode: file.mode | 0o440 }] as const)
+  return inTurns(publishing(folder, group === undefined ? files : new Map(readable), group))
 }
 
-function* publishing(folder: string, files: VolumeFiles): Generator<undefined, boolean> {
+function* publishing(folder: string, files: VolumeFiles, group: number | undefined): Generator<undefined, boolean> {
   mkdirSync(folder, { recursive: true, mode: 0o755 })
+  const give = (path: string) => {
+    if (group !== undefined) chownSync(path, -1, group)
+  }
+  give(folder)
   const current = linkIn(folder)
   if (current !== undefined && (yield* holdsExactly(join(folder, current), files))) return false
   const version = `..${new Date().toISOString().replaceAll(/[-:]/g, '_')}.${randomBytes(4).toString('hex')}`
@@ -36,6 +42,7 @@ function* publishing(folder: string, files: VolumeFiles): Generator<undefined, b
     const target = join(folder, version, path)
     mkdirSync(dirname(target), { recursive: true, mode: 0o755 })
     writeFileSync(target, data, { mode: 0o600 })
+    give(target)
     chmodSync(target, mode)
     yield undefined
   }

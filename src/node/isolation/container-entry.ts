@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import type { ContainerScript } from './container-script.ts'
+import { type EntryStep, entryMessage } from './entry-steps.ts'
+
+/** What the first process of namespaces is to make of itself. */
+export interface ContainerEntry {
+  /** Inside and outside of the namespace of users, where there is one. */
+  readonly users?: { readonly uid: number; readonly gid: number } | undefined
+  /** `cgroup.procs` files it enters. */
+  readonly cgroups: readonly string[]
+  readonly hostname?: string | undefined
+  readonly sysctls: readonly (readonly [path: string, value: string])[]
+  /** Makes its root. */
+  readonly view: readonly EntryStep[]
+  readonly workingDir: string
+  readonly env: Readonly<Record<string, string>>
+  /** Gives up what the program must not have. */
+  readonly rights: readonly EntryStep[]
+  readonly words: readonly string[]
+  /** What it reads from; nothing unless there is one. One that is also opened for writing never ends. */
+  readonly stdin?: { readonly path: string; readonly ends: boolean } | undefined
+  /** What it says is added to this file; without one it goes where the process's own output goes. */
+  readonly output?: string | undefined
+  /** Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise. */
+  readonly exitFile: string
+}
+
+/** How many files a program may have open, and how many if it asks. */
+const openFiles = { resource: 7, usual: 65_536, most: 1_048_576 }
+
+/** In two messages: what can be done before it is certain that the program may run, and the program. */
+export function containerEntry(entry: ContainerEntry): ContainerScript {
+  const { users, cgroups, hostname, sysctls, view, workingDir, env, rights, words, stdin, output, exitFile } = entry
+  const setup: EntryStep[] = [
+    ...(users ? [userMap(users)] : []),
+    ['open', 'exit', '>>', exitFile],
+    ['open', 'input', stdin && !stdin.ends ? '+<' : '<', stdin?.path ?? '/dev/null'],
+    output === undefined ? ['share', 'output'] : ['open', 'output', '>>', output],
+    ...cgroups.map((group): EntryStep => ['group', group]),
+    ...(cgroups.length > 0 ? ([['group-namespace']] as const) : []),
+    ...(hostname === undefined ? [] : ([['hostname', hostname]] as const)),
+    ...sysctls.map(([path, value]): EntryStep => ['sysctl', path, value]),
+    fileLimit(),
+    ...view,
+  ]
+  const program: EntryStep[] = [
+    ['directory', workingDir],
+    ['variables', ...Object.entries(env).flat()],
+    ...rights,
+    ['program', ...words],
+  ]
+  return { setup: entryMessage(setup), program: entryMessage(program) }
+}
+
+function userMap({ uid, gid }: { readonly uid: number; readonly gid: number }): EntryStep {
+  return ['user-map', uid, gid, process.getuid?.() ?? 0, process.getgid?.() ?? 0]
+}
+
+/** Not more than this program itself may have. */
+function fileLimit(): EntryStep {
+  ownLimit ??= Number(/^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1] ?? 1024)
+  const hard = Math.min(openFiles.most, ownLimit)
+  return ['limit', openFiles.resource, Math.min(openFiles.usual, hard), hard]
+}
+let ownLimit: number | undefined
