@@ -11,7 +11,6 @@ import type { PodAccess } from '../apiserver/pod-access.ts'
 import { modelPodsAreMadeHere } from '../apiserver/model-pod-rule.ts'
 import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
 import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
-import { RuntimeClassAdmission } from '../apiserver/runtime-class-admission.ts'
 import { ServiceAccountAdmission } from '../apiserver/service-account-admission.ts'
 import { ServiceAddresses } from '../apiserver/services/service-addresses.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
@@ -95,7 +94,6 @@ export class ControlPlane implements Component {
     const bounds = new ObjectBounds({ store: this.#store, kinds: () => this.#api.kinds.list(), clock })
     const plugins = [
       new ServiceAccountAdmission(this.#store),
-      new RuntimeClassAdmission(this.#store),
       new ServiceAddresses({ store: this.#store, range: this.#services.range }),
       // Almost the last: what another refuses uses nothing.
       new QuotaAdmission(this.#quotas),

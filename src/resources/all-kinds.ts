@@ -26,7 +26,6 @@ import { resourceQuotaKind } from './resource-quota.ts'
 import { reviewKinds } from './reviews.ts'
 import { clusterRoleBindingKind, roleBindingKind } from './role-binding.ts'
 import { clusterRoleKind, roleKind } from './role.ts'
-import { runtimeClassKind } from './runtime-class.ts'
 import { secretKind } from './secret.ts'
 import { serviceAccountKind } from './service-account.ts'
 import { ipAddressKind, serviceCidrKind } from './service-addressing-kinds.ts'
@@ -65,7 +64,6 @@ export const coreKinds: readonly Kind[] = [
   ipAddressKind,
   networkPolicyKind,
   serviceCidrKind,
-  runtimeClassKind,
   clusterRoleBindingKind,
   clusterRoleKind,
   roleBindingKind,

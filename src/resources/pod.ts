@@ -106,7 +106,6 @@ export const podSpecSchema = z.looseObject({
   volumes: z.array(volumeSchema).optional(),
   nodeName: z.string().optional(),
   nodeSelector: z.record(z.string(), z.string()).optional(),
-  overhead: z.record(z.string(), z.string()).optional(),
   restartPolicy: z.enum(['Always', 'OnFailure', 'Never']).default('Always'),
   terminationGracePeriodSeconds: z.int().min(0).default(30),
   imagePullSecrets: z.array(z.looseObject({ name: z.string().optional() })).optional(),

@@ -6,7 +6,7 @@ export type Amounts = ReadonlyMap<string, number>
 
 /**
  * What a Pod needs of a node: the sum over its containers, or what its largest init container needs, whichever is more. What is
- * limited but not requested counts as requested; what its RuntimeClass costs comes on top. Quantities that cannot be read were refused at admission and count as nothing.
+ * limited but not requested counts as requested. Quantities that cannot be read were refused at admission and count as nothing.
  */
 export function podRequests(pod: Pod): Amounts {
   const total = new Map<string, number>([['pods', 1000]])
@@ -15,9 +15,6 @@ export function podRequests(pod: Pod): Amounts {
   }
   for (const container of pod.spec.initContainers ?? []) {
     for (const [name, amount] of containerRequests(container)) total.set(name, Math.max(total.get(name) ?? 0, amount))
-  }
-  for (const [name, quantity] of Object.entries(pod.spec.overhead ?? {})) {
-    total.set(name, (total.get(name) ?? 0) + (milliQuantity(quantity) ?? 0))
   }
   return total
 }

@@ -1,6 +1,6 @@
 import type { Manifest } from './core-manifests.ts'
 
-/** As in core-manifests.ts, of the kinds that say where connections lead, and of classes and templates. */
+/** As in core-manifests.ts, of the kinds that say where connections lead, and of templates. */
 type Fields = Record<string, unknown>
 
 const networking = 'networking.k8s.io/v1'
@@ -38,12 +38,6 @@ const address = (name: string, parentRef?: Fields): Manifest => ({
   metadata: { name },
   spec: { parentRef },
 })
-const runtimeClass = (fields: Fields): Manifest => ({
-  apiVersion: 'node.k8s.io/v1',
-  kind: 'RuntimeClass',
-  metadata: { name: 'r1' },
-  ...fields,
-})
 
 export const acceptedNetworkManifests: readonly Manifest[] = [
   endpoints(),
@@ -71,12 +65,6 @@ export const acceptedNetworkManifests: readonly Manifest[] = [
   }),
   address('255.255.255.255', { group: 'g', resource: 'things', namespace: 'n', name: 'x' }),
   address('fe80::1', { resource: 'services', name: 'x' }),
-  runtimeClass({ handler: 'runc' }),
-  runtimeClass({
-    handler: 'kata',
-    overhead: { podFixed: { cpu: 0.1, memory: '1024Ki' } },
-    scheduling: { nodeSelector: { a: 'b' }, tolerations: [{ key: 'k', operator: 'Exists' }] },
-  }),
 ]
 
 export const refusedNetworkManifests: readonly Manifest[] = [
@@ -112,7 +100,4 @@ export const refusedNetworkManifests: readonly Manifest[] = [
   address('10.1.2.3'),
   address('somewhere', { resource: 'services', name: 'x' }),
   address('10.1.2.3', { group: 'A_', resource: '', namespace: 'a/b', name: '' }),
-  runtimeClass({ handler: 'A_' }),
-  runtimeClass({ handler: 'a', overhead: { podFixed: { cpu: '-1' } } }),
-  runtimeClass({ handler: 'a', scheduling: { nodeSelector: { a: 'b c' } } }),
 ]
