@@ -172,6 +172,7 @@ export class ContainerLauncher {
       hostname: launch.names?.hostname,
       sysctls: sysctls.settings,
       view,
+      root: base.kind === 'machine' ? join(own, 'root') : undefined,
       workingDir: plan.workingDir,
       env: plan.env,
       rights: rightsSteps(security, tools.machine, tools.asUser),

@@ -186,7 +186,7 @@ export class ProcessRuntime implements PodRuntime {
     this.#options.images.roots?.keepOnly(adopted)
     const leaders = new Set(adopted.map(({ pid }) => pid))
     endUnowned(this.nodeId, leaders, (uid) => this.#pods.has(uid), this.#options.log)
-    this.#starts.prepare(await this.#detected())
+    await this.#starts.prepare(await this.#detected())
     return adopted
   }
 

@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ImageEntry } from '../node/image-store.ts'
+import { compiledFolder } from './compiled-engine.ts'
 
 const ownFolder = fileURLToPath(new URL('../../', import.meta.url))
 const mainProgram = join(ownFolder, 'bin', 'sluice.mjs')
@@ -28,10 +29,13 @@ export function enginePrograms(
     .split(delimiter)
     .map((folder) => join(folder, 'vllm'))
     .find(isExecutable)
+  const compiled = compiledFolder()
+  const own =
+    compiled === undefined ? { visible } : { visible: [...visible, compiled], env: { NODE_COMPILE_CACHE: compiled } }
   return {
     images: {
-      [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram], visible },
-      [`${registry}/sluice/llama-cpp`]: { command: [process.execPath, mainProgram, 'serve'], visible },
+      [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram], ...own },
+      [`${registry}/sluice/llama-cpp`]: { command: [process.execPath, mainProgram, 'serve'], ...own },
       [vllmImage]: vllm === undefined ? { unavailable: vllmMissing } : { command: [vllm, 'serve'] },
       ...added,
     },

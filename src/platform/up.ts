@@ -14,6 +14,7 @@ import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
 import { CertificateAuthority } from './certificates.ts'
 import { type StoreInterruption, openClusterStore } from './cluster-store.ts'
+import { compileEngine } from './compiled-engine.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { DataDirectory } from './data-directory.ts'
 import { EmbeddedCluster } from './embedded-cluster.ts'
@@ -95,6 +96,7 @@ export async function startUp(
     starts.start()
     log.info({ pid: process.pid, clusterId: facts.endpoints.clusterId }, 'sluice is up')
     collectStartGarbage()
+    if (!isSafe) compileEngine(log, signal)
     return { facts, ended: stopped }
   } catch (error) {
     await lifecycle.stop()

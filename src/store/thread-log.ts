@@ -1,3 +1,5 @@
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { SluiceError, asError } from '../foundation/errors.ts'
 import {
@@ -30,7 +32,7 @@ interface Question {
 /** Beside this file, compiled or not. */
 const program = new URL(`log-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 /** With what was compiled at an earlier start: Node's compiler of types takes 16 MB in a thread, and most of the time to start it. */
-const startText = `require('node:module').enableCompileCache(); import(${JSON.stringify(program.href)})`
+const startText = `require('node:module').enableCompileCache(${compiledPlace()}); import(${JSON.stringify(program.href)})`
 /** A commit has a few megabytes of texts at most, and they die at once. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64, stackSizeMb: 1 }
 /** So many slices are read ahead while one is decoded. */
@@ -188,4 +190,10 @@ export class ThreadLog {
     this.#ended.resolve()
     if (wasLost) this.#options.onLost(error)
   }
+}
+
+/** The same place as this thread's; Node's own choice where it has none. */
+function compiledPlace(): string {
+  const compiled = getCompileCacheDir()
+  return compiled === undefined ? '' : JSON.stringify(dirname(compiled))
 }

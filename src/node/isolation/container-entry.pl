@@ -247,6 +247,7 @@ my %step = (
     must("the container's root", call('umount2', '.', 2));
     closed($root);
   },
+  say => sub { syswrite(STDERR, "$_[0]\n") },
   directory => sub { ($directory) = @_ },
   variables => sub { %ENV = @_ },
   # Rights are taken by the process that becomes the program, and one after the other as given.
@@ -374,10 +375,11 @@ sub waitFor {
 # ended, also when nobody is there to be told. It reaps what the program leaves behind; when it ends, the kernel ends the rest.
 sub beFirst {
   call('prctl', 1, 9, 0, 0, 0);
-  my $setup = message(\*STDIN) // exit 0;
-  eval { follow($setup); 1 } or fail($@);
-  my $program = message(\*STDIN) // exit 0;
-  eval { follow($program); 1 } or fail($@);
+  # What is the same for all containers may have been sent long before the rest.
+  while (!@words) {
+    my $steps = message(\*STDIN) // exit 0;
+    eval { follow($steps); 1 } or fail($@);
+  }
   # Nothing of this process is for those it runs: neither its memory nor what it has open.
   call('prctl', 4, 0, 0, 0, 0);
   my $child = fork // fail("no process can be made: $!\n");

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ContainerScript } from './container-script.ts'
+import type { RootSteps } from './container-view.ts'
 import { type EntryStep, entryMessage } from './entry-steps.ts'
 
 /** What the first process of namespaces is to make of itself. */
@@ -10,8 +11,9 @@ export interface ContainerEntry {
   readonly cgroups: readonly string[]
   readonly hostname?: string | undefined
   readonly sysctls: readonly (readonly [path: string, value: string])[]
-  /** Makes its root. */
-  readonly view: readonly EntryStep[]
+  readonly view: RootSteps
+  /** The folder that becomes its root, where the base of that can be made ahead in another one, which then gets this name. */
+  readonly root?: string | undefined
   readonly workingDir: string
   readonly env: Readonly<Record<string, string>>
   /** Gives up what the program must not have. */
@@ -31,7 +33,7 @@ const openFiles = { resource: 7, usual: 65_536, most: 1_048_576 }
 /** In two messages: what can be done before it is certain that the program may run, and the program. */
 export function containerEntry(entry: ContainerEntry): ContainerScript {
   const { users, cgroups, hostname, sysctls, view, workingDir, env, rights, words, stdin, output, exitFile } = entry
-  const setup: EntryStep[] = [
+  const setup = (baseIsMade: boolean): EntryStep[] => [
     ...(users ? [userMap(users)] : []),
     ['open', 'exit', '>>', exitFile],
     ['open', 'input', stdin && !stdin.ends ? '+<' : '<', stdin?.path ?? '/dev/null'],
@@ -41,7 +43,8 @@ export function containerEntry(entry: ContainerEntry): ContainerScript {
     ...(hostname === undefined ? [] : ([['hostname', hostname]] as const)),
     ...sysctls.map(([path, value]): EntryStep => ['sysctl', path, value]),
     fileLimit(),
-    ...view,
+    ...(baseIsMade ? [] : view.base),
+    ...view.rest,
   ]
   const program: EntryStep[] = [
     ['directory', workingDir],
@@ -49,7 +52,11 @@ export function containerEntry(entry: ContainerEntry): ContainerScript {
     ...rights,
     ['program', ...words],
   ]
-  return { setup: entryMessage(setup), program: entryMessage(program) }
+  return {
+    setup: (baseIsMade) => entryMessage(setup(baseIsMade)),
+    program: entryMessage(program),
+    root: entry.root,
+  }
 }
 
 function userMap({ uid, gid }: { readonly uid: number; readonly gid: number }): EntryStep {

@@ -17,9 +17,11 @@ export interface ContainerProgram {
 
 /** What a container's first process is told. Of a part that did not come whole, nothing is done. */
 export interface ContainerScript {
-  /** What can be done before it is certain that the program may run. */
-  readonly setup: string | Buffer
+  /** What can be done before it is certain that the program may run; less where the base of its root is made already. */
+  setup(baseIsMade: boolean): string | Buffer
   readonly program: string | Buffer
+  /** The folder that a base made ahead must be called by then; without one there is no use for it. */
+  readonly root?: string | undefined
 }
 
 /** What the shell says when the program is about to run; everything it says before that is what went wrong. */
@@ -55,7 +57,7 @@ export function containerScript(program: ContainerProgram): ContainerScript {
     'echo "$code" >&4',
     'exit "$code"',
   ]
-  return { setup: compound(setup), program: compound(run) }
+  return { setup: () => compound(setup), program: compound(run) }
 }
 
 function compound(lines: readonly string[]): string {

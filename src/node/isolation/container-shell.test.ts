@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,11 +10,14 @@ import { machineEntry } from './container-entry.fixture.ts'
 import { detectIsolation } from './detect-isolation.ts'
 import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
 import { ContainerShell } from './container-shell.ts'
+import { machineRootAhead } from './container-view.ts'
+import { entryMessage } from './entry-steps.ts'
 import { isolationModes } from './permitted-modes.fixture.ts'
 import { SpareShell } from './spare-shell.ts'
 
 let folder: string
 let tools: NamespaceTools
+let exits: Promise<unknown>[]
 
 const permitted = isolationModes.some((mode) => mode.mode === 'namespaces' && mode.permitted)
 
@@ -24,6 +27,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     const isolation = await detectIsolation(join(folder, 'try'), 'namespaces')
     if (isolation.mode !== 'namespaces') throw new Error('no namespaces')
     tools = isolation.tools
+    exits = []
   })
 
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
@@ -43,6 +47,8 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   function startedInto(started: ContainerShell[]): ContainerShell {
     const shell = new ContainerShell(namespaceCommand(tools, folder))
     started.push(shell)
+    // From the beginning: it may end before anybody asks.
+    exits.push(once(shell.child, 'exit'))
     return shell
   }
 
@@ -102,6 +108,30 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     expect(readFileSync(join(folder, 'output'), 'utf8')).toBe('ran\n')
   })
 
+  it.skipIf(process.getuid?.() !== 0)('has the base of a root made before it knows of its container', async () => {
+    const ahead = (name: string) => {
+      const base = join(folder, name)
+      mkdirSync(base)
+      return { folder: base, message: entryMessage(machineRootAhead(base)) }
+    }
+    const own = join(folder, 'own')
+    const words = ['/bin/sh', '-c', 'ls /etc/passwd; touch /mine; ls /mine']
+    const entry = { words, env: { PATH: '/bin' }, output: join(folder, 'output'), root: join(own, 'root') }
+    const shell = new ContainerShell(namespaceCommand(tools, folder), {}, { base: ahead('first') })
+    const exited = once(shell.child, 'exit')
+    expect(await shell.run(machineEntry(tools, own, entry), systemClock)).toBe('')
+    await exited
+    expect(readFileSync(join(folder, 'output'), 'utf8')).toBe('/etc/passwd\n/mine\n')
+    expect([existsSync(join(folder, 'first')), existsSync(join(own, 'root/mine'))]).toEqual([false, true])
+    // One that has a root of another kind makes that, and the base is gone.
+    const other = new ContainerShell(namespaceCommand(tools, folder), {}, { base: ahead('second') })
+    const ended = once(other.child, 'exit')
+    const elsewhere = machineEntry(tools, join(folder, 'other'), { words: ['/bin/true'] })
+    expect(await other.run(elsewhere, systemClock)).toBe('')
+    await ended
+    await expect.poll(() => existsSync(join(folder, 'second'))).toBe(false)
+  })
+
   it('is made ahead, taken once, and replaced later', async () => {
     const clock = new FakeClock()
     const started: ContainerShell[] = []
@@ -117,7 +147,6 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     const [, , third] = started
     expect(third?.isWaiting).toBe(true)
     const alive = started.map(({ child }) => readProcess(child.pid ?? 0))
-    const exits = started.map(({ child }) => once(child, 'exit'))
     started[0]?.discard()
     started[1]?.discard()
     spare.close()
@@ -170,7 +199,6 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     expect(spare.take('fourth')).toBe(started[3])
     await clock.advance(1000)
     expect(networks).toEqual(['first', 'other', 'second', 'fourth', 'third'])
-    const exits = started.map(({ child }) => once(child, 'exit'))
     for (const shell of started) shell.discard()
     spare.close()
     await Promise.all(exits)

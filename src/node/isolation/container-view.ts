@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Mount, isFolder } from '../volume-mounts.ts'
 import type { EntryStep } from './entry-steps.ts'
-import { machineSteps } from './machine-view.ts'
+import { addedSteps, machineSteps } from './machine-view.ts'
 
 /** What a container's root is made of. */
 export type RootBase =
@@ -63,9 +63,28 @@ export async function clearOwnRoot(own: string): Promise<void> {
   mkdirSync(join(own, 'root'))
 }
 
-/** Makes what a container sees its root: to be followed in namespaces of its own. Only folders of its own are made here. */
-export function viewSteps(view: ContainerView): EntryStep[] {
-  const { readOnlyRoot, mounts, covered, workingDir } = view
+/** How a container's root is made, in namespaces of its own. */
+export interface RootSteps {
+  /** What is the same for all containers of a kind: it can be done before there is one. */
+  readonly base: readonly EntryStep[]
+  readonly rest: readonly EntryStep[]
+}
+
+/** What is said when a base that was asked for ahead is made. */
+export const baseWord = 'base'
+
+/** The root of every container without an image, to be made ahead, in a folder that is then its own. */
+export function machineRootAhead(folder: string): EntryStep[] {
+  return [...machineRoot(folder), ['say', baseWord]]
+}
+
+function machineRoot(folder: string): EntryStep[] {
+  return [['folder-root', folder, 'nosuid', 'nodev'], ...machineSteps(), ...kernelSteps()]
+}
+
+/** Only folders of the container's own are made here; everything else is done where these steps are followed. */
+export function viewSteps(view: ContainerView): RootSteps {
+  const { readOnlyRoot, mounts, covered, workingDir, cards, groups } = view
   const volumes = mounts
     .toSorted((a, b) => a.mountPath.length - b.mountPath.length)
     .map((mount): EntryStep => {
@@ -73,49 +92,57 @@ export function viewSteps(view: ContainerView): EntryStep[] {
       const from = inside === '' ? mount.folder : mount.root
       return ['bind', from, inside, mount.mountPath, ...(mount.readOnly ? (['ro'] as const) : []), 'nosuid', 'nodev']
     })
-  return [
-    ...baseSteps(view),
-    ['mount', 'proc', '/proc', 'nosuid,nodev,noexec'],
-    ['system-files', '/sys'],
-    ...groupSteps(view.groups),
-    ...deviceSteps(view.cards),
+  const rest: EntryStep[] = [
+    ...addedToBase(view),
+    ...groupSteps(groups),
+    ...(cards ? cardSteps() : []),
     ...covered.map((path): EntryStep => ['cover', path]),
     ...volumes,
-    ...coveredKernelFiles.map((path): EntryStep => ['cover', path]),
-    ...kernelFilesOnlyRead.map((path): EntryStep => ['only-read', path]),
     ['folder', workingDir, '0755'],
     ...(readOnlyRoot ? ([['root-only-read']] as const) : []),
     ['pivot'],
   ]
+  return { base: baseSteps(view), rest }
 }
 
-function baseSteps({ base, own, mounts, asUser }: ContainerView): EntryStep[] {
+function baseSteps({ base, own, asUser }: ContainerView): EntryStep[] {
   const root = join(own, 'root')
-  if (base.kind === 'machine') {
-    const places = mounts.map(({ mountPath, folder }) => ({ mountPath, isFolder: isFolder(folder) }))
-    const machine = machineSteps({ visible: base.visible, mounts: places, layers: join(own, 'layers'), asUser })
-    return [['folder-root', root, 'nosuid', 'nodev'], ...machine]
-  }
+  if (base.kind === 'machine') return machineRoot(root)
   const bad = [own, base.files].find((path) => unfit.test(path))
   if (bad !== undefined) throw new Error(`overlayfs cannot be told of the folder ${JSON.stringify(bad)}`)
   const [upper, work] = ['upper', 'work'].map((name) => join(own, name))
   for (const folder of [upper, work]) if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o755 })
   const layers = [`lowerdir=${base.files}`, `upperdir=${upper}`, `workdir=${work}`]
-  return [['layered-root', root, 'nodev', ...layers, ...(asUser ? ['userxattr'] : [])]]
+  return [['layered-root', root, 'nodev', ...layers, ...(asUser ? ['userxattr'] : [])], ...kernelSteps()]
 }
 
-function deviceSteps(cards: boolean): EntryStep[] {
-  const ofCards = cards ? namesIn('/dev').filter((name) => cardDevices.test(name)) : []
+function addedToBase({ base, own, mounts, asUser }: ContainerView): EntryStep[] {
+  if (base.kind === 'image') return []
+  const places = mounts.map(({ mountPath, folder }) => ({ mountPath, isFolder: isFolder(folder) }))
+  return addedSteps({ visible: base.visible, mounts: places, layers: join(own, 'layers'), asUser })
+}
+
+/** What the kernel shows of itself, and devices that are nobody's. */
+function kernelSteps(): EntryStep[] {
+  return [
+    ['mount', 'proc', '/proc', 'nosuid,nodev,noexec'],
+    ['system-files', '/sys'],
+    ['cover', '/sys/fs/cgroup'],
+    ...deviceSteps(),
+    ...coveredKernelFiles.map((path): EntryStep => ['cover', path]),
+    ...kernelFilesOnlyRead.map((path): EntryStep => ['only-read', path]),
+  ]
+}
+
+function cardSteps(): EntryStep[] {
+  const names = namesIn('/dev').filter((name) => cardDevices.test(name))
+  return names.map((name): EntryStep => ['bind', `/dev/${name}`, '', `/dev/${name}`, 'nosuid', 'noexec'])
+}
+
+function deviceSteps(): EntryStep[] {
   return [
     ['mount', 'tmpfs', '/dev', 'nosuid,noexec', 'mode=0755', 'size=64k'],
-    ...[...devices, ...ofCards].map((name): EntryStep => [
-      'bind',
-      `/dev/${name}`,
-      '',
-      `/dev/${name}`,
-      'nosuid',
-      'noexec',
-    ]),
+    ...devices.map((name): EntryStep => ['bind', `/dev/${name}`, '', `/dev/${name}`, 'nosuid', 'noexec']),
     ...Object.entries(deviceLinks).map(([name, target]): EntryStep => ['link', `/dev/${name}`, target]),
     ['mount', 'devpts', '/dev/pts', 'nosuid,noexec', 'newinstance', 'ptmxmode=0666', 'mode=0620'],
     ['mount', 'tmpfs', '/dev/shm', 'nosuid,nodev,noexec', 'mode=1777', 'size=64m'],
@@ -135,7 +162,7 @@ function groupSteps(groups: readonly string[]): EntryStep[] {
     if (controller === undefined) return []
     return [['bind', folder, '', `${place}/${controller}`, 'ro', 'nosuid', 'nodev', 'noexec']]
   })
-  if (controllers.length === 0) return [['cover', place]]
+  if (controllers.length === 0) return []
   return [
     ['mount', 'tmpfs', place, 'nosuid,nodev,noexec', 'mode=0755', 'size=64k'],
     ...controllers,

@@ -93,7 +93,7 @@ async function tryOut(folder: string, tools: NamespaceTools, mountPath: string):
 }
 
 async function runTry(tools: NamespaceTools, script: ContainerScript, owner: string): Promise<string | undefined> {
-  const shell = new ContainerShell(namespaceCommand(tools, owner), {}, 'pipe')
+  const shell = new ContainerShell(namespaceCommand(tools, owner), {}, { output: 'pipe' })
   const { child } = shell
   const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('error', () => resolve(null))

@@ -25,6 +25,8 @@ export type EntryStep =
   | readonly ['only-read', path: string]
   | readonly ['root-only-read']
   | readonly ['pivot']
+  /** Tells whoever sent the steps how far they are followed. */
+  | readonly ['say', word: string]
   | readonly ['directory', path: string]
   | readonly ['variables', ...namesAndValues: readonly string[]]
   | readonly ['bounding', ...capabilities: readonly number[]]

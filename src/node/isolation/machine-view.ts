@@ -86,7 +86,7 @@ const ownFolders = {
   '/var/tmp': '1777',
 } as const
 
-export interface MachineView {
+export interface AddedView {
   /** Further folders and files that the container's program is made of. */
   readonly visible: readonly string[]
   /** Where the container mounts something, and whether that is a folder. */
@@ -96,31 +96,44 @@ export interface MachineView {
   readonly asUser: boolean
 }
 
+/** What every container without an image sees of this machine, read-only: its programs, and nothing else. The rest of its root is its own. */
+export function machineSteps(): EntryStep[] {
+  const folders = Object.entries(ownFolders).map(([path, mode]): EntryStep => ['folder', path, mode])
+  return [
+    ...folders,
+    ['link', '/var/run', '/run'],
+    ...shownSteps([...programFolders, ...settings.flatMap(settingPaths)]),
+  ]
+}
+
 /**
- * What a container without an image sees of this machine, read-only: its programs, and nothing else. The rest of its root is its own.
- * Where something is to be mounted in a folder of the machine that has no such place, that folder is layered: the place is made in
- * the container's own layer of it, never on the machine.
+ * What one container sees besides. Where something is to be mounted in a folder of the machine that has no such place, that folder is
+ * layered: the place is made in the container's own layer of it, never on the machine.
  */
-export function machineSteps({ visible, mounts, layers, asUser }: MachineView): EntryStep[] {
-  const shown = [...programFolders, ...settings.flatMap(settingPaths), ...visible.flatMap(withRealPath)]
-  const bound = new Set<string>()
-  const steps: EntryStep[] = Object.entries(ownFolders).map(([path, mode]) => ['folder', path, mode])
-  steps.push(['link', '/var/run', '/run'])
-  for (const path of shown) {
+export function addedSteps({ visible, mounts, layers, asUser }: AddedView): EntryStep[] {
+  const bound: readonly string[] = programFolders.filter((path) => isPlainFolder(path))
+  const inside = (path: string) => bound.some((folder) => path === folder || path.startsWith(`${folder}/`))
+  const added = visible.flatMap(withRealPath).filter((path) => !inside(path))
+  const lacking = [...bound, ...added].filter(
+    (folder) =>
+      isPlainFolder(folder) &&
+      mounts.some(({ mountPath, isFolder }) => mountPath.startsWith(`${folder}/`) && !isThere(mountPath, isFolder)),
+  )
+  const layered = lacking.map((folder, index) => layerStep(folder, join(layers, String(index)), asUser))
+  return [...shownSteps(added), ...layered]
+}
+
+function shownSteps(paths: readonly string[]): EntryStep[] {
+  return [...new Set(paths)].flatMap((path): EntryStep[] => {
     const facts = lstatSync(path, { throwIfNoEntry: false })
-    if (!facts || isInside(path, bound)) continue
-    if (facts.isSymbolicLink()) {
-      steps.push(['link', path, readlinkSync(path)])
-      continue
-    }
-    bound.add(path)
-    const lacks = mounts.some(
-      ({ mountPath, isFolder }) => mountPath.startsWith(`${path}/`) && !isThere(mountPath, isFolder),
-    )
-    if (lacks && facts.isDirectory()) steps.push(layerStep(path, join(layers, String(bound.size)), asUser))
-    else steps.push(['bind', path, '', path, 'ro', 'nosuid', 'nodev'])
-  }
-  return steps
+    if (!facts) return []
+    if (facts.isSymbolicLink()) return [['link', path, readlinkSync(path)]]
+    return [['bind', path, '', path, 'ro', 'nosuid', 'nodev']]
+  })
+}
+
+function isPlainFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false
 }
 
 function layerStep(path: string, own: string, asUser: boolean): EntryStep {
@@ -145,11 +158,6 @@ function withRealPath(path: string): string[] {
   } catch {
     return []
   }
-}
-
-function isInside(path: string, bound: ReadonlySet<string>): boolean {
-  for (let folder = path; folder !== '/'; folder = dirname(folder)) if (bound.has(folder)) return true
-  return false
 }
 
 function isThere(path: string, isFolder: boolean): boolean {

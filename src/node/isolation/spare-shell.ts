@@ -6,8 +6,8 @@ const refillMs = 200
 
 export interface SpareShellOptions {
   readonly clock: Clock
-  /** A new shell in this network (the file of its namespace; empty for the machine's). */
-  start(network: string): ContainerShell
+  /** A new shell in this network (the file of its namespace; empty for the machine's), to be used at once or kept. */
+  start(network: string, use: 'now' | 'later'): ContainerShell
   /** The network that the next container will be in; `undefined` as long as nobody knows. */
   nextNetwork(): string | undefined
 }
@@ -30,9 +30,12 @@ export class SpareShell {
   take(network: string): ContainerShell {
     const spare = this.#spare
     this.refillSoon()
-    if (spare?.network !== network) return this.#options.start(network)
+    if (spare?.network !== network) return this.#options.start(network, 'now')
     this.#spare = undefined
-    if (!spare.shell.isWaiting) return this.#options.start(network)
+    if (!spare.shell.isWaiting) {
+      spare.shell.discard()
+      return this.#options.start(network, 'now')
+    }
     spare.shell.ref()
     return spare.shell
   }
@@ -57,7 +60,7 @@ export class SpareShell {
     if (network === undefined) return this.refillSoon()
     if (this.#spare?.network === network && this.#spare.shell.isWaiting) return
     this.#spare?.shell.discard()
-    const shell = this.#options.start(network)
+    const shell = this.#options.start(network, 'later')
     this.#spare = { shell, network }
     shell.unref()
   }
