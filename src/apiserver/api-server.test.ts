@@ -480,8 +480,6 @@ describe('what is refused', () => {
     ],
     ['attach', 'POST', `${pods}/x/attach`, {}, 501],
     ['port-forward', 'POST', `${pods}/x/portforward`, {}, 501],
-    ['a Pod as a proxy', 'GET', `${pods}/x/proxy/a/b`, {}, 501],
-    ['a Service as a proxy', 'GET', '/api/v1/namespaces/default/services/x/proxy', {}, 501],
     ['a Node as a proxy', 'GET', '/api/v1/nodes/x/proxy/metrics', {}, 501],
     ['ephemeral containers', 'PATCH', `${pods}/x/ephemeralcontainers`, { body: {} }, 501],
     ['resizing a Pod', 'PATCH', `${pods}/x/resize`, { body: {} }, 501],

@@ -21,6 +21,7 @@ import type { PodAccess } from './pod-access.ts'
 import { readWriteOptions } from './request-options.ts'
 import { type ResourceRequest, ResourceRequests, verbOf } from './resource-requests.ts'
 import { type RequestUrl, type ResourceTarget, parseResourcePath } from './request-url.ts'
+import { Proxies } from './proxy/proxies.ts'
 import { PodStreams } from './streams/pod-streams.ts'
 import { SubresourceActions } from './subresource-actions.ts'
 import type { WatchSlots } from './watch-slots.ts'
@@ -72,7 +73,8 @@ export class ClusterFace {
     this.#options = options
     this.#authorizer = options.authorizer
     this.#resources = new ResourceRequests(api, podAccess, watches)
-    this.#actions = new SubresourceActions(api, tokens, new PodStreams(api, podAccess, streams))
+    const podStreams = new PodStreams(api, podAccess, streams)
+    this.#actions = new SubresourceActions(api, tokens, podStreams, new Proxies(api, streams))
     this.#documents = new ClusterDocuments(api, base, tokens)
   }
 
@@ -87,7 +89,7 @@ export class ClusterFace {
     if (target) {
       const refuseUnless = (verb: string) => this.#refuseUnless(user, { ...attempt, verb })
       const resource = { exchange, target, query: url.query, user, refuseUnless }
-      return this.#inTurn(exchange, user, target.namespace, () => this.#handleResource(resource))
+      return this.#inTurn(exchange, user, target, () => this.#handleResource(resource))
     }
     if (method !== 'GET' && method !== 'HEAD') throw nothingThere()
     // Whether the server is well must be known however busy it is.
@@ -99,16 +101,18 @@ export class ClusterFace {
   async #inTurn(
     exchange: HttpExchange,
     user: User,
-    namespace: string | undefined,
+    target: ResourceTarget | undefined,
     handle: () => Promise<void>,
   ): Promise<void> {
     const { method, headers } = exchange.request
-    const ticket = this.#options.flow.arrive(callerOf(user, this.#options.base, namespace))
+    const ticket = this.#options.flow.arrive(callerOf(user, this.#options.base, target?.namespace))
     exchange.ticket = ticket
     try {
       const reads = method === 'GET' || method === 'HEAD'
       const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-      if (!reads && hasBody) await exchange.body.gather()
+      // What is for somebody else is not read here.
+      const isOurs = target?.subresource !== 'proxy'
+      if (!reads && hasBody && isOurs) await exchange.body.gather()
       const turn = ticket.enter(!reads)
       if (turn) {
         await turn

@@ -66,6 +66,7 @@ describe('discovery', () => {
       'exec',
       'log',
       'portforward',
+      'proxy',
       'status',
     ])
   })

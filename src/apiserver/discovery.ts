@@ -31,6 +31,8 @@ export function verbsOf(kind: Kind): readonly ResourceVerb[] {
 
 const coreV1 = (kind: string): GroupVersionKind => ({ group: '', version: 'v1', kind })
 
+const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update']
+
 /** Subresources that single kinds have, beyond status and scale. */
 const special: Readonly<Record<string, readonly SubresourceFacts[]>> = {
   Namespace: [{ name: 'finalize', verbs: ['update'], responseKind: coreV1('Namespace') }],
@@ -41,7 +43,9 @@ const special: Readonly<Record<string, readonly SubresourceFacts[]>> = {
     { name: 'exec', verbs: ['create', 'get'], responseKind: coreV1('PodExecOptions') },
     { name: 'log', verbs: ['get'], responseKind: coreV1('Pod') },
     { name: 'portforward', verbs: ['create', 'get'], responseKind: coreV1('PodPortForwardOptions') },
+    { name: 'proxy', verbs: proxyVerbs, responseKind: coreV1('PodProxyOptions') },
   ],
+  Service: [{ name: 'proxy', verbs: proxyVerbs, responseKind: coreV1('ServiceProxyOptions') }],
   ServiceAccount: [
     {
       name: 'token',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { configMapKind } from '../resources/config-map.ts'
 import { endpointSliceKind } from '../resources/endpoint-slice.ts'
+import { endpointsKind } from '../resources/endpoints.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import type { AdmissionRequest } from './admission.ts'
 import { endpointAddresses } from './endpoint-address-rule.ts'
@@ -38,5 +39,16 @@ describe('the addresses that endpoints may have', () => {
     expect(judge(sliceOf('127.64.0.1', '127.64.0.2'), { operation: 'update', previous })).toHaveLength(1)
     expect(judge(sliceOf('127.0.0.1'), { operation: 'delete' })).toEqual([])
     expect(judge(sliceOf('127.0.0.1'), { kind: configMapKind })).toEqual([])
+  })
+
+  it('are no others in Endpoints, of which slices are made', () => {
+    const object = {
+      apiVersion: 'v1',
+      kind: 'Endpoints',
+      metadata: { name: 'a', namespace: 'default' },
+      subsets: [{ addresses: [{ ip: '10.0.0.1' }], notReadyAddresses: [{ ip: '10.0.0.2' }, { ip: '127.0.0.1' }] }],
+    }
+    expect(judge(object, { kind: endpointsKind })).toMatchObject([{ field: 'subsets[0].notReadyAddresses[1].ip' }])
+    expect(judge(object, { kind: endpointsKind, user: undefined })).toEqual([])
   })
 })

@@ -2,7 +2,7 @@ import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { faultsOfEach, invalid } from '../resources/field-error.ts'
 import type { AdmissionRule } from './admission.ts'
-import { isJsonObject } from './json-value.ts'
+import { type JsonObject, isJsonObject } from './json-value.ts'
 
 interface RefusedRange {
   readonly addresses: BlockList
@@ -26,17 +26,45 @@ const refused: readonly RefusedRange[] = [
  */
 export function endpointAddresses(ownAddresses: () => ReadonlySet<string> = machineAddresses): AdmissionRule {
   return ({ operation, kind, object, previous, user }) => {
-    const isSlice = kind.group === 'discovery.k8s.io' && kind.kind === 'EndpointSlice'
-    if (!isSlice || operation === 'delete' || user === undefined) return []
-    const kept = new Set(addressesIn(previous?.['endpoints']).flat())
+    const find = finders[`${kind.group}/${kind.kind}`]
+    if (!find || operation === 'delete' || user === undefined) return []
+    const kept = new Set(previous ? find(previous).map(({ address }) => address) : [])
     const own = ownAddresses()
-    return faultsOfEach(addressesIn(object['endpoints']), (addresses, index) =>
-      faultsOfEach(addresses, (address, at) => {
-        const why = kept.has(address) ? undefined : refusalOf(address, own)
-        return why === undefined ? [] : [invalid(`endpoints[${index}].addresses[${at}]`, address, why)]
-      }),
-    )
+    return faultsOfEach(find(object), ({ field, address }) => {
+      const why = kept.has(address) ? undefined : refusalOf(address, own)
+      return why === undefined ? [] : [invalid(field, address, why)]
+    })
   }
+}
+
+interface FoundAddress {
+  readonly field: string
+  readonly address: string
+}
+
+/** Where each kind that leads somewhere says so. What is written into Endpoints is led by as well: slices are made of it. */
+const finders: Readonly<Record<string, (object: JsonObject) => FoundAddress[]>> = {
+  'discovery.k8s.io/EndpointSlice': (slice) =>
+    listAt(slice, 'endpoints').flatMap((endpoint, index) =>
+      listAt(endpoint, 'addresses').flatMap((address, at) => found(`endpoints[${index}].addresses[${at}]`, address)),
+    ),
+  '/Endpoints': (endpoints) =>
+    listAt(endpoints, 'subsets').flatMap((subset, index) =>
+      ['addresses', 'notReadyAddresses'].flatMap((list) =>
+        listAt(subset, list).flatMap((address, at) =>
+          found(`subsets[${index}].${list}[${at}].ip`, isJsonObject(address) ? address['ip'] : undefined),
+        ),
+      ),
+    ),
+}
+
+function listAt(value: unknown, field: string): readonly unknown[] {
+  const list = isJsonObject(value) ? value[field] : undefined
+  return Array.isArray(list) ? list : []
+}
+
+function found(field: string, address: unknown): FoundAddress[] {
+  return typeof address === 'string' ? [{ field, address }] : []
 }
 
 function refusalOf(address: string, own: ReadonlySet<string>): string | undefined {
@@ -46,14 +74,6 @@ function refusalOf(address: string, own: ReadonlySet<string>): string | undefine
   const found = refused.find(({ addresses }) => addresses.check(address, family))
   if (found) return found.why(address)
   return own.has(address) ? 'may not be an address of the machine that the cluster runs on' : undefined
-}
-
-function addressesIn(endpoints: unknown): readonly (readonly string[])[] {
-  if (!Array.isArray(endpoints)) return []
-  return endpoints.map((endpoint: unknown) => {
-    const addresses = isJsonObject(endpoint) ? endpoint['addresses'] : undefined
-    return Array.isArray(addresses) ? addresses.filter((address) => typeof address === 'string') : []
-  })
 }
 
 /** Asked each time: a machine gets and loses addresses. */

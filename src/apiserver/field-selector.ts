@@ -104,10 +104,12 @@ function isSelectable(kind: Kind, field: string): boolean {
   return fields?.includes(field) ?? false
 }
 
-/** Selected under another name than it has. */
-const elsewhere: Readonly<Record<string, string>> = {
-  source: 'source.component',
-  'status.successful': 'status.succeeded',
+/** Selected under another name than it has, or by the first of several that says something. */
+const elsewhere: Readonly<Record<string, readonly string[]>> = {
+  // Newer recorders say who they are in the newer field only.
+  source: ['source.component', 'reportingComponent', 'reportingController'],
+  reportingController: ['reportingController', 'reportingComponent'],
+  'status.successful': ['status.succeeded'],
 }
 const whenMissing: Readonly<Record<string, string>> = {
   'spec.hostNetwork': 'false',
@@ -117,7 +119,8 @@ const whenMissing: Readonly<Record<string, string>> = {
 }
 
 function fieldText(object: KubernetesObject, field: string): string {
-  const value = valueAtPath(object, (elsewhere[field] ?? field).split('.'))
+  const values = (elsewhere[field] ?? [field]).map((path) => valueAtPath(object, path.split('.')))
+  const value = values.find((one) => one !== undefined && one !== null && one !== '')
   if (value === undefined || value === null) return whenMissing[field] ?? ''
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

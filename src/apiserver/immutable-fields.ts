@@ -66,6 +66,8 @@ const rules: Readonly<Record<string, readonly UpdateRule[]>> = {
   'apps/StatefulSet': [fixedSpecExcept(statefulSetFields, statefulSetWhy)],
   'batch/Job': [checkJob],
   'discovery.k8s.io/EndpointSlice': [fixed('addressType')],
+  'networking.k8s.io/IPAddress': [fixed('spec.parentRef')],
+  'networking.k8s.io/ServiceCIDR': [fixed('spec.cidrs')],
   'node.k8s.io/RuntimeClass': [fixed('handler')],
   'rbac.authorization.k8s.io/ClusterRoleBinding': [fixed('roleRef', 'cannot change roleRef')],
   'rbac.authorization.k8s.io/RoleBinding': [fixed('roleRef', 'cannot change roleRef')],

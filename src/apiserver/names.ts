@@ -39,6 +39,8 @@ function checkName(kind: Kind, name: string, prefix: string): FieldError[] {
 /** Most names are DNS subdomains; those that become host names are stricter, and roles may be called `system:node`. */
 function nameCheckOf(kind: Kind): NameCheck {
   if (kind.group === 'rbac.authorization.k8s.io') return checkPathSegment
+  // What it may be its own rules say: `fe80::1`.
+  if (kind.group === 'networking.k8s.io' && kind.kind === 'IPAddress') return checkPathSegment
   if (kind.group !== '') return checkDnsSubdomain
   if (kind.kind === 'Namespace') return checkDnsLabel
   return kind.kind === 'Service' ? checkServiceLabel : checkDnsSubdomain

@@ -44,6 +44,7 @@ export function initialStatus(kind: Kind, sent: unknown, object?: JsonObject): u
     case '/PersistentVolume':
       return { phase: 'Pending' }
     case '/Service':
+    case 'networking.k8s.io/Ingress':
       return { loadBalancer: {} }
     case '/Node':
       return sent ?? {}

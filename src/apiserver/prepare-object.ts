@@ -108,7 +108,7 @@ export function* prepareUpdate(
   return next
 }
 
-/** What arrives at the status subresource → the object with only its status replaced. */
+/** What arrives at the status subresource → the object with only its status replaced, and of a core kind what others say about it. */
 export function* prepareStatus(
   kind: Kind,
   input: unknown,
@@ -118,9 +118,27 @@ export function* prepareStatus(
   const envelope = yield* decodeObject(kind, input, reading, current)
   yield
   checkIdentity(kind, envelope.metadata, current)
-  const object = typedObject({ ...current, status: envelope['status'] ?? undefined })
-  refuseInvalid(kind, object, yield* checkContent(kind, object, current))
+  const metadata = metadataWithStatus(kind, envelope.metadata, current.metadata)
+  const object = typedObject({ ...current, metadata, status: envelope['status'] ?? undefined })
+  const faults = metadata === current.metadata ? [] : checkMetadata(kind, object.metadata)
+  refuseInvalid(kind, object, [...faults, ...(yield* checkContent(kind, object, current))])
   return object
+}
+
+const withStatus = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const
+const notWithStatus: Readonly<Record<string, readonly string[]>> = {
+  '/Pod': ['ownerReferences'],
+  'apps/Deployment': ['labels'],
+  'networking.k8s.io/ServiceCIDR': withStatus,
+}
+
+/** Kubernetes keeps the spec of a core kind apart from its status, not the metadata; of a custom one both. */
+function metadataWithStatus(kind: Kind, sent: JsonObject, current: ObjectMeta): ObjectMeta {
+  if (kind.unknownFields !== 'keep') return current
+  const kept = notWithStatus[`${kind.group}/${kind.kind}`] ?? []
+  const changed = withStatus.filter((field) => !kept.includes(field) && !sameJson(sent[field], current[field]))
+  if (changed.length === 0) return current
+  return { ...current, ...Object.fromEntries(changed.map((field) => [field, sent[field]])) }
 }
 
 /** Name, namespace, uid and version of what was sent must be those of the object it is meant for. */
@@ -173,8 +191,16 @@ function checkFinalizersOfDeleted(next: KubernetesObject, current: KubernetesObj
 /** Everything that is neither metadata nor status: what a generation counts the changes of. */
 function contentOf(kind: Kind, object: KubernetesObject): JsonObject {
   const { metadata: _metadata, status, ...content } = object
+  // Where a Pod runs is what becomes of it, not what is wanted: a binding is no change.
+  if (kind.group === '' && kind.kind === 'Pod') return { ...content, spec: withoutNode(content['spec']) }
   // Without a subresource of its own the status is content like any other.
   return kind.hasStatus || kind.unknownFields === 'keep' ? content : { ...content, status }
+}
+
+function withoutNode(spec: unknown): unknown {
+  if (!isJsonObject(spec)) return spec
+  const { nodeName: _nodeName, ...rest } = spec
+  return rest
 }
 
 function withGeneration(object: KubernetesObject, generation: number): KubernetesObject {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { configMapKind } from '../resources/config-map.ts'
 import { eventKind } from '../resources/event.ts'
 import { modelKind } from '../resources/model.ts'
+import { newEventKind } from '../resources/new-event.ts'
 import { nodeKind } from '../resources/node.ts'
 import { podKind } from '../resources/pod.ts'
 import { matchesFields, parseFieldSelector } from './field-selector.ts'
@@ -78,6 +79,17 @@ describe('a field selector', () => {
     }
     const selector = parseFieldSelector(eventKind, 'involvedObject.name=m,involvedObject.uid=u,type=Normal')
     expect(matchesFields(selector, event)).toBe(true)
+  })
+
+  it('finds an Event by who reports it, in whichever field that is said', () => {
+    const event = { apiVersion: 'v1', kind: 'Event', metadata: { name: 'e' } }
+    const isFrom = (fields: object) =>
+      matchesFields(parseFieldSelector(eventKind, 'source=kubelet'), { ...event, ...fields })
+    expect(isFrom({ source: { component: 'kubelet' } })).toBe(true)
+    expect(isFrom({ source: {}, reportingComponent: 'kubelet' })).toBe(true)
+    expect(isFrom({ source: { component: 'other' }, reportingComponent: 'kubelet' })).toBe(false)
+    const newer = parseFieldSelector(newEventKind, 'reportingController=kubelet')
+    expect(matchesFields(newer, { ...event, reportingComponent: 'kubelet' })).toBe(true)
   })
 
   it('counts a node that says nothing as schedulable', () => {

@@ -7,6 +7,7 @@ import { type BoundKind, type ServiceAccountTokens, boundKinds } from './access/
 import { answerTokenRequest } from './access/token-request.ts'
 import type { ClusterApi } from './cluster-api.ts'
 import { bindPod, done, evictPod } from './pod-placement.ts'
+import type { Proxies } from './proxy/proxies.ts'
 import { readWriteOptions } from './request-options.ts'
 import type { ResourceRequest } from './resource-requests.ts'
 import type { PodStreams } from './streams/pod-streams.ts'
@@ -16,18 +17,20 @@ type Action = (request: ResourceRequest) => Promise<void>
 const kindsToBind: Readonly<Record<BoundKind, Kind>> = { Pod: podKind, Secret: secretKind, Node: nodeKind }
 
 /** What Kubernetes has and this cluster does not: refused by name, so that nobody takes it for a mistake of theirs. */
-const notOffered = new Set(['pods/ephemeralcontainers', 'pods/resize', 'pods/proxy', 'services/proxy', 'nodes/proxy'])
+const notOffered = new Set(['pods/ephemeralcontainers', 'pods/resize', 'nodes/proxy'])
 
 /** Subresources that are not a side of an object but something done with it. */
 export class SubresourceActions {
   readonly #api: ClusterApi
   readonly #tokens: ServiceAccountTokens | undefined
   readonly #streams: PodStreams
+  readonly #proxies: Proxies
 
-  constructor(api: ClusterApi, tokens: ServiceAccountTokens | undefined, streams: PodStreams) {
+  constructor(api: ClusterApi, tokens: ServiceAccountTokens | undefined, streams: PodStreams, proxies: Proxies) {
     this.#api = api
     this.#tokens = tokens
     this.#streams = streams
+    this.#proxies = proxies
   }
 
   /** `undefined`: it is not one of them. */
@@ -48,6 +51,10 @@ export class SubresourceActions {
         return (request) => this.#streams.attach(request)
       case 'pods/portforward':
         return (request) => this.#streams.portForward(request)
+      case 'pods/proxy':
+        return (request) => this.#proxies.pod(request)
+      case 'services/proxy':
+        return (request) => this.#proxies.service(request)
       default:
         return notOffered.has(name) ? () => refuse(name) : undefined
     }

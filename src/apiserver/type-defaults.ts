@@ -70,6 +70,8 @@ const typeDefaults: Readonly<Record<string, Complete>> = {
     const { port, targetPort } = value
     return { ...value, protocol: value['protocol'] || 'TCP', targetPort: targetPort || port }
   },
+  'io.k8s.api.networking.v1.IngressClassParametersReference': missing({ scope: 'Cluster' }),
+  [`${core}EndpointPort`]: missing({ protocol: 'TCP' }),
   [`${core}Event`]: missing({ involvedObject: {}, source: {}, reportingComponent: '', reportingInstance: '' }),
   [`${core}Secret`]: missing({ type: 'Opaque' }),
   [`${core}NodeStatus`]: (value) => missing(value['capacity'] ? { allocatable: value['capacity'] } : {})(value),

@@ -1,6 +1,7 @@
 import { isIPv4 } from 'node:net'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { endpointSliceKind, serviceNameLabel } from '../resources/endpoint-slice.ts'
+import { endpointsKind, skipMirrorLabel } from '../resources/endpoints.ts'
 import { serviceKind } from '../resources/service.ts'
 
 export const apiServerService = { namespace: 'default', name: 'kubernetes' }
@@ -36,4 +37,17 @@ export async function recordApiServerService(client: ClusterClient, place: ApiSe
   if (await client.get(endpointSliceKind, apiServerService)) {
     await client.patch(endpointSliceKind, apiServerService, { endpoints: slice.endpoints, ports: slice.ports })
   } else await client.create(endpointSliceKind, slice)
+  await recordEndpoints(client, place)
+}
+
+/** The same for those who read Endpoints. */
+async function recordEndpoints(client: ClusterClient, { target }: ApiServerPlace): Promise<void> {
+  const ports = [{ name: 'https', port: target.port, protocol: 'TCP' }]
+  const subsets = [{ addresses: [{ ip: target.host }], ports }]
+  if (await client.get(endpointsKind, apiServerService)) {
+    await client.patch(endpointsKind, apiServerService, { subsets })
+  } else {
+    const metadata = { ...apiServerService, labels: { [skipMirrorLabel]: 'true' } }
+    await client.create(endpointsKind, { metadata, subsets })
+  }
 }

@@ -34,6 +34,7 @@ import { type Listening, listenOn, urlHost } from './listen.ts'
 import { recordApiServerService } from './api-server-service.ts'
 import { giveAddresses } from './give-addresses.ts'
 import { type ServiceNetwork, embeddedServiceNetwork } from './service-network.ts'
+import { recordServiceRange } from './service-range.ts'
 
 export interface ControlPlaneOptions {
   /** It is closed with the control plane. */
@@ -178,6 +179,7 @@ export class ControlPlane implements Component {
     }
     const target = { host, port }
     await recordApiServerService(this.client, { clusterIP: apiServer, port: inside, target })
+    await recordServiceRange(this.client, this.#services.range, this.#options.clock)
   }
 
   /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */

@@ -6,7 +6,9 @@ import { controllerRevisionKind } from './controller-revision.ts'
 import { customResourceDefinitionKind } from './custom-resource-definition-kind.ts'
 import { deploymentKind } from './deployment.ts'
 import { endpointSliceKind } from './endpoint-slice.ts'
+import { endpointsKind } from './endpoints.ts'
 import { eventKind } from './event.ts'
+import { ingressClassKind, ingressKind } from './ingress.ts'
 import { jobKind } from './job.ts'
 import type { Kind } from './kind.ts'
 import { leaseKind } from './lease.ts'
@@ -17,6 +19,7 @@ import { newEventKind } from './new-event.ts'
 import { nodeKind } from './node.ts'
 import { persistentVolumeClaimKind } from './persistent-volume-claim.ts'
 import { persistentVolumeKind } from './persistent-volume.ts'
+import { podTemplateKind } from './pod-template-kind.ts'
 import { podKind } from './pod.ts'
 import { replicaSetKind } from './replica-set.ts'
 import { resourceQuotaKind } from './resource-quota.ts'
@@ -26,6 +29,7 @@ import { clusterRoleKind, roleKind } from './role.ts'
 import { runtimeClassKind } from './runtime-class.ts'
 import { secretKind } from './secret.ts'
 import { serviceAccountKind } from './service-account.ts'
+import { ipAddressKind, serviceCidrKind } from './service-addressing-kinds.ts'
 import { serviceExporterKind } from './service-exporter.ts'
 import { serviceKind } from './service.ts'
 import { statefulSetKind } from './stateful-set.ts'
@@ -34,12 +38,14 @@ import { storageClassKind } from './storage-class.ts'
 /** The kinds of Kubernetes' own that the embedded cluster serves. */
 export const coreKinds: readonly Kind[] = [
   configMapKind,
+  endpointsKind,
   eventKind,
   namespaceKind,
   nodeKind,
   persistentVolumeClaimKind,
   persistentVolumeKind,
   podKind,
+  podTemplateKind,
   resourceQuotaKind,
   secretKind,
   serviceAccountKind,
@@ -54,7 +60,11 @@ export const coreKinds: readonly Kind[] = [
   leaseKind,
   endpointSliceKind,
   newEventKind,
+  ingressClassKind,
+  ingressKind,
+  ipAddressKind,
   networkPolicyKind,
+  serviceCidrKind,
   runtimeClassKind,
   clusterRoleBindingKind,
   clusterRoleKind,

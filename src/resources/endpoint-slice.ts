@@ -21,6 +21,7 @@ export const endpointSliceSchema = z.looseObject({
           terminating: z.boolean().optional(),
         })
         .optional(),
+      hostname: z.string().optional(),
       nodeName: z.string().optional(),
       targetRef: objectReferenceSchema.optional(),
     }),

@@ -39,8 +39,11 @@ function endpointOf(service: Service, pod: Pod): Endpoint {
   const serving = isPodReady(pod) || service.spec['publishNotReadyAddresses'] === true
   const terminating = isPodTerminating(pod)
   const { name, namespace, uid } = pod.metadata
+  const { hostname, subdomain } = pod.spec
   return {
     addresses: [pod.status?.podIP ?? ''],
+    // Under this name of its own it is found in the cluster's DNS.
+    ...(typeof hostname === 'string' && subdomain === service.metadata.name && { hostname }),
     conditions: { ready: serving && !terminating, serving, terminating },
     ...(pod.spec.nodeName !== undefined && { nodeName: pod.spec.nodeName }),
     targetRef: { kind: 'Pod', namespace, name, uid },

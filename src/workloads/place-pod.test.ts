@@ -4,6 +4,7 @@ import { type Pod, podSchema } from '../resources/pod.ts'
 import { NodeLedger } from './node-ledger.ts'
 import { placePod } from './place-pod.ts'
 import { podRequests } from './pod-requests.ts'
+import { toleratedMs } from './tolerated-taints.ts'
 
 const l40s = 'nvidia.com/gpu-l40s'
 
@@ -13,7 +14,7 @@ function node(name: string, allocatable: Record<string, string>, extra: Record<s
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name, labels: extra['labels'] },
-    spec: { unschedulable: extra['unschedulable'] },
+    spec: { unschedulable: extra['unschedulable'], taints: extra['taints'] },
     status: { allocatable: { cpu: '4', memory: '8Gi', pods: '10', ...allocatable }, conditions: ready },
   })
 }
@@ -34,6 +35,84 @@ function pod(
 
 const here = node('here', { [l40s]: '2' })
 const limits = (amounts: Record<string, string>) => ({ limits: amounts })
+
+const needs = (...nodeSelectorTerms: unknown[]) => ({
+  affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+})
+const expression = (key: string, operator: string, ...values: string[]) => ({
+  matchExpressions: [{ key, operator, values }],
+})
+
+describe('node affinity', () => {
+  const labelled = node('here', {}, { labels: { zone: 'a', generation: '7' } })
+
+  it.each([
+    ['In', needs(expression('zone', 'In', 'b', 'a')), true],
+    ['In, another', needs(expression('zone', 'In', 'b')), false],
+    ['NotIn', needs(expression('zone', 'NotIn', 'b')), true],
+    ['NotIn of a label that is not there', needs(expression('colour', 'NotIn', 'b')), true],
+    ['NotIn, this', needs(expression('zone', 'NotIn', 'a')), false],
+    ['Exists', needs(expression('zone', 'Exists')), true],
+    ['Exists, not there', needs(expression('colour', 'Exists')), false],
+    ['DoesNotExist', needs(expression('colour', 'DoesNotExist')), true],
+    ['DoesNotExist, there', needs(expression('zone', 'DoesNotExist')), false],
+    ['Gt', needs(expression('generation', 'Gt', '6')), true],
+    ['Gt, equal', needs(expression('generation', 'Gt', '7')), false],
+    ['Lt', needs(expression('generation', 'Lt', '10')), true],
+    ['Lt of what is no number', needs(expression('zone', 'Lt', '10')), false],
+    ['its name', needs({ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['here'] }] }), true],
+    ['another name', needs({ matchFields: [{ key: 'metadata.name', operator: 'In', values: ['there'] }] }), false],
+    ['one of two terms', needs(expression('zone', 'In', 'b'), expression('zone', 'In', 'a')), true],
+    ['an empty term', needs({}), false],
+    ['an operator nobody knows', needs(expression('zone', 'Like', 'a')), false],
+  ])('%s', (_name, spec, fits) => {
+    const unschedulable = "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."
+    expect(placePod(pod('p', {}, spec), [labelled], new Map())).toEqual(fits ? { node: 'here' } : { unschedulable })
+  })
+})
+
+describe('taints', () => {
+  const taint = (effect: string) => node('here', {}, { taints: [{ key: 'for', value: 'models', effect }] })
+  const tolerating = (toleration: Record<string, string>) => pod('p', {}, { tolerations: [toleration] })
+  const unschedulable = '0/1 nodes are available: 1 node(s) had untolerated taint {for: models}.'
+
+  it.each([
+    ['NoSchedule', pod('p', {}), 'NoSchedule', false],
+    ['NoExecute', pod('p', {}), 'NoExecute', false],
+    ['PreferNoSchedule', pod('p', {}), 'PreferNoSchedule', true],
+    ['tolerated by value', tolerating({ key: 'for', operator: 'Equal', value: 'models' }), 'NoSchedule', true],
+    ['another value', tolerating({ key: 'for', operator: 'Equal', value: 'others' }), 'NoSchedule', false],
+    ['tolerated by key', tolerating({ key: 'for', operator: 'Exists' }), 'NoSchedule', true],
+    ['another effect', tolerating({ key: 'for', operator: 'Exists', effect: 'NoExecute' }), 'NoSchedule', false],
+    ['all tolerated', tolerating({ operator: 'Exists' }), 'NoExecute', true],
+  ])('%s', (_name, wanted, effect, fits) => {
+    expect(placePod(wanted, [taint(effect)], new Map())).toEqual(fits ? { node: 'here' } : { unschedulable })
+  })
+})
+
+describe('toleratedMs', () => {
+  const tainted = node(
+    'here',
+    {},
+    {
+      taints: [
+        { key: 'a', effect: 'NoExecute' },
+        { key: 'b', effect: 'NoExecute' },
+        { key: 'c', effect: 'NoSchedule' },
+      ],
+    },
+  )
+  const exists = (key: string, tolerationSeconds?: number) => ({ key, operator: 'Exists', tolerationSeconds })
+
+  it.each([
+    ['one of them is not tolerated', [exists('a')], 0],
+    ['all are, for ever', [exists('a'), exists('b')], undefined],
+    ['the shortest counts', [exists('a', 30), exists('b', 20), exists('a')], 20_000],
+    ['less than nothing is nothing', [exists('a', -5), exists('b')], 0],
+  ])('%s', (_name, tolerations, expected) => {
+    expect(toleratedMs(pod('p', {}, { tolerations }), tainted)).toBe(expected)
+  })
+})
 
 describe('placePod', () => {
   it.each([

@@ -2,7 +2,9 @@ import { type Node, isNodeReady } from '../resources/node.ts'
 import type { Pod } from '../resources/pod.ts'
 import { milliQuantity } from '../resources/quantity.ts'
 import { hasPortConflict } from './host-port-claims.ts'
+import { isWantedNode } from './node-affinity.ts'
 import { type Amounts, podRequests } from './pod-requests.ts'
+import { untoleratedTaint } from './tolerated-taints.ts'
 
 export type Placement = { readonly node: string } | { readonly unschedulable: string }
 
@@ -30,9 +32,9 @@ export function placePod(pod: Pod, nodes: readonly Node[], usedByNode: ReadonlyM
 function obstaclesOf(pod: Pod, requests: Amounts, node: Node, used: Amounts | undefined): string[] {
   if (node.spec?.unschedulable === true) return ['node(s) were unschedulable']
   if (!isNodeReady(node)) return ['node(s) were not ready']
-  const labels = node.metadata.labels ?? {}
-  const selected = Object.entries(pod.spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value)
-  if (!selected) return ["node(s) didn't match Pod's node affinity/selector"]
+  const taint = untoleratedTaint(pod, node)
+  if (taint) return [`node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`]
+  if (!isWantedNode(pod, node)) return ["node(s) didn't match Pod's node affinity/selector"]
   if (hasPortConflict(pod, used)) return ["node(s) didn't have free ports for the requested pod ports"]
   return [...requests].flatMap(([name, amount]) => {
     if (amount === 0 || amount + (used?.get(name) ?? 0) <= allocatable(node, name)) return []
@@ -56,6 +58,7 @@ function requiredAffinity(pod: Pod): string | undefined {
   if (typeof affinity !== 'object' || affinity === null) return undefined
   for (const [kind, rules] of Object.entries(affinity)) {
     const field = 'requiredDuringSchedulingIgnoredDuringExecution'
+    if (kind === 'nodeAffinity') continue
     if (typeof rules === 'object' && rules !== null && field in rules) return `spec.affinity.${kind}.${field}`
   }
   return undefined

@@ -114,6 +114,42 @@ describe('the scheduler', () => {
   })
 })
 
+describe('taints that drive Pods away', () => {
+  const createTolerant = (name: string, tolerations: readonly object[]) =>
+    client.create(podKind, {
+      metadata: { name, namespace },
+      spec: { nodeName: 'here', containers: [{ name: 'main', image: 'i' }], tolerations },
+    })
+  const taint = (taints: readonly object[]) => client.patch(nodeKind, { name: 'here' }, { spec: { taints } })
+  const isLeaving = async (name: string) => (await pod(name))?.metadata.deletionTimestamp !== undefined
+
+  it('take those that do not tolerate them, or not for longer, and tell of it', async () => {
+    await createNode(1)
+    await createTolerant('none', [])
+    await createTolerant('over', [{ key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 0 }])
+    await createTolerant('hour', [{ key: 'k', operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 3600 }])
+    await createTolerant('ever', [{ key: 'k', operator: 'Exists' }])
+    await taint([{ key: 'k', value: 'v', effect: 'NoExecute' }])
+    await expect.poll(() => isLeaving('none'), soon).toBe(true)
+    await expect.poll(() => isLeaving('over'), soon).toBe(true)
+    expect([await isLeaving('hour'), await isLeaving('ever')]).toEqual([false, false])
+    const events = async () => (await client.list(eventKind, { namespace })).items.map(({ reason }) => reason)
+    await expect.poll(events, soon).toContain('TaintManagerEviction')
+  })
+
+  it('take those that come later, too, and no others', async () => {
+    await createNode(1)
+    await createTolerant('before', [{ key: 'k', operator: 'Equal', value: 'v', effect: 'NoExecute' }])
+    await taint([
+      { key: 'k', value: 'v', effect: 'NoExecute' },
+      { key: 'other', effect: 'NoSchedule' },
+    ])
+    await createTolerant('after', [{ key: 'k', operator: 'Equal', value: 'w' }])
+    await expect.poll(() => isLeaving('after'), soon).toBe(true)
+    expect(await isLeaving('before')).toBe(false)
+  })
+})
+
 describe('endpoint slices', () => {
   const slices = async () => (await client.list(endpointSliceKind, { namespace })).items
   const ports = [{ name: 'http', port: 80, targetPort: 'http' }]

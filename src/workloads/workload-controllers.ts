@@ -6,6 +6,7 @@ import type { Logger } from '../foundation/log.ts'
 import { storedKinds } from '../resources/all-kinds.ts'
 import { customResourceDefinitionKind } from '../resources/custom-resource-definition-kind.ts'
 import { endpointSliceKind } from '../resources/endpoint-slice.ts'
+import { endpointsKind } from '../resources/endpoints.ts'
 import { eventKind } from '../resources/event.ts'
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
@@ -18,13 +19,16 @@ import { serviceKind } from '../resources/service.ts'
 import type { ClaimFolders } from './claim-binder-reclaim.ts'
 import { claimBinderRunners } from './claim-binder-runners.ts'
 import { EndpointSlices } from './endpoint-slices.ts'
+import { EndpointsMirror } from './endpoints-mirror.ts'
 import { EventExpiry } from './event-expiry.ts'
 import { NamespaceTermination } from './namespace-termination.ts'
 import { KindCaches } from './kind-caches.ts'
+import { LegacyEndpoints } from './legacy-endpoints.ts'
 import { OwnerGarbage } from './owner-garbage.ts'
 import type { QuotaCounts } from './resource-quota-status.ts'
 import { type ForeseePlacement, Scheduler } from './scheduler.ts'
 import { namespaceBasics } from './service-account-basics.ts'
+import { TaintEvictions } from './taint-evictions.ts'
 import { type Runs, workloadRunners } from './workload-runners.ts'
 
 export interface WorkloadControllersOptions {
@@ -73,6 +77,7 @@ export class WorkloadControllers implements Component {
     const pods = watch(podKind)
     const services = watch(serviceKind)
     const slices = watch(endpointSliceKind)
+    const endpoints = watch(endpointsKind)
     const nodes = watch(nodeKind)
     const namespaces = watch(namespaceKind)
     const definitions = watch(customResourceDefinitionKind)
@@ -87,9 +92,13 @@ export class WorkloadControllers implements Component {
 
     const events = new EventRecorder({ client, component: 'default-scheduler', clock, log, settleMs: eventSettleMs })
     const scheduler = new Scheduler({ client, pods, nodes, events, clock, log, foresee: this.#options.foresee })
+    const eventsOf = (component: string) => new EventRecorder({ client, component, clock, log })
     const controllers: readonly Runs[] = [
       scheduler,
+      new TaintEvictions({ client, pods, nodes, events: eventsOf('taint-eviction-controller'), clock, log }),
       new EndpointSlices({ client, services, pods, slices, clock, log }),
+      new LegacyEndpoints({ client, services, slices, endpoints, clock, log }),
+      new EndpointsMirror({ client, services, slices, endpoints, clock, log }),
       ...workloads,
       ...binder,
       ...basics,

@@ -358,6 +358,9 @@ const rbac = (kind: string, o: Fields, name = 'bad') => ({
   ...o,
 })
 export const refusedManifests: readonly Manifest[] = [
+  pod({
+    securityContext: { sysctls: [{ name: '' }, { name: 'foo-' }, { name: 'bar..' }, { name: 'a.b' }, { name: 'a.b' }] },
+  }),
   pod({ containers: [] }),
   pod({ containers: undefined }),
   { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'bad' } },

@@ -2,12 +2,16 @@ import { expect, it } from 'vitest'
 import { apiVersionOf } from '../../src/resources/kind.ts'
 import { coreKinds } from '../../src/resources/all-kinds.ts'
 import type { ContractServer } from './contract-server.ts'
-import { type Manifest, acceptedManifests, refusedManifests } from './core-manifests.ts'
+import * as core from './core-manifests.ts'
+import { acceptedNetworkManifests, refusedNetworkManifests } from './network-manifests.ts'
 import { onEachServer } from './on-each-server.ts'
 import type { WireObject } from './wire-object.ts'
 
 // The answers were recorded from a real server: vitest run -u --project kubernetes tests/kubernetes/core-objects.test.ts
 const answers = (name: string) => `./answers/core-objects/${name}.txt`
+
+const acceptedManifests = [...core.acceptedManifests, ...acceptedNetworkManifests]
+const refusedManifests = [...core.refusedManifests, ...refusedNetworkManifests]
 
 /** What differs from run to run, or on purpose. */
 const notCompared = new Set([
@@ -39,7 +43,7 @@ const addressOfService = /"10\.96\.\d+\.\d+"/g
 const tokenVolume = /kube-api-access-[a-z0-9]{5}/g
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
 
-async function tryCreate(server: ContractServer, manifest: Manifest): Promise<{ code: number; body: WireObject }> {
+async function tryCreate(server: ContractServer, manifest: core.Manifest): Promise<{ code: number; body: WireObject }> {
   const kind = coreKinds.find((each) => apiVersionOf(each) === manifest.apiVersion && each.kind === manifest.kind)
   const group = manifest.apiVersion === 'v1' ? '/api/v1' : `/apis/${manifest.apiVersion}`
   const place = kind?.namespaced ? server.path(kind.plural, manifest.apiVersion) : `${group}/${kind?.plural}`

@@ -79,7 +79,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
       resources('apps', write, ...appsWithScale),
       resources('batch', write, 'jobs'),
       resources('coordination.k8s.io', [...read, ...write], 'leases'),
-      resources('networking.k8s.io', write, 'networkpolicies'),
+      resources('networking.k8s.io', write, 'ingresses', 'networkpolicies'),
     ],
   },
   {
@@ -90,6 +90,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
         '',
         read,
         'configmaps',
+        'endpoints',
         'persistentvolumeclaims',
         'persistentvolumeclaims/status',
         'pods',
@@ -120,7 +121,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
         'statefulsets/status',
       ),
       resources('batch', read, 'jobs', 'jobs/status'),
-      resources('networking.k8s.io', read, 'networkpolicies'),
+      resources('networking.k8s.io', read, 'ingresses', 'ingresses/status', 'networkpolicies'),
     ],
   },
   {

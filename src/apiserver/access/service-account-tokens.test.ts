@@ -59,6 +59,21 @@ describe('a token', () => {
     expect(tokens.verify(token, now)).toBeUndefined()
   })
 
+  it('says on which node the Pod is that it is bound to, and does not end with that node', async () => {
+    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'here', uid: 'n1' } }
+    await store.create({ resource: 'nodes', namespace: '', name: 'here' }, node)
+    const pod = { ...(await put('pods', 'web', 'p1')), spec: { nodeName: 'here' } }
+    const token = offered(issue({ bound: { kind: 'Pod', object: pod } }))
+    const extra = {
+      'authentication.kubernetes.io/node-name': ['here'],
+      'authentication.kubernetes.io/node-uid': ['n1'],
+      'authentication.kubernetes.io/pod-name': ['web'],
+    }
+    expect(tokens.verify(token, now)?.user.extra).toMatchObject(extra)
+    await store.delete({ resource: 'nodes', namespace: '', name: 'here' })
+    expect(tokens.verify(token, now)?.user.extra).toMatchObject(extra)
+  })
+
   it('is for its audiences only', () => {
     const token = offered(issue({ audiences: ['vault'] }))
     expect(tokens.verify(token, now)).toBeUndefined()

@@ -64,6 +64,7 @@ export class ServiceAccountTokens {
     const issuedAt = Math.floor(now / 1000)
     const boundTo = bound && {
       [boundKinds[bound.kind].claim]: { name: bound.object.metadata.name, uid: bound.object.metadata.uid },
+      ...(bound.kind === 'Pod' && this.#nodeOf(bound.object)),
     }
     return this.key.sign({
       aud: audiences,
@@ -75,6 +76,13 @@ export class ServiceAccountTokens {
       nbf: issuedAt,
       sub: serviceAccountUserName(namespace, name),
     })
+  }
+
+  /** Said in the token of a Pod that has a node, though it ends with the Pod and not with the node. */
+  #nodeOf(pod: KubernetesObject): JsonObject {
+    const name = valueAtPath(pod, ['spec', 'nodeName'])
+    if (typeof name !== 'string' || name === '') return {}
+    return { node: { name, uid: this.#store.get({ resource: 'nodes', namespace: '', name })?.object.metadata.uid } }
   }
 
   /** Whose token it is, and what for; `undefined` when it is not good any more or never was. */
@@ -118,10 +126,13 @@ export class ServiceAccountTokens {
     for (const { resource, claim, namespaced } of Object.values(boundKinds)) {
       const bound = about[claim]
       if (!isJsonObject(bound)) continue
-      if (!this.#isThere(resource, namespaced ? namespace : '', bound)) return undefined
+      const isOnlySaid = claim === 'node' && isJsonObject(about['pod'])
+      if (!isOnlySaid && !this.#isThere(resource, namespaced ? namespace : '', bound)) return undefined
       if (claim === 'secret') continue
-      extra[`authentication.kubernetes.io/${claim}-name`] = [String(bound['name'])]
-      extra[`authentication.kubernetes.io/${claim}-uid`] = [String(bound['uid'])]
+      for (const part of ['name', 'uid']) {
+        const said = bound[part]
+        if (typeof said === 'string') extra[`authentication.kubernetes.io/${claim}-${part}`] = [said]
+      }
     }
     const user = { name: serviceAccountUserName(namespace, name), uid, groups: serviceAccountGroups(namespace), extra }
     return authenticated(user)

@@ -49,7 +49,28 @@ export function checkPodSpec(field: string, spec: Json): FieldError[] {
   if (deadline !== undefined && (deadline < 1 || deadline > largestInt32)) {
     errors.push(invalid(`${field}.activeDeadlineSeconds`, deadline, `must be between 1 and ${largestInt32}, inclusive`))
   }
+  errors.push(...checkSysctls(`${field}.securityContext.sysctls`, objectIn(spec, 'securityContext')))
   return [...errors, ...checkTolerations(`${field}.tolerations`, listIn(spec, 'tolerations'))]
+}
+
+const longestSysctl = 253
+const sysctlSegment = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?'
+const sysctlPattern = `^(${sysctlSegment}[\\./])*${sysctlSegment}$`
+const sysctlName = new RegExp(sysctlPattern)
+
+function checkSysctls(field: string, securityContext: Json | undefined): FieldError[] {
+  const names = new Set<string>()
+  return faultsOfEach(listIn(securityContext, 'sysctls'), (sysctl, index) => {
+    const here = `${field}[${index}].name`
+    const name = textIn(sysctl, 'name')
+    if (name === '') return [required(here)]
+    if (name.length > longestSysctl || !sysctlName.test(name)) {
+      return [invalid(here, name, `must have at most ${longestSysctl} characters and match regex ${sysctlPattern}`)]
+    }
+    const taken = names.has(name) ? [duplicate(here, name)] : []
+    names.add(name)
+    return taken
+  })
 }
 
 function checkContainers(field: string, spec: Json, volumes: ReadonlySet<string>): FieldError[] {

@@ -63,6 +63,10 @@ function withClaimVolumes(spec: Json): Json {
   return { ...spec, template: { ...template, spec: { ...podSpec, volumes } } }
 }
 
+export function checkPodTemplateObject(podTemplate: Json): FieldError[] {
+  return checkTemplate(objectIn(podTemplate, 'template') ?? {}, 'template')
+}
+
 export function checkControllerRevision(controllerRevision: Json): FieldError[] {
   const data = fieldIn(controllerRevision, 'data')
   const missing = data === undefined || data === null ? [required('data', 'data is mandatory')] : []
@@ -134,10 +138,10 @@ function checkMatch(selector: Json | undefined, template: Json): FieldError[] {
   return [invalid('spec.template.metadata.labels', labels ?? null, '`selector` does not match template `labels`')]
 }
 
-function checkTemplate(template: Json): FieldError[] {
+function checkTemplate(template: Json, field = 'spec.template'): FieldError[] {
   return [
-    ...checkLabels('spec.template.labels', textEntriesIn(objectIn(template, 'metadata'), 'labels')),
-    ...checkPodSpec('spec.template.spec', objectIn(template, 'spec') ?? {}),
+    ...checkLabels(`${field}.labels`, textEntriesIn(objectIn(template, 'metadata'), 'labels')),
+    ...checkPodSpec(`${field}.spec`, objectIn(template, 'spec') ?? {}),
   ]
 }
 

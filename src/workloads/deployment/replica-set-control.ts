@@ -16,9 +16,9 @@ import {
   currentAnnotations,
   findCurrent,
   hashLabel,
+  byRevision,
   nextRevision,
   revisionAnnotation,
-  revisionOf,
   sizeAnnotations,
 } from './revisions.ts'
 import { progressDeadlineMs, replicasOf, rolloutLimits } from './rollout-limits.ts'
@@ -62,7 +62,7 @@ export class ReplicaSetControl {
     }
   }
 
-  async #announce(deployment: Deployment, revision: number, message: string, now: number, signal: AbortSignal) {
+  async #announce(deployment: Deployment, revision: bigint, message: string, now: number, signal: AbortSignal) {
     const { uid } = deployment.metadata
     const metadata = { uid, annotations: { [revisionAnnotation]: String(revision) } }
     const said = await this.#client.patch(deploymentKind, refOf(deployment), { metadata }, signal)
@@ -84,7 +84,7 @@ export class ReplicaSetControl {
   }
 
   /** The current ReplicaSet has the Deployment's annotations and the newest revision. */
-  async annotate(deployment: Deployment, set: ReplicaSet, revision: number, signal: AbortSignal): Promise<ReplicaSet> {
+  async annotate(deployment: Deployment, set: ReplicaSet, revision: bigint, signal: AbortSignal): Promise<ReplicaSet> {
     const annotations = currentAnnotations(deployment, set, revision)
     const { minReadySeconds = 0 } = deployment.spec
     if (sameStatus(annotations, set.metadata.annotations) && minReadySeconds === (set.spec.minReadySeconds ?? 0)) {
@@ -118,7 +118,7 @@ export class ReplicaSetControl {
     const alive = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     const surplus = alive.length - (spec.revisionHistoryLimit ?? 10)
     if (surplus <= 0) return
-    const oldest = alive.toSorted((left, right) => revisionOf(left) - revisionOf(right)).slice(0, surplus)
+    const oldest = alive.toSorted(byRevision).slice(0, surplus)
     for (const set of oldest) {
       const { status, metadata } = set
       const empty = replicasOf(set.spec) === 0 && (status?.replicas ?? 0) === 0
@@ -136,7 +136,7 @@ export class ReplicaSetControl {
   }
 }
 
-function newReplicaSet(deployment: Deployment, replicas: number, revision: number) {
+function newReplicaSet(deployment: Deployment, replicas: number, revision: bigint) {
   const { template, selector, minReadySeconds } = deployment.spec
   const hash = templateHash(template, deployment.status?.collisionCount)
   const labels = { ...template.metadata?.labels, [hashLabel]: hash }

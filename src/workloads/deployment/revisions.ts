@@ -44,27 +44,33 @@ export function byAge(left: ReplicaSet, right: ReplicaSet): number {
   return (a.creationTimestamp ?? '').localeCompare(b.creationTimestamp ?? '') || a.name.localeCompare(b.name)
 }
 
-export function revisionOf({ metadata }: ReplicaSet | Deployment): number {
-  return Number(metadata.annotations?.[revisionAnnotation] ?? 0) || 0
+/** Kubernetes counts in 64 bits, and whoever adopts a ReplicaSet goes on from what it says. What is no number counts as nothing. */
+export function revisionOf({ metadata }: ReplicaSet | Deployment): bigint {
+  const text = metadata.annotations?.[revisionAnnotation] ?? ''
+  return /^\d{1,18}$|^[1-8]\d{18}$/.test(text) ? BigInt(text) : 0n
 }
 
-export function nextRevision(old: readonly ReplicaSet[]): number {
-  return Math.max(0, ...old.map((set) => revisionOf(set))) + 1
+export function nextRevision(old: readonly ReplicaSet[]): bigint {
+  return old.map((set) => revisionOf(set)).reduce((most, one) => (one > most ? one : most), 0n) + 1n
+}
+
+export function byRevision(left: ReplicaSet, right: ReplicaSet): number {
+  return Number(BigInt.asIntN(64, revisionOf(left) - revisionOf(right)))
 }
 
 /** The annotations of the current ReplicaSet: the Deployment's, its revision, and which ones it was before. */
 export function currentAnnotations(
   deployment: Deployment,
   current: ReplicaSet | undefined,
-  revision: number,
+  revision: bigint,
 ): Record<string, string> {
   const before = current?.metadata.annotations ?? {}
   const copied = Object.entries(deployment.metadata.annotations ?? {}).filter(([name]) => !notCopied.has(name))
   const annotations = { ...before, ...Object.fromEntries(copied) }
-  const had = current ? revisionOf(current) : 0
+  const had = current ? revisionOf(current) : 0n
   if (had >= revision) return annotations
   annotations[revisionAnnotation] = String(revision)
-  if (had > 0) {
+  if (had > 0n) {
     const history = [...(before[revisionHistory] ?? '').split(',').filter((text) => text !== ''), String(had)]
     annotations[revisionHistory] = history.join(',')
   }
