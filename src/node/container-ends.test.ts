@@ -72,6 +72,21 @@ for (const { mode, permitted, name } of isolationModes) {
   })
 }
 
+describe('the processes of a container', () => {
+  beforeEach(() => {
+    stage = new RuntimeStage('detect')
+  })
+
+  it.skipIf(!support.pids || isolationModes[1]?.permitted !== true)(
+    'are so many at most, and it can see that',
+    async () => {
+      const most = Math.min(16_384, Math.floor(Number(readFileSync('/proc/sys/kernel/pid_max', 'utf8')) / 4))
+      const launch = stage.launch('cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max 2>/dev/null')
+      expect(await stage.run(launch)).toBe(String(most))
+    },
+  )
+})
+
 describe('the exit code of a container', () => {
   beforeEach(() => {
     stage = new RuntimeStage('detect')

@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, constants, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { parseQuantity } from '../resources/quantity.ts'
 import { makeExitFile } from './exit-file.ts'
@@ -102,7 +102,7 @@ export class ContainerLauncher {
     const plan = this.#plan(launch, image, security, message)
     await this.#giveVolumes(launch, plan.mounts)
     const files: ContainerFiles = { output, stdin, exitFile: join(own, 'exit'), own, message }
-    const groups = cgroups.make(`${uid}.${container.name}`, limitsOf(launch))
+    const groups = cgroups.make(`${uid}.${container.name}`, limitsOf(launch, cgroups))
     let script: ContainerScript
     try {
       makeExitFile(files.exitFile)
@@ -323,13 +323,21 @@ function requireProgram({ program, env, workingDir, mounts }: LaunchPlan): void 
   if (!there) throw new ContainerRefused('RunContainerError', `cannot run "${program}": there is no such program`)
 }
 
-function limitsOf({ container }: ContainerLaunch) {
+function limitsOf({ container }: ContainerLaunch, { support }: Cgroups) {
   const { memory, cpu } = container.resources?.limits ?? {}
   return {
     memoryBytes: memory === undefined ? undefined : parseQuantity(memory),
     cpus: cpu === undefined ? undefined : parseQuantity(cpu),
+    pids: support.pids ? mostProcesses() : undefined,
   }
 }
+
+/** More than any engine needs, and few enough to leave others room to start and end things. */
+function mostProcesses(): number {
+  machineProcesses ??= Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'))
+  return Math.min(16_384, Math.floor(machineProcesses / 4))
+}
+let machineProcesses: number | undefined
 
 function machineEnvironment(): Record<string, string> {
   return Object.fromEntries(

@@ -5,7 +5,8 @@ export interface CgroupPlace {
   readonly folder: string
 }
 
-export type Controller = 'memory' | 'cpu'
+export const controllers = ['memory', 'cpu', 'pids'] as const
+export type Controller = (typeof controllers)[number]
 
 interface CgroupMount {
   readonly root: string
@@ -25,20 +26,20 @@ export function cgroupPlaces(
 ): Map<Controller, CgroupPlace> {
   const mounts = mountinfo.split('\n').flatMap(readMount)
   const groups = membership.split('\n').flatMap((line) => {
-    const [, controllers, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
-    return controllers === undefined || path === undefined ? [] : [{ controllers: controllers.split(','), path }]
+    const [, names, path] = /^\d+:([^:]*):(.*)$/.exec(line) ?? []
+    return names === undefined || path === undefined ? [] : [{ controllers: names.split(','), path }]
   })
   const places = new Map<Controller, CgroupPlace>()
-  for (const controller of ['memory', 'cpu'] as const) {
-    const old = mounts.find(({ version, controllers }) => version === 'v1' && controllers.includes(controller))
-    const oldPath = groups.find(({ controllers }) => controllers.includes(controller))?.path
+  for (const controller of controllers) {
+    const old = mounts.find((mount) => mount.version === 'v1' && mount.controllers.includes(controller))
+    const oldPath = groups.find((group) => group.controllers.includes(controller))?.path
     if (old && oldPath !== undefined) {
       const folder = folderIn(old, oldPath)
       if (folder !== undefined) places.set(controller, { version: 'v1', folder })
       continue
     }
     const mount = mounts.find(({ version }) => version === 'v2')
-    const path = groups.find(({ controllers }) => controllers[0] === '')?.path
+    const path = groups.find((group) => group.controllers[0] === '')?.path
     const folder = mount && path !== undefined ? folderIn(mount, path) : undefined
     if (folder !== undefined && unified(folder).includes(controller)) places.set(controller, { version: 'v2', folder })
   }

@@ -8,21 +8,27 @@ import { Cgroups, wasOutOfMemory } from './cgroups.ts'
 const v1Mounts = `
 36 26 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
 37 26 0:33 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct
+39 26 0:35 / /sys/fs/cgroup/pids rw,relatime - cgroup cgroup rw,pids
 38 26 0:34 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw`
 const v2Mount = '30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate'
 
 describe('cgroupPlaces', () => {
   it('finds the old hierarchies', () => {
-    const places = cgroupPlaces(v1Mounts, '4:memory:/jobs/7\n2:cpu,cpuacct:/\n0::/', () => [])
+    const places = cgroupPlaces(v1Mounts, '4:memory:/jobs/7\n2:cpu,cpuacct:/\n3:pids:/\n0::/', () => [])
     expect([...places]).toEqual([
       ['memory', { version: 'v1', folder: '/sys/fs/cgroup/memory/jobs/7' }],
       ['cpu', { version: 'v1', folder: '/sys/fs/cgroup/cpu,cpuacct' }],
+      ['pids', { version: 'v1', folder: '/sys/fs/cgroup/pids' }],
     ])
   })
 
   it('finds the unified one, with the controllers it has there', () => {
     const places = cgroupPlaces(v2Mount, '0::/user.slice/app.scope', () => ['memory', 'pids'])
-    expect([...places]).toEqual([['memory', { version: 'v2', folder: '/sys/fs/cgroup/user.slice/app.scope' }]])
+    const place = { version: 'v2', folder: '/sys/fs/cgroup/user.slice/app.scope' }
+    expect([...places]).toEqual([
+      ['memory', place],
+      ['pids', place],
+    ])
   })
 
   it('sees its own group at the mount in a cgroup namespace, and nothing outside of it', () => {
@@ -44,17 +50,19 @@ describe('Cgroups', () => {
     new Map([
       ['memory', { version, folder }],
       ['cpu', { version, folder }],
+      ['pids', { version, folder }],
     ])
   const read = (...path: string[]) => readFileSync(join(folder, ...path), 'utf8')
 
   it('writes the limits of a container in the old way', () => {
     const cgroups = new Cgroups('0123456789', at('v1'))
     expect(cgroups.support).toMatchObject({ memory: true, cpu: true })
-    expect(cgroups.make('u.main', { memoryBytes: 2 ** 26, cpus: 1.5 })).toEqual([
+    expect(cgroups.make('u.main', { memoryBytes: 2 ** 26, cpus: 1.5, pids: 100 })).toEqual([
       join(folder, 'sluice-01234567', 'u.main'),
     ])
     expect(read('sluice-01234567', 'u.main', 'memory.limit_in_bytes')).toBe('67108864')
     expect(read('sluice-01234567', 'u.main', 'cpu.cfs_quota_us')).toBe('150000')
+    expect(read('sluice-01234567', 'u.main', 'pids.max')).toBe('100')
     expect(cgroups.make('u.free', {})).toEqual([])
   })
 
@@ -67,7 +75,7 @@ describe('Cgroups', () => {
     cgroups.make('u.main', { memoryBytes: 1000, cpus: 0.1 })
     // A plain file keeps only the last one that was written; the kernel keeps all.
     expect(read('sluice-01234567-self', 'cgroup.procs')).toBe('77')
-    expect(read('cgroup.subtree_control')).toBe('+memory +cpu')
+    expect(read('cgroup.subtree_control')).toBe('+memory +cpu +pids')
     expect(read('sluice-01234567', 'u.main', 'memory.max')).toBe('1000')
     expect(read('sluice-01234567', 'u.main', 'cpu.max')).toBe('10000 100000')
   })

@@ -1,17 +1,20 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorMessage } from '../../foundation/errors.ts'
-import { type CgroupPlace, type Controller, cgroupPlaces } from './cgroup-places.ts'
+import { type CgroupPlace, type Controller, cgroupPlaces, controllers } from './cgroup-places.ts'
 
 export interface ContainerLimits {
   readonly memoryBytes?: number | undefined
   readonly cpus?: number | undefined
+  /** Processes and threads. */
+  readonly pids?: number | undefined
 }
 
 /** Which limits are enforced here, and why others are not. */
 export interface LimitSupport {
   readonly memory: boolean
   readonly cpu: boolean
+  readonly pids: boolean
   readonly message: string
 }
 
@@ -31,6 +34,7 @@ export class Cgroups {
     this.support = {
       memory: this.#places.has('memory'),
       cpu: this.#places.has('cpu'),
+      pids: this.#places.has('pids'),
       message: describe(this.#places, problems),
     }
   }
@@ -50,6 +54,7 @@ export class Cgroups {
     const wanted: [Controller, number | undefined][] = [
       ['memory', limits.memoryBytes],
       ['cpu', limits.cpus],
+      ['pids', limits.pids],
     ]
     const made = new Set<string>()
     try {
@@ -61,7 +66,8 @@ export class Cgroups {
         mkdirSync(folder, { recursive: true })
         made.add(folder)
         if (controller === 'memory') limitMemory(folder, place.version, value)
-        else limitCpu(folder, place.version, value)
+        else if (controller === 'cpu') limitCpu(folder, place.version, value)
+        else writeFileSync(join(folder, 'pids.max'), String(value))
       }
     } catch (error) {
       removeGroups([...made])
@@ -160,7 +166,7 @@ function describe(
 ): string {
   const enforced = [...places].map(([controller, { version }]) => `${controller} (cgroup ${version})`)
   const refused = [...new Set([...problems.values()].filter((problem) => problem !== undefined))]
-  const missing = (['memory', 'cpu'] as const).filter((controller) => !problems.has(controller))
+  const missing = controllers.filter((controller) => !problems.has(controller))
   return [
     enforced.length > 0 ? `Limits are enforced for ${enforced.join(' and ')}.` : 'Limits are not enforced.',
     ...refused.map((problem) => `${problem}.`),
