@@ -60,8 +60,10 @@ export class GpuProbeMemory {
   }
 }
 
-/** The user's cache folder, shared by all Pods: the HOME of a Pod is its own and goes with it. */
+/** What Pods are given to share, or the user's cache folder: the HOME of a Pod is its own and goes with it. */
 export function gpuCacheFolder(environment: NodeJS.ProcessEnv): string {
+  const given = environment['SLUICE_GPU_CACHE']
+  if (given !== undefined && given !== '') return given
   return join(environment['XDG_CACHE_HOME'] || join(homeOfUser(environment), '.cache'), 'sluice', 'gpu')
 }
 

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, constants, openSync, readFileSync, realpathSync, 
 import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { parseQuantity } from '../resources/quantity.ts'
 import { makeExitFile } from './exit-file.ts'
-import type { FoundImage, ImageStore } from './image-store.ts'
+import { type FoundImage, type ImageStore, repositoryOf } from './image-store.ts'
 import { findImageUser } from './images/image-user.ts'
 import type { RootImage } from './images/imported-images.ts'
 import { type Cgroups, removeGroups } from './isolation/cgroups.ts'
@@ -183,6 +183,14 @@ export class ContainerLauncher {
     })
   }
 
+  #keptMount({ pod, container }: ContainerLaunch, image: FoundImage): Mount[] {
+    if (image.found !== 'program' || image.kept === undefined) return []
+    const { namespace = 'default' } = pod.metadata
+    const folder = realpathSync.native(this.#options.folders.kept(namespace, repositoryOf(container.image ?? '')))
+    chmodSync(folder, 0o777)
+    return [{ mountPath: image.kept, folder, root: folder, readOnly: false }]
+  }
+
   #homeMount({ pod }: ContainerLaunch, base: RootBase): Mount[] {
     if (base.kind === 'image') return []
     const folder = realpathSync.native(this.#options.folders.home(pod.metadata.uid ?? ''))
@@ -202,7 +210,10 @@ export class ContainerLauncher {
     }
     return planLaunch(launch, {
       image,
-      mounts: (variables) => resolveMounts(pod, container, volumeFolders, variables),
+      mounts: (variables) => [
+        ...resolveMounts(pod, container, volumeFolders, variables),
+        ...this.#keptMount(launch, image),
+      ],
       replaced: isolated ? [] : [message],
       isolated,
       home: isolated ? homeOf(image, security) : folders.home(uid),

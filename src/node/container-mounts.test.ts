@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ImageStore } from './image-store.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
 import { RuntimeStage, never } from './running-containers.fixture.ts'
 
@@ -64,6 +65,25 @@ for (const { mode, permitted, name } of isolationModes) {
       const launch = stage.launch(script, { volumeMounts }, { volumes: [claim('data')] })
       expect(await stage.run(launch)).toBe('alphaalpha/usr/bin/env\n/usr/lib')
       expect([existsSync('/usr/sluice-test'), existsSync('/usr/bin/sluice-test')]).toEqual([false, false])
+    })
+
+    it('keep what a program of one kind leaves for the next of its namespace, and for nobody else', async () => {
+      const command = ['/bin/sh', '-c']
+      const images = new ImageStore({
+        'r/kept': { command, kept: '/var/cache/kept' },
+        'r/other': { command, kept: '/var/cache/kept' },
+      })
+      const runtime = stage.runtime({ images })
+      const run = async (image: string, script: string, namespace = 'default') => {
+        const launch = stage.launch(script, { image: `${image}:1` })
+        const pod = { ...launch.pod, metadata: { ...launch.pod.metadata, namespace } }
+        await stage.run({ ...launch, pod }, runtime)
+        return stage.said(pod)
+      }
+      await run('r/kept', 'echo compiled >/var/cache/kept/kernels')
+      expect(await run('r/kept', 'cat /var/cache/kept/kernels')).toBe('compiled')
+      expect(await run('r/kept', 'ls /var/cache/kept', 'elsewhere')).toBe('')
+      expect(await run('r/other', 'ls /var/cache/kept')).toBe('')
     })
 
     it('work in a folder of a volume', async () => {

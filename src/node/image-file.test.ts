@@ -24,6 +24,7 @@ describe('parseImages', () => {
       command: ['/bin/tool', '-x'],
       env: { A: 'b' },
       visible: ['/srv/tool', '/bin/tool'],
+      kept: undefined,
     })
   })
 

@@ -10,6 +10,8 @@ export type ImageEntry =
       readonly env?: Readonly<Record<string, string>>
       /** Files and folders that the program needs, besides what every container sees of the machine. */
       readonly visible?: readonly string[]
+      /** Where it finds a folder that is kept for all its containers of a namespace, for what takes long to make anew. */
+      readonly kept?: string
     }
   /** A folder of the machine that becomes the container's root. */
   | {
@@ -31,6 +33,7 @@ export type FoundImage =
       readonly command: readonly string[]
       readonly env: Readonly<Record<string, string>>
       readonly visible: readonly string[]
+      readonly kept: string | undefined
     }
   | RootImage
 
@@ -64,14 +67,10 @@ export class ImageStore {
     if (!entry) return this.roots?.find(image) ?? this.#unknown(image)
     if ('unavailable' in entry) return { found: 'nothing', message: `${repository}: ${entry.unavailable}` }
     if ('command' in entry) {
-      const { command, env = {}, visible = [] } = entry
+      const { command, env = {}, visible = [], kept } = entry
       // The program itself, and a script that it is to run.
-      return {
-        found: 'program',
-        command,
-        env,
-        visible: [...visible, ...command.filter((word) => word.startsWith('/'))],
-      }
+      const seen = [...visible, ...command.filter((word) => word.startsWith('/'))]
+      return { found: 'program', command, env, visible: seen, kept }
     }
     if ('oci' in entry) {
       const message = `${repository}: the OCI layout ${entry.oci} has not been unpacked; the log says why, or that it will be soon`

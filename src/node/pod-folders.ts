@@ -36,6 +36,11 @@ export class PodFolders {
     return claimFolder(this.claims, namespace, name)
   }
 
+  /** For what programs of one kind keep in a namespace, whichever Pods come and go. */
+  kept(namespace: string, repository: string): string {
+    return made(join(this.node, 'kept', namespace, encodeURIComponent(repository)))
+  }
+
   home(uid: string): string {
     return made(join(this.#scratch, uid, 'home'))
   }

@@ -1,3 +1,6 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { enginePrograms } from './image-entries.ts'
 
@@ -22,5 +25,20 @@ describe('enginePrograms', () => {
     const { images, vllmUnavailable } = enginePrograms(registry, added, '/nowhere')
     expect(images[`${registry}/sluice/vllm`]).toEqual({ command: ['/opt/vllm'] })
     expect(vllmUnavailable).toBeUndefined()
+  })
+
+  it('shows vLLM what it is installed with, and nothing else of the folder that is in', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-vllm-'))
+    const python = join(folder, 'python/bin/python3')
+    for (const path of [python, join(folder, 'venv/bin/vllm'), join(folder, 'venv/secrets/key')]) {
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, `#!${python}\n`, { mode: 0o755 })
+    }
+    const { images } = enginePrograms(registry, {}, join(folder, 'venv/bin'))
+    const parts = ['venv', 'python'].flatMap((prefix) =>
+      ['bin', 'lib', 'lib64', 'pyvenv.cfg'].map((name) => join(folder, prefix, name)),
+    )
+    expect(images[`${registry}/sluice/vllm`]).toMatchObject({ visible: parts, kept: '/var/cache/sluice' })
+    rmSync(folder, { recursive: true })
   })
 })
