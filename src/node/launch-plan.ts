@@ -4,6 +4,7 @@ import { ContainerRefused } from './pod-runtime.ts'
 import { containerVariables } from './container-environment.ts'
 import type { FoundImage } from './image-store.ts'
 import { imageCommand, imageEnvironment } from './images/image-config.ts'
+import { cardLibraryFolder } from './isolation/card-libraries.ts'
 import { type Mount, replaceMountPaths } from './volume-mounts.ts'
 import { commandRoom, expandVariables, requireTellable } from './variable-expansion.ts'
 
@@ -67,6 +68,7 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   // The indices are those of the driver's list, which goes by place on the bus; CUDA's own order would be by speed.
   env.set('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
   if (launch.cardsSimulated && cards.length > 0) env.set('SLUICE_SIMULATED_CARDS', 'true')
+  if (image.found === 'root' && cards.length > 0) env.set('LD_LIBRARY_PATH', withDriver(env.get('LD_LIBRARY_PATH')))
   for (const [name, value] of Object.entries(marks)) env.set(name, value)
   const told = Object.fromEntries(env)
   requireTellable([program, ...args], told)
@@ -76,6 +78,12 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
     throw new ContainerRefused('CreateContainerConfigError', `workingDir "${workingDir}" must be an absolute path`)
   }
   return { program, args, env: told, workingDir, mounts }
+}
+
+/** The image's own come first: it may bring newer ones. */
+function withDriver(path: string | undefined): string {
+  const folders = (path ?? '').split(':').filter((folder) => folder !== '')
+  return [...new Set([...folders, cardLibraryFolder])].join(':')
 }
 
 function commandOf(image: FoundImage, { command, args }: Container) {

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Mount, isFolder } from '../volume-mounts.ts'
 import { removeFolder } from '../volumes/remove-folder.ts'
+import { driverSteps } from './card-libraries.ts'
 import type { EntryStep } from './entry-steps.ts'
 import { addedSteps, machineSteps } from './machine-view.ts'
 
@@ -99,6 +100,7 @@ export function viewSteps(view: ContainerView): RootSteps {
     ...added,
     ...groupSteps(groups),
     ...(cards ? cardSteps() : []),
+    ...(cards && view.base.kind === 'image' ? driverSteps() : []),
     ...covered.map((path): EntryStep => ['cover', path]),
     ...volumes,
     ['folder', workingDir, '0755'],

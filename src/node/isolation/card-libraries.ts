@@ -1,0 +1,55 @@
+import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import type { EntryStep } from './entry-steps.ts'
+
+/** Where images that are made for NVIDIA's cards look for what belongs to the machine's driver. */
+export const cardLibraryFolder = '/usr/local/nvidia/lib64'
+const cardProgramFolder = '/usr/local/nvidia/bin'
+
+const machineFolders = [
+  '/usr/lib/x86_64-linux-gnu',
+  '/usr/lib/aarch64-linux-gnu',
+  '/usr/lib64',
+  '/usr/lib/wsl/lib',
+  '/run/opengl-driver/lib',
+  cardLibraryFolder,
+]
+const machinePrograms = ['/usr/bin', '/usr/lib/wsl/lib', cardProgramFolder]
+/** The driver's own libraries come with the kernel's module; everything above them is the image's to bring. */
+const driverLibrary = /^lib(?:cuda|cudadebugger|nvcuvid|nvoptix|nvidia-[a-z0-9-]+)\.so(?:\.|$)/
+const driverPrograms = ['nvidia-smi', 'nvidia-debugdump']
+
+/** Shows a container with an image, and with cards, the machine's driver. Programs of the machine see it anyway. */
+export function driverSteps(folders: readonly string[] = machineFolders): EntryStep[] {
+  const libraries = folders.flatMap((folder) =>
+    namesIn(folder)
+      .filter((name) => driverLibrary.test(name))
+      .map((name) => ({ path: join(folder, name), name })),
+  )
+  const programs = machinePrograms.flatMap((folder) =>
+    driverPrograms.map((name) => ({ path: join(folder, name), name })),
+  )
+  const seen = new Set<string>()
+  const show = (target: string, { path, name }: { readonly path: string; readonly name: string }): EntryStep[] => {
+    const facts = lstatSync(path, { throwIfNoEntry: false })
+    const place = join(target, name)
+    if (!facts || seen.has(place)) return []
+    seen.add(place)
+    if (facts.isFile()) return [['bind', path, '', place, 'ro', 'nosuid', 'nodev']]
+    // Among the libraries by their versions; one that leads elsewhere would lead nowhere in the image.
+    const link = facts.isSymbolicLink() ? readlinkSync(path) : '/'
+    return link.includes('/') ? [] : [['link', place, link]]
+  }
+  return [
+    ...libraries.flatMap((library) => show(cardLibraryFolder, library)),
+    ...programs.flatMap((program) => show(cardProgramFolder, program)),
+  ]
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort()
+  } catch {
+    return []
+  }
+}
