@@ -60,7 +60,7 @@ describe('a protobuf body', () => {
     ['no prefix', Buffer.from('nope'), 'BadRequest'],
     ['cut off', Buffer.from('k8s\0\n\x7f'), 'BadRequest'],
     ['a number without an end', join(Buffer.from('k8s\0'), Buffer.alloc(12, 0xff)), 'BadRequest'],
-    ['another kind', envelope('Endpoints', Buffer.alloc(0)), 'UnsupportedMediaType'],
+    ['another kind', envelope('ReplicationController', Buffer.alloc(0)), 'UnsupportedMediaType'],
     [
       'a kind that is only JSON',
       envelope('CustomResourceDefinition', Buffer.alloc(0), 'apiextensions.k8s.io/v1'),
