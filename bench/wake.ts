@@ -46,15 +46,13 @@ const engine = `
 `
 
 const data = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
-const program = join(data, 'engine.mjs')
-writeFileSync(program, engine)
 mkdirSync(join(data, 'volumes/userdata/models/stub'), { recursive: true })
 writeFileSync(join(data, 'volumes/userdata/models/stub/model.gguf'), 'GGUF')
 // A shell notes the time before anything else: Node needs longer for its own start than all of this takes. A shell has a start,
 // too; a second one in its place shows how long that takes, and by so much the process was there before its first line.
 const second = 'SECOND_LINE_AT=$EPOCHREALTIME exec "$0" "$@"'
 const first = `FIRST_LINE_AT=$EPOCHREALTIME exec /bin/bash -c '${second}' "$0" "$@"`
-const command = ['/bin/bash', '-c', first, process.execPath, program]
+const command = ['/bin/bash', '-c', first, process.execPath, '--input-type=module', '-e', engine, '--']
 writeFileSync(
   join(data, 'config.yaml'),
   JSON.stringify({ images: { 'registry.local-1.localhost/sluice/llama-cpp': { command } } }),

@@ -100,12 +100,19 @@ describe.runIf(mayMakeNetworks)('Deployments whose programs listen on all addres
       ['vllm-b', 8000],
     ] as const) {
       const { metadata } = await podOf(name)
-      expect(await asked('frontend', 80, `http://${name}/`)).toBe(metadata.name)
-      expect(await asked(name, port, `http://leader.${namespace}.svc.cluster.local/`)).toMatch(/^leader-/)
+      // As everywhere, a Service leads to a Pod a moment after that is ready.
+      const heardBy = (from: string, fromPort: number, url: string, answer: string) =>
+        until(`${from} to hear ${answer}`, 10_000, async () => (await asked(from, fromPort, url)).startsWith(answer))
+      await heardBy('frontend', 80, `http://${name}/`, metadata.name)
+      await heardBy(name, port, `http://leader.${namespace}.svc.cluster.local/`, 'leader-')
     }
     const followers = (await podsOf('follower')).map(({ metadata }) => metadata.name)
     const heard = new Set<string>()
-    for (let time = 0; time < 40 && heard.size < 2; time++) heard.add(await asked('frontend', 80, 'http://follower/'))
+    await until('both followers to be heard', 10_000, async () => {
+      const said = await asked('frontend', 80, 'http://follower/')
+      if (!said.startsWith('error')) heard.add(said)
+      return heard.size === 2
+    })
     expect([...heard].sort()).toEqual(followers.toSorted())
   })
 
