@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, constants, openSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, constants, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { parseQuantity } from '../resources/quantity.ts'
 import { makeExitFile } from './exit-file.ts'
@@ -63,11 +63,12 @@ export class ContainerLauncher {
     this.#options = options
   }
 
-  /** `output` is the file it writes to, `stdin` the one (a FIFO) it reads from, where it has one. */
+  /** `output` is the file it writes to, `stdin` the one (a FIFO) it reads from, where it has one; its process is in `groupsAhead`. */
   async prepare(
     launch: ContainerLaunch,
     output: string,
     stdin: { readonly path: string } | undefined,
+    groupsAhead: readonly string[],
   ): Promise<PreparedContainer> {
     const { images } = this.#options
     const { pod, container } = launch
@@ -78,7 +79,7 @@ export class ContainerLauncher {
       throw new ContainerRefused('ErrImagePull', `the image "${container.image}" has just been removed`)
     }
     try {
-      return await this.#prepare(launch, image, output, stdin)
+      return await this.#prepare(launch, image, output, stdin, groupsAhead)
     } catch (error) {
       if (image.found === 'root') images.roots?.letGo(image, holder)
       throw error
@@ -90,6 +91,7 @@ export class ContainerLauncher {
     image: FoundImage,
     output: string,
     stdin: { readonly path: string } | undefined,
+    groupsAhead: readonly string[],
   ): Promise<PreparedContainer> {
     const { isolation, folders, cgroups } = this.#options
     const { pod, container, attempt, cards } = launch
@@ -102,16 +104,16 @@ export class ContainerLauncher {
     const plan = this.#plan(launch, image, security, message)
     await this.#giveVolumes(launch, plan.mounts)
     const files: ContainerFiles = { output, stdin, exitFile: join(own, 'exit'), own, message }
-    const groups = cgroups.make(`${uid}.${container.name}`, limitsOf(launch, cgroups))
+    const groups = cgroups.makeFor(`${uid}.${container.name}`, limitsOf(launch), groupsAhead)
     let script: ContainerScript
     try {
       makeExitFile(files.exitFile)
       script =
         isolation.mode === 'namespaces'
           ? await this.#entry(launch, { plan, image, security, files, groups }, isolation.tools)
-          : plainScript(launch, plan, files, groups)
+          : plainScript(launch, plan, files, groups.entered)
     } catch (error) {
-      removeGroups(groups)
+      removeGroups(groups.entered)
       throw error
     }
     const { readOnlyRoot: _readOnlyRoot, ...rights } = security
@@ -121,7 +123,7 @@ export class ContainerLauncher {
       isolated,
       network: launch.network ?? '',
       workingDir: plan.workingDir,
-      cgroups: groups,
+      cgroups: groups.all,
       mounts: isolated ? [] : [message, ...plan.mounts].map(placeOf),
       messageFile: message.folder,
       messageFromLog: parts.terminationMessagePolicy === 'FallbackToLogsOnError',
@@ -141,7 +143,7 @@ export class ContainerLauncher {
       readonly image: FoundImage
       readonly security: SecurityPlan
       readonly files: ContainerFiles
-      readonly groups: readonly string[]
+      readonly groups: { readonly entered: readonly string[]; readonly all: readonly string[] }
     },
     tools: NamespaceTools,
   ): Promise<ContainerScript> {
@@ -161,14 +163,14 @@ export class ContainerLauncher {
       mounts: [...plan.mounts, message, ...nameFiles(launch, own), ...this.#homeMount(launch, base)],
       readOnlyRoot: security.readOnlyRoot,
       cards: launch.cards.length > 0,
-      groups,
+      groups: groups.all,
       covered: this.#options.covered,
       workingDir: plan.workingDir,
       asUser: tools.asUser,
     })
     return containerEntry({
       users: tools.asUser ? { uid: security.uid, gid: security.gid } : undefined,
-      cgroups: groups.map((folder) => join(folder, 'cgroup.procs')),
+      cgroups: groups.entered.map((folder) => join(folder, 'cgroup.procs')),
       hostname: launch.names?.hostname,
       sysctls: sysctls.settings,
       view,
@@ -334,21 +336,13 @@ function requireProgram({ program, env, workingDir, mounts }: LaunchPlan): void 
   if (!there) throw new ContainerRefused('RunContainerError', `cannot run "${program}": there is no such program`)
 }
 
-function limitsOf({ container }: ContainerLaunch, { support }: Cgroups) {
+function limitsOf({ container }: ContainerLaunch) {
   const { memory, cpu } = container.resources?.limits ?? {}
   return {
     memoryBytes: memory === undefined ? undefined : parseQuantity(memory),
     cpus: cpu === undefined ? undefined : parseQuantity(cpu),
-    pids: support.pids ? mostProcesses() : undefined,
   }
 }
-
-/** More than any engine needs, and few enough to leave others room to start and end things. */
-function mostProcesses(): number {
-  machineProcesses ??= Number(readFileSync('/proc/sys/kernel/pid_max', 'latin1'))
-  return Math.min(16_384, Math.floor(machineProcesses / 4))
-}
-let machineProcesses: number | undefined
 
 function machineEnvironment(): Record<string, string> {
   return Object.fromEntries(

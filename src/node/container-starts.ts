@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Clock } from '../foundation/clock.ts'
 import { ContainerProcess, type ContainerProcessOptions } from './container-process.ts'
+import { type Cgroups, removeGroups } from './isolation/cgroups.ts'
 import type { ContainerScript } from './isolation/container-script.ts'
 import { ContainerShell, type RootBaseAhead } from './isolation/container-shell.ts'
 import { machineRootAhead } from './isolation/container-view.ts'
 import type { Isolation } from './isolation/detect-isolation.ts'
-import { entryMessage } from './isolation/entry-steps.ts'
+import { type EntryStep, entryMessage } from './isolation/entry-steps.ts'
 import { namespaceCommand, plainShellCommand } from './isolation/isolated-command.ts'
 import { SpareShell, type SpareShellOptions } from './isolation/spare-shell.ts'
 import type { ProcessIdentity } from './process-identity.ts'
@@ -30,32 +31,39 @@ export class ContainerStarts {
   readonly #clock: Clock
   readonly #owner: ShellOwner
   readonly #networks: NextNetwork
+  readonly #cgroups: Cgroups
   #shells: SpareShell | undefined
   #closed = false
 
   /** `owner` is for processes that are nobody's yet: they must be known for ours, too. */
-  constructor(clock: Clock, owner: ShellOwner, networks: NextNetwork) {
+  constructor(clock: Clock, owner: ShellOwner, networks: NextNetwork, cgroups: Cgroups) {
     this.#clock = clock
     this.#owner = owner
     this.#networks = networks
+    this.#cgroups = cgroups
   }
 
   /** From now on there is a shell that waits for a container. */
   async prepare(isolation: Isolation): Promise<void> {
     // Of a run that was killed.
     await rm(this.#bases, { recursive: true, force: true })
+    this.#cgroups.removeAhead()
     if (!this.#closed) this.#shellsOf(isolation).refillSoon()
+  }
+
+  /** The first process of a container that is going to be in this network: to be run in, or discarded. */
+  take(isolation: Isolation, network: string): ContainerShell {
+    return this.#shellsOf(isolation).take(network)
   }
 
   /** The program runs once `record` has noted what its process is known by. */
   async run(
+    shell: ContainerShell,
     isolation: Isolation,
-    network: string,
     script: ContainerScript,
     record: (identity: ProcessIdentity) => Promise<void>,
     options: ContainerProcessOptions,
   ): Promise<ContainerProcess> {
-    const shell = this.#shellsOf(isolation).take(network)
     return ContainerProcess.enter(shell, script, isolation.mode === 'namespaces', record, options)
   }
 
@@ -69,7 +77,13 @@ export class ContainerStarts {
     if (isolation.mode !== 'namespaces' || isolation.tools.asUser) return undefined
     const folder = join(this.#bases, randomUUID())
     mkdirSync(folder, { recursive: true, mode: 0o755 })
-    return { folder, message: entryMessage(machineRootAhead(folder)) }
+    const groups = this.#cgroups.makeAhead(basename(folder))
+    const enter = groups.map((group): EntryStep => ['group', join(group, 'cgroup.procs')])
+    const letGo = () => {
+      removeGroups(groups)
+      if (this.#closed) this.#cgroups.close()
+    }
+    return { folder, groups, message: entryMessage([...enter, ...machineRootAhead(folder)]), letGo }
   }
 
   get #bases(): string {

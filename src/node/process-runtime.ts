@@ -94,14 +94,14 @@ export class ProcessRuntime implements PodRuntime {
     this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = nodeIdOf(folder)))
     this.nodeId = nodeId
     const owner = { owner: this.#folders.node, env: { [shellMark]: nodeId } }
-    this.#starts = new ContainerStarts(options.clock, owner, options.networks ?? machineNetwork)
     this.#records = new PodRecords(join(this.#folders.node, 'pods'))
     this.#cgroups = options.enforceLimits === false ? Cgroups.none() : Cgroups.onThisMachine(nodeId)
+    this.#starts = new ContainerStarts(options.clock, owner, options.networks ?? machineNetwork, this.#cgroups)
   }
 
   async start(launch: ContainerLaunch, signal: AbortSignal): Promise<RunningContainer> {
-    const uid = launch.pod.metadata.uid ?? ''
     const { container, attempt, podIP } = launch
+    const { uid = '' } = launch.pod.metadata
     if (this.#closed) throw new ContainerRefused('NodeStopping', 'this node is stopping')
     if (this.#pods.get(uid)?.has(container.name)) {
       throw new ContainerRefused('CreateContainerError', `container "${container.name}" already runs`)
@@ -114,11 +114,12 @@ export class ProcessRuntime implements PodRuntime {
     if (signal.aborted) throw abortReason(signal)
     const pod = identityOf(launch)
     const folder = containerLogFolder(this.#folders.logs, pod, container.name)
-    const output = rawPath(folder, attempt)
+    const shell = this.#starts.take(isolation, launch.network ?? '')
     let prepared
     try {
-      prepared = await launcher.prepare(launch, output, input)
+      prepared = await launcher.prepare(launch, rawPath(folder, attempt), input, shell.groups)
     } catch (error) {
+      shell.discard()
       closeAll([input?.descriptor, input?.held])
       if (error instanceof ContainerRefused) throw error
       throw new ContainerRefused('CreateContainerError', errorMessage(error), { cause: error })
@@ -138,7 +139,7 @@ export class ProcessRuntime implements PodRuntime {
     let process: ContainerProcess | undefined
     try {
       const options = this.#processOptions(uid, container.name, attempt)
-      process = await this.#starts.run(isolation, record.network, script, note, options)
+      process = await this.#starts.run(shell, isolation, script, note, options)
       return this.#own(pod, container.name, { ...process.identity, ...record, startedAt }, podIP, process, input?.held)
     } catch (error) {
       await process?.stop(0)

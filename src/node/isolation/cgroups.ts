@@ -1,4 +1,13 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmdirSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { errorMessage } from '../../foundation/errors.ts'
 import { type CgroupPlace, type Controller, cgroupPlaces, controllers } from './cgroup-places.ts'
@@ -19,6 +28,7 @@ export interface LimitSupport {
 }
 
 const periodMicroseconds = 100_000
+const aheadPrefix = 'spare-'
 
 /** Makes groups for containers with limits, below the group this program is in. Foreign groups are never touched. */
 export class Cgroups {
@@ -76,6 +86,30 @@ export class Cgroups {
     return [...made]
   }
 
+  /** A group for one container, whichever that will be, to be entered before there is it: entering takes milliseconds. */
+  makeAhead(name: string): string[] {
+    return this.support.pids ? this.make(`${aheadPrefix}${name}`, { pids: mostProcesses() }) : []
+  }
+
+  /** The groups of a container whose process is in those that were made ahead already: what is left to be entered, and all. */
+  makeFor(name: string, limits: ContainerLimits, ahead: readonly string[]): { entered: string[]; all: string[] } {
+    const { memoryBytes, cpus } = limits
+    const isUnified = [...this.#places.values()].some(({ version }) => version === 'v2')
+    // A process is in one group of the unified hierarchy: that must have all limits.
+    const isLimited = ahead.length > 0 && !(isUnified && (memoryBytes !== undefined || cpus !== undefined))
+    const pids = this.support.pids && !isLimited ? mostProcesses() : undefined
+    const entered = this.make(name, { ...limits, pids })
+    return { entered, all: [...ahead, ...entered] }
+  }
+
+  /** Removes what was made ahead by a run that was killed; what a container is in stays. */
+  removeAhead(): void {
+    for (const { folder } of this.#places.values()) {
+      const parent = join(folder, this.#group)
+      removeGroups(namesIn(parent).flatMap((name) => (name.startsWith(aheadPrefix) ? [join(parent, name)] : [])))
+    }
+  }
+
   /** Removes the folders that hold the groups, once those are gone. */
   close(): void {
     if (!this.#prepared) return
@@ -104,6 +138,11 @@ export class Cgroups {
     }
     this.#prepared = true
   }
+}
+
+/** More than any engine needs, and few enough to leave others room to start and end things. */
+function mostProcesses(): number {
+  return Math.min(16_384, Math.floor(Number(readText('/proc/sys/kernel/pid_max') ?? 32_768) / 4))
 }
 
 /** Whether the kernel ended a process of these groups for want of memory. */
@@ -188,6 +227,14 @@ function writeIfThere(path: string, value: string): void {
     if (existsSync(path)) writeFileSync(path, value)
   } catch {
     // Without swap accounting, or not permitted to this user: the limit that matters is set.
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
   }
 }
 

@@ -113,7 +113,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     const ahead = (name: string) => {
       const base = join(folder, name)
       mkdirSync(base)
-      return { folder: base, message: entryMessage(machineRootAhead(base)) }
+      return { folder: base, message: entryMessage(machineRootAhead(base)), groups: [], letGo: () => {} }
     }
     const own = join(folder, 'own')
     const words = ['/bin/sh', '-c', 'ls /etc/passwd; touch /mine; ls /mine']

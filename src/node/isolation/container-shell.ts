@@ -16,6 +16,10 @@ export interface RootBaseAhead {
   /** Becomes the root; gone when no container needs it. */
   readonly folder: string
   readonly message: Buffer
+  /** Folders of the groups that the process is in then. */
+  readonly groups: readonly string[]
+  /** No container came of it, and its process is gone. */
+  letGo(): void
 }
 
 /**
@@ -127,8 +131,17 @@ export class ContainerShell {
     this.#isUsed = true
     this.child.stdin?.end()
     const { pid, exitCode, signalCode } = this.child
-    if (pid === undefined || exitCode !== null || signalCode !== null) this.#dropBase()
-    else this.child.once('exit', () => this.#dropBase())
+    const over = () => {
+      this.#dropBase()
+      this.#base?.letGo()
+    }
+    if (pid === undefined || exitCode !== null || signalCode !== null) over()
+    else this.child.once('exit', over)
+  }
+
+  /** Groups that it is in already. */
+  get groups(): readonly string[] {
+    return this.#base?.groups ?? []
   }
 
   /** What is mounted in the namespaces stays where it is, whatever its folder is called outside of them. */
