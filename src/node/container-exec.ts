@@ -4,8 +4,15 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { type TerminalSize, firstSize, followTerminalSize, terminalCommand } from './exec-terminal.ts'
 import type { Isolation } from './isolation/detect-isolation.ts'
+import { throughShell } from './isolation/container-script.ts'
 import { type EntryStep, entryMessage } from './isolation/entry-steps.ts'
-import { type NamespaceTools, enteredNamespaces, enteringCommand, plainCommand } from './isolation/isolated-command.ts'
+import {
+  type NamespaceTools,
+  enteredNamespaces,
+  enteringCommand,
+  plainCommand,
+  plainTools,
+} from './isolation/isolated-command.ts'
 import { linkSignals } from '../foundation/linked-signal.ts'
 import type { ContainerRecord } from './pod-records.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
@@ -99,7 +106,8 @@ function runBeside(
 ): ChildProcess {
   const told = words.map((word) => replaceMountPaths(word, container.mounts))
   const groups = container.cgroups.map((folder) => join(folder, 'cgroup.procs'))
-  const [program = '', ...rest] = plainCommand(shell, groups, streams.terminal ? terminalCommand(told, first) : told)
+  const command = streams.terminal ? terminalCommand(told, first) : told
+  const [program = '', ...rest] = plainCommand(shell, groups, throughShell(command, env, plainTools.env))
   return spawn(program, rest, { cwd: container.workingDir, env, stdio: outputs(streams), detached: true })
 }
 

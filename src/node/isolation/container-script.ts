@@ -64,14 +64,26 @@ function compound(lines: readonly string[]): string {
   return `{\n${lines.join('\n')}\n}\n`
 }
 
+/** The words that run a program with all its variables, also those that a shell would not hand on. */
+export function throughShell(
+  words: readonly string[],
+  env: Readonly<Record<string, string>>,
+  envTool: string,
+): readonly string[] {
+  const others = Object.entries(env).filter((variable) => !isSettable(variable))
+  return others.length === 0 ? words : [envTool, ...others.map(([name, value]) => `${name}=${value}`), ...words]
+}
+
+function isSettable([name]: readonly [string, string]): boolean {
+  return settable.test(name) && !shellsOwn.test(name)
+}
+
 function programLines({ words, env, envTool }: ContainerProgram): string[] {
-  const variables = Object.entries(env)
-  const isSettable = ([name]: readonly [string, string]) => settable.test(name) && !shellsOwn.test(name)
-  const others = variables.filter((variable) => !isSettable(variable))
-  const through = others.length === 0 ? [] : [envTool, ...others.map(([name, value]) => `${name}=${value}`)]
-  const command = [...through, ...words].map(quoted).join(' ')
+  const command = throughShell(words, env, envTool).map(quoted).join(' ')
   return [
-    ...variables.filter(isSettable).map(([name, value]) => `export ${name}=${quoted(value)}`),
+    ...Object.entries(env)
+      .filter(isSettable)
+      .map(([name, value]) => `export ${name}=${quoted(value)}`),
     `echo ${startedWord} >&4`,
     // Said by the process that becomes the program: a signal that is sent from now on is not lost on its parent. Where nobody
     // listens any more nobody knows of the program, and it is taken back.
