@@ -5,21 +5,11 @@ import { serviceKind } from '../../src/resources/service.ts'
 import { anyProgram } from '../../tests/support/fuzz/container-programs.ts'
 import { Dice } from '../../tests/support/fuzz/dice.ts'
 import type { RestlessSluice } from './restless-sluice.ts'
+import { namedServer } from '../named-server.ts'
 
 const namespace = 'default'
 const port = 8080
 const deadlineMs = 90_000
-
-/** On all addresses, as nearly every server listens; it answers with its name. */
-const server = `
-use IO::Socket::INET; $SIG{PIPE} = 'IGNORE'; $SIG{TERM} = sub { exit };
-my $listener = IO::Socket::INET->new(LocalPort => ${port}, Listen => 64, ReuseAddr => 1) or die $!;
-while (my $one = $listener->accept) {
-  sysread $one, my $request, 4096;
-  my $name = $ENV{NAME};
-  syswrite $one, "HTTP/1.1 200 OK\\r\\nconnection: close\\r\\ncontent-length: " . length($name) . "\\r\\n\\r\\n$name";
-  close $one;
-}`
 
 /** The life of one Pod, from its creation until nothing is left of it in the cluster. The seed says what it does. */
 export class PodLife {
@@ -71,7 +61,7 @@ export class PodLife {
         {
           name: 'main',
           image: this.#image,
-          command: ['/usr/bin/perl', '-e', server],
+          command: ['/usr/bin/perl', '-e', namedServer(port)],
           env: [{ name: 'NAME', value: this.#name }],
           ports: [{ containerPort: port, ...(hasHostPort && { hostPort: this.#hostPort }) }],
           readinessProbe: { tcpSocket: { port }, periodSeconds: 1 },

@@ -14,6 +14,7 @@ import { leftInNetwork } from '../../tests/support/leftover-network.ts'
 import { SluiceProcess, podProcesses } from '../../tests/support/sluice-process.ts'
 import { PodArrivals } from '../pod-arrivals.ts'
 import { cpuSeconds, mebibytes, residentBytes } from '../process-use.ts'
+import { namedServer } from '../named-server.ts'
 
 const { values } = parseArgs({ options: { pods: { type: 'string', default: '200' } } })
 const count = Number(values.pods)
@@ -23,17 +24,6 @@ const deadlineMs = 60_000
 const creators = 16
 /** Networks that wait for Pods. */
 const spares = 3
-
-/** On all addresses, as nearly every server listens; it answers with its name. */
-const server = `
-use IO::Socket::INET; $SIG{PIPE} = 'IGNORE'; $SIG{TERM} = sub { exit };
-my $listener = IO::Socket::INET->new(LocalPort => ${port}, Listen => 64, ReuseAddr => 1) or die $!;
-while (my $one = $listener->accept) {
-  sysread $one, my $request, 4096;
-  my $name = $ENV{NAME};
-  syswrite $one, "HTTP/1.1 200 OK\\r\\nconnection: close\\r\\ncontent-length: " . length($name) . "\\r\\n\\r\\n$name";
-  close $one;
-}`
 
 const data = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
 const sluice = await SluiceProcess.start(data, ['--no-demo-model', '--no-gateway'])
@@ -59,7 +49,7 @@ try {
         {
           name: 'main',
           image: `${registry}/sluice/llama-cpp`,
-          command: ['/usr/bin/perl', '-e', server],
+          command: ['/usr/bin/perl', '-e', namedServer(port)],
           env: [{ name: 'NAME', value: name }],
           ports: [{ containerPort: port }],
           readinessProbe: { httpGet: { port }, periodSeconds: 1, timeoutSeconds: 5 },

@@ -1,4 +1,4 @@
-import { accessSync, constants, lstatSync, mkdirSync, readdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, lstatSync, mkdirSync, statfsSync } from 'node:fs'
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
@@ -6,6 +6,7 @@ import type { PodIdentity } from './pod-runtime.ts'
 import type { StoragePlaces } from './storage/measure-storage.ts'
 import { claimFolder } from './volumes/claim-folder.ts'
 import { removeFolder } from './volumes/remove-folder.ts'
+import { namesInFolder } from './names-in-folder.ts'
 
 const tmpfsType = 0x01021994
 const sharedMemory = '/dev/shm'
@@ -74,11 +75,11 @@ export class PodFolders {
 
   /** Removes what belongs to Pods that are not known. */
   async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
-    for (const name of namesIn(this.logs)) {
+    for (const name of namesInFolder(this.logs)) {
       if (!isKnown(uidOfLogFolder(name))) await rm(join(this.logs, name), { recursive: true, force: true })
     }
-    const inMemory = this.#inMemory === undefined ? [] : namesIn(this.#inMemory)
-    for (const uid of new Set([...namesIn(this.#scratch), ...inMemory])) {
+    const inMemory = this.#inMemory === undefined ? [] : namesInFolder(this.#inMemory)
+    for (const uid of new Set([...namesInFolder(this.#scratch), ...inMemory])) {
       if (!isKnown(uid)) await this.#removeScratch(uid)
     }
   }
@@ -117,12 +118,4 @@ function privateFolder(folder: string): string {
 function made(folder: string): string {
   mkdirSync(folder, { recursive: true })
   return folder
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }

@@ -1,7 +1,8 @@
-import { accessSync, constants, readFileSync, realpathSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ImageEntry } from '../node/image-store.ts'
+import { isExecutable } from '../node/isolation/detect-isolation.ts'
 import { compiledFolder } from './compiled-engine.ts'
 
 const ownFolder = fileURLToPath(new URL('../../', import.meta.url))
@@ -76,14 +77,5 @@ function realPath(path: string): string {
     return realpathSync.native(path)
   } catch {
     return path
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK)
-    return true
-  } catch {
-    return false
   }
 }

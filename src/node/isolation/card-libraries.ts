@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync, readlinkSync } from 'node:fs'
+import { lstatSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import type { EntryStep } from './entry-steps.ts'
+import { namesInFolder } from '../names-in-folder.ts'
 
 /** Where images that are made for NVIDIA's cards look for what belongs to the machine's driver. */
 export const cardLibraryFolder = '/usr/local/nvidia/lib64'
@@ -22,7 +23,7 @@ const driverPrograms = ['nvidia-smi', 'nvidia-debugdump']
 /** Shows a container with an image, and with cards, the machine's driver. Programs of the machine see it anyway. */
 export function driverSteps(folders: readonly string[] = machineFolders): EntryStep[] {
   const libraries = folders.flatMap((folder) =>
-    namesIn(folder)
+    namesInFolder(folder)
       .filter((name) => driverLibrary.test(name))
       .map((name) => ({ path: join(folder, name), name })),
   )
@@ -44,12 +45,4 @@ export function driverSteps(folders: readonly string[] = machineFolders): EntryS
     ...libraries.flatMap((library) => show(cardLibraryFolder, library)),
     ...programs.flatMap((program) => show(cardProgramFolder, program)),
   ]
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch {
-    return []
-  }
 }

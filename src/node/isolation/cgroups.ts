@@ -1,16 +1,8 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  rmdirSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { errorMessage } from '../../foundation/errors.ts'
 import { type CgroupPlace, type Controller, cgroupPlaces, controllers } from './cgroup-places.ts'
+import { namesInFolder } from '../names-in-folder.ts'
 
 export interface ContainerLimits {
   readonly memoryBytes?: number | undefined
@@ -106,7 +98,7 @@ export class Cgroups {
   removeAhead(): void {
     for (const { folder } of this.#places.values()) {
       const parent = join(folder, this.#group)
-      removeGroups(namesIn(parent).flatMap((name) => (name.startsWith(aheadPrefix) ? [join(parent, name)] : [])))
+      removeGroups(namesInFolder(parent).flatMap((name) => (name.startsWith(aheadPrefix) ? [join(parent, name)] : [])))
     }
   }
 
@@ -227,14 +219,6 @@ function writeIfThere(path: string, value: string): void {
     if (existsSync(path)) writeFileSync(path, value)
   } catch {
     // Without swap accounting, or not permitted to this user: the limit that matters is set.
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
   }
 }
 

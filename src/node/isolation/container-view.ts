@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Mount, isFolder } from '../volume-mounts.ts'
 import { removeFolder } from '../volumes/remove-folder.ts'
 import { driverSteps } from './card-libraries.ts'
 import type { EntryStep } from './entry-steps.ts'
 import { addedSteps, machineSteps } from './machine-view.ts'
+import { namesInFolder } from '../names-in-folder.ts'
 
 /** What a container's root is made of. */
 export type RootBase =
@@ -140,7 +141,7 @@ function kernelSteps(): EntryStep[] {
 }
 
 function cardSteps(): EntryStep[] {
-  const names = namesIn('/dev').filter((name) => cardDevices.test(name))
+  const names = namesInFolder('/dev').filter((name) => cardDevices.test(name))
   return names.map(deviceStep)
 }
 
@@ -179,12 +180,4 @@ function groupSteps(groups: readonly string[]): EntryStep[] {
     ...controllers,
     ['only-read', place],
   ]
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch {
-    return []
-  }
 }

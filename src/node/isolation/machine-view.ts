@@ -1,6 +1,7 @@
-import { lstatSync, mkdirSync, readdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { EntryStep } from './entry-steps.ts'
+import { namesInFolder } from '../names-in-folder.ts'
 
 /** What programs of the machine are made of. All of it can be read and run by every container without an image; docs/sandbox.md says so. */
 export const programFolders = [
@@ -159,7 +160,7 @@ function layerStep(path: string, own: string, asUser: boolean): EntryStep {
 function settingPaths(name: string): string[] {
   if (!name.endsWith('*')) return [`/etc/${name}`]
   const start = name.slice(0, -1)
-  return namesIn('/etc')
+  return namesInFolder('/etc')
     .filter((entry) => entry.startsWith(start))
     .map((entry) => `/etc/${entry}`)
 }
@@ -177,12 +178,4 @@ function withRealPath(path: string): string[] {
 function isThere(path: string, isFolder: boolean): boolean {
   const facts = statSync(path, { throwIfNoEntry: false })
   return facts !== undefined && facts.isDirectory() === isFolder
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort()
-  } catch {
-    return []
-  }
 }
