@@ -43,7 +43,7 @@ export function containerEntry(entry: ContainerEntry): ContainerScript {
     ...(hostname === undefined ? [] : ([['hostname', hostname]] as const)),
     ...sysctls.map(([path, value]): EntryStep => ['sysctl', path, value]),
     fileLimit(),
-    ...(baseIsMade ? [] : view.base),
+    ...(baseIsMade ? [] : view.base()),
     ...view.rest,
   ]
   const program: EntryStep[] = [

@@ -67,8 +67,8 @@ export async function clearOwnRoot(own: string): Promise<void> {
 
 /** How a container's root is made, in namespaces of its own. */
 export interface RootSteps {
-  /** What is the same for all containers of a kind: it can be done before there is one. */
-  readonly base: readonly EntryStep[]
+  /** What is the same for all containers of a kind: it can be done before there is one, and need not be planned then. */
+  base(): readonly EntryStep[]
   readonly rest: readonly EntryStep[]
 }
 
@@ -111,15 +111,15 @@ export function viewSteps(view: ContainerView): RootSteps {
   return { base: baseSteps(view), rest }
 }
 
-function baseSteps({ base, own, asUser }: ContainerView): EntryStep[] {
+function baseSteps({ base, own, asUser }: ContainerView): () => readonly EntryStep[] {
   const root = join(own, 'root')
-  if (base.kind === 'machine') return machineRoot(root)
+  if (base.kind === 'machine') return () => machineRoot(root)
   const bad = [own, base.files].find((path) => unfit.test(path))
   if (bad !== undefined) throw new Error(`overlayfs cannot be told of the folder ${JSON.stringify(bad)}`)
   const [upper, work] = ['upper', 'work'].map((name) => join(own, name))
   for (const folder of [upper, work]) if (folder !== undefined) mkdirSync(folder, { recursive: true, mode: 0o755 })
   const layers = [`lowerdir=${base.files}`, `upperdir=${upper}`, `workdir=${work}`]
-  return [['layered-root', root, 'nodev', ...layers, ...(asUser ? ['userxattr'] : [])], ...kernelSteps()]
+  return () => [['layered-root', root, 'nodev', ...layers, ...(asUser ? ['userxattr'] : [])], ...kernelSteps()]
 }
 
 function addedToBase({ base, own, mounts, asUser }: ContainerView): EntryStep[] {
