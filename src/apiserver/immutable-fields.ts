@@ -83,7 +83,8 @@ const rules: Readonly<Record<string, readonly UpdateRule[]>> = {
 function checkJob(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
   const [after, before] = [specOf(next), specOf(previous)]
   const resized = before['completionMode'] === 'Indexed' && after['completions'] === after['parallelism']
-  const names = ['selector', 'completionMode', ...(resized ? [] : ['completions'])]
+  const policies = ['podFailurePolicy', 'backoffLimitPerIndex', 'successPolicy']
+  const names = ['selector', 'completionMode', ...policies, ...(resized ? [] : ['completions'])]
   const changed = before['suspend'] === true ? names : [...names, 'template']
   return changed.flatMap((name) => fixed(`spec.${name}`)(next, previous))
 }
