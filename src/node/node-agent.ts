@@ -8,11 +8,12 @@ import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
 import { type KubernetesObject, keyOf, refOf } from '../resources/kubernetes-object.ts'
-import { type Pod, podKind } from '../resources/pod.ts'
+import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
 import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { CardLedger } from './card-ledger.ts'
+import { HostPortLedger } from './host-port-ledger.ts'
 import { watchCards } from './card-watch.ts'
 import type { Card } from './gpu-inventory.ts'
 import { type MachineReadings, readMachine, reservedMemoryBytes } from './machine/machine-readings.ts'
@@ -76,6 +77,7 @@ export class NodeAgent implements Component {
   readonly #events: EventRecorder
   readonly #network: PodNetwork
   readonly #cards: CardLedger
+  readonly #hostPorts = new HostPortLedger()
   readonly #hostIP: string
   /** By the Pod's uid; a new Pod of the same name may come while the old one's processes still end. */
   readonly #workers = new Map<string, PodWorker>()
@@ -269,6 +271,7 @@ export class NodeAgent implements Component {
   }
 
   #newWorker(key: string, pod: Pod, adopted: readonly RunningContainer[]): PodWorker {
+    if (pod.status?.startTime !== undefined && !isPodFinished(pod)) this.#hostPorts.hold(pod)
     const worker = new PodWorker(pod, adopted, this.#servicesFor(key))
     this.#workers.set(worker.identity.uid, worker)
     this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(worker))
@@ -320,6 +323,7 @@ export class NodeAgent implements Component {
       log: log.child({ pod: key }),
       network: this.#network,
       cards: this.#cards,
+      hostPorts: this.#hostPorts,
       hostIP: this.#hostIP,
       simulatedCards: cards.some(({ simulated }) => simulated),
       hostPathAllowed: allowHostPath,
