@@ -70,11 +70,11 @@ export function podStatus(
   }
 }
 
+const evictedReason = 'TerminationByKubelet'
+
 /** Whoever counts failures can tell this one from those that are the Pod's own fault. */
 function disruption({ reason, message = '' }: PodOutcome): Condition[] {
-  return reason === 'Evicted'
-    ? [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }]
-    : []
+  return reason === 'Evicted' ? [{ type: 'DisruptionTarget', status: 'True', reason: evictedReason, message }] : []
 }
 
 /** What all containers of a Pod together may have said at their ends, in bytes; as the kubelet has it. */
@@ -107,8 +107,14 @@ const ownConditions = new Set(['PodScheduled', 'PodReadyToStartContainers', 'Ini
 
 /** This node's own conditions as it wrote them last, everybody else's as the cluster has them. */
 export function withForeignConditions(own: readonly Condition[], cluster: readonly Condition[]): Condition[] {
-  const isOwn = ({ type }: Condition) => ownConditions.has(type)
-  return [...cluster.filter((condition) => !isOwn(condition)), ...own.filter(isOwn)]
+  const mine = own.filter(isOwnCondition)
+  const isForeign = (condition: Condition) =>
+    !isOwnCondition(condition) && !mine.some(({ type }) => type === condition.type)
+  return [...cluster.filter(isForeign), ...mine]
+}
+
+function isOwnCondition({ type, reason }: Condition): boolean {
+  return ownConditions.has(type) || reason === evictedReason
 }
 
 /** Conditions that others must make true before the Pod is ready, and have not. */
