@@ -1,5 +1,5 @@
 /**
- * Condenses the OpenAPI documents of a real API server into src/resources/core-facts.json: which fields Kubernetes' own kinds have
+ * Condenses the OpenAPI documents of a real API server into src/resources/facts/core-facts.json: which fields Kubernetes' own kinds have
  * and how their lists and maps merge. Facts only, no descriptions.
  *
  *     KUBEBUILDER_ASSETS=<folder with etcd and kube-apiserver> node scripts/condense-openapi.ts
@@ -109,7 +109,7 @@ async function fromOwnServer(): Promise<void> {
 async function writeFacts(address: Address): Promise<void> {
   const documents = []
   for (const path of groupVersions) documents.push(await getJson(address, `/openapi/v3/${path}`))
-  const file = new URL('../src/resources/core-facts.json', import.meta.url)
+  const file = new URL('../src/resources/facts/core-facts.json', import.meta.url)
   writeFileSync(file, factsText(condense(documents, roots)))
 }
 

@@ -1,5 +1,5 @@
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
-import type { WatchLife } from './object-watch.ts'
+import type { WatchLife } from './reading/object-watch.ts'
 
 /** The kinds a cluster serves: those it was built with, and those its CustomResourceDefinitions add while it runs. */
 export class KindRegistry {

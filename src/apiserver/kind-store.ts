@@ -1,7 +1,7 @@
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Store, StoreKey, StoredObject } from '../store/store.ts'
-import { ObjectWatch, type WatchLife } from './object-watch.ts'
+import { ObjectWatch, type WatchLife } from './reading/object-watch.ts'
 
 export interface KindList {
   readonly items: readonly KubernetesObject[]

@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { coreSchema } from './core-facts.ts'
+import { coreSchema } from './facts/core-facts.ts'
 import type { Kind } from './kind.ts'
 import type { KubernetesObject } from './kubernetes-object.ts'
 import type { StructuralSchema } from './structural-schema.ts'

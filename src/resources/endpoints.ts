@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { firstThree } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { firstThree } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectReferenceSchema } from './event.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { ageOf } from './age.ts'
+import { ageOf } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import type { Column } from './kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { accessModesText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { accessModesText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 import { checkClaim } from './validation/storage-rules.ts'

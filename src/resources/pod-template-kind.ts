@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { labelsText } from './cell-texts.ts'
+import { labelsText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 import { podTemplateSchema } from './pod-template.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { coreKind } from './core-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
-import { podColumns } from './pod-columns.ts'
+import { podColumns } from './columns/pod-columns.ts'
 import { checkPod } from './validation/pod-rules.ts'
 
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String))

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { selectorText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { selectorText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 import { containersColumn, imagesColumn, labelSelectorSchema, podTemplateSchema } from './pod-template.ts'

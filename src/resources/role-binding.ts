@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import type { Column } from './kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'

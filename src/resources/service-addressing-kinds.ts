@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { type FieldError, forbidden, invalid, required } from './field-error.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'

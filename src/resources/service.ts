@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { labelsText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { labelsText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { type FieldError, forbidden } from './field-error.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'

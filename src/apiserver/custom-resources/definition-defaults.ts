@@ -1,4 +1,4 @@
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 
 /** What a definition does not say follows from its kind, and its versions are the same but for their names. */
 export function completeDefinition<T extends JsonObject>(object: T): T {

@@ -1,5 +1,5 @@
-import { type JsonObject, isJsonObject, sameJson } from '../json-value.ts'
-import type { Envelope } from '../object-decode.ts'
+import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
+import type { Envelope } from '../writing/object-decode.ts'
 
 /** What a Service of the type ExternalName has no use for. */
 const addressFields = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
