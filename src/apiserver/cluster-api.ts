@@ -56,7 +56,6 @@ type Change =
 const mostAttempts = 8
 /** Attempts at which others may come in between. */
 const mostPatient = 3
-const lastingNamespaces = new Set(['default', 'kube-system', 'kube-public'])
 
 /**
  * The verbs of the Kubernetes API over a Store, for every kind alike: defaults, validation, admission, versions,
@@ -74,13 +73,13 @@ export class ClusterApi {
 
   constructor(options: ClusterApiOptions) {
     const { kinds, clock } = options
-    this.kinds = new KindRegistry(kinds.filter(({ unknownFields }) => unknownFields === 'keep'))
+    this.kinds = new KindRegistry(kinds.filter(({ origin }) => origin === 'core'))
     this.clock = clock
     this.#store = new KindStore(options.store)
     this.#lists = new ObjectLists(this.#store, clock, options.writtenBytes ?? (() => 0))
     this.#admission = new AdmissionChain(options.admission ?? [], options.plugins ?? [])
     this.#namespaces = kinds.find(({ group, kind }) => group === '' && kind === 'Namespace')
-    const builtIn = kinds.filter(({ unknownFields }) => unknownFields === 'prune')
+    const builtIn = kinds.filter(({ origin }) => origin === 'custom')
     this.#definitions = new CustomResources({ registry: this.kinds, store: this.#store, clock, builtIn })
     this.#cleanup = new DefinitionCleanup(this.kinds, this.#store, {
       deleteObject: (kind, ref) => this.delete(kind, ref),
@@ -235,9 +234,10 @@ export class ClusterApi {
     request: DeletionOptions = {},
     options: WriteOptions = {},
   ): Promise<Deleted> {
-    if (this.#served(anyKind) === this.#namespaces && lastingNamespaces.has(ref.name)) {
-      const why = `namespaces "${ref.name}" is forbidden: this namespace may not be deleted`
-      throw new StatusError('Forbidden', why, { name: ref.name, kind: anyKind.plural })
+    const { deletion, plural, singular } = this.#served(anyKind)
+    if (deletion?.lasting?.includes(ref.name)) {
+      const why = `${plural} "${ref.name}" is forbidden: this ${singular} may not be deleted`
+      throw new StatusError('Forbidden', why, { name: ref.name, kind: plural })
     }
     return this.#change(anyKind, ref, options, (kind, current) => this.#deleted(kind, current, request, options))
   }
@@ -332,7 +332,7 @@ export class ClusterApi {
   /** The kind as its definition says it now: callers may hold one of the same name. */
   #served(kind: Kind): Kind {
     const served = this.kinds.resolve(kind)
-    if (served !== kind || kind.unknownFields === 'keep') return served
+    if (served !== kind || kind.origin === 'core') return served
     if (this.kinds.find(kind.group, kind.version, kind.plural)) return served
     throw new StatusError('NotFound', 'the server could not find the requested resource')
   }

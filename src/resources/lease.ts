@@ -27,5 +27,6 @@ export const leaseKind = coreKind(leaseSchema, {
   kind: 'Lease',
   plural: 'leases',
   validate: checkLease,
+  types: { 'io.k8s.api.coordination.v1.Lease': { parts: ['spec'] } },
   columns: [{ name: 'Holder', type: 'string', cell: ({ spec }) => spec?.holderIdentity ?? '' }, coreAgeColumn],
 })

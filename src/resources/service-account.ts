@@ -18,5 +18,12 @@ export const serviceAccountKind = coreKind(serviceAccountSchema, {
   kind: 'ServiceAccount',
   plural: 'serviceaccounts',
   shortNames: ['sa'],
+  subresources: [
+    {
+      name: 'token',
+      verbs: ['create'],
+      responseKind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
+    },
+  ],
   columns: [{ name: 'Secrets', type: 'string', cell: ({ secrets }) => secrets?.length ?? 0 }, coreAgeColumn],
 })

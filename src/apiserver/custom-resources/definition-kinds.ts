@@ -39,7 +39,7 @@ function kindOfVersion(definition: Definition, version: Version): Kind {
     namespaced: scope === 'Namespaced',
     schema: kubernetesObjectSchema,
     fields: () => (fields ??= resourceFields(version.schema ?? {})),
-    unknownFields: 'prune',
+    origin: 'custom',
     columns: (version.columns ?? ageColumns).map(printerColumn),
     hasStatus: version.hasStatus,
     ...(version.scale && { scale: scaleOf(version.scale) }),

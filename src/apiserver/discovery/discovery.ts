@@ -1,4 +1,5 @@
 import { type Kind, type ResourceVerb, apiVersionOf } from '../../resources/kind.ts'
+import type { SubresourceFacts } from '../../resources/kind-facts.ts'
 
 const allVerbs: readonly ResourceVerb[] = [
   'create',
@@ -12,47 +13,9 @@ const allVerbs: readonly ResourceVerb[] = [
 ]
 const readAndWrite = ['get', 'patch', 'update']
 
-interface GroupVersionKind {
-  readonly group: string
-  readonly version: string
-  readonly kind: string
-}
-
-export interface SubresourceFacts {
-  readonly name: string
-  readonly verbs: readonly string[]
-  readonly responseKind: GroupVersionKind
-}
-
 /** What can be done with the objects of a kind. */
 export function verbsOf(kind: Kind): readonly ResourceVerb[] {
   return kind.verbs ?? allVerbs
-}
-
-const coreV1 = (kind: string): GroupVersionKind => ({ group: '', version: 'v1', kind })
-
-const proxyVerbs = ['create', 'delete', 'get', 'patch', 'update']
-
-/** Subresources that single kinds have, beyond status and scale. */
-const special: Readonly<Record<string, readonly SubresourceFacts[]>> = {
-  Namespace: [{ name: 'finalize', verbs: ['update'], responseKind: coreV1('Namespace') }],
-  Pod: [
-    { name: 'attach', verbs: ['create', 'get'], responseKind: coreV1('PodAttachOptions') },
-    { name: 'binding', verbs: ['create'], responseKind: coreV1('Binding') },
-    { name: 'eviction', verbs: ['create'], responseKind: { group: 'policy', version: 'v1', kind: 'Eviction' } },
-    { name: 'exec', verbs: ['create', 'get'], responseKind: coreV1('PodExecOptions') },
-    { name: 'log', verbs: ['get'], responseKind: coreV1('Pod') },
-    { name: 'portforward', verbs: ['create', 'get'], responseKind: coreV1('PodPortForwardOptions') },
-    { name: 'proxy', verbs: proxyVerbs, responseKind: coreV1('PodProxyOptions') },
-  ],
-  Service: [{ name: 'proxy', verbs: proxyVerbs, responseKind: coreV1('ServiceProxyOptions') }],
-  ServiceAccount: [
-    {
-      name: 'token',
-      verbs: ['create'],
-      responseKind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
-    },
-  ],
 }
 
 /** What of an object can be reached under its own name. */
@@ -60,7 +23,7 @@ export function subresourcesOf(kind: Kind): SubresourceFacts[] {
   const own = { group: kind.group, version: kind.version, kind: kind.kind }
   const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' }
   return [
-    ...(kind.group === '' ? (special[kind.kind] ?? []) : []),
+    ...(kind.subresources ?? []),
     ...(kind.scale ? [{ name: 'scale', verbs: readAndWrite, responseKind: scale }] : []),
     ...(kind.hasStatus ? [{ name: 'status', verbs: readAndWrite, responseKind: own }] : []),
   ]

@@ -156,7 +156,7 @@ function describeOperation(kind: Kind, name: string, { method, action }: Operati
 
 /** Without Kubernetes' own types there are no merge keys, so no strategic merge. */
 function patchTypesOf(kind: Kind): string[] {
-  const strategic = kind.unknownFields === 'keep' ? ['application/strategic-merge-patch+json'] : []
+  const strategic = kind.origin === 'core' ? ['application/strategic-merge-patch+json'] : []
   return ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json', ...strategic]
 }
 

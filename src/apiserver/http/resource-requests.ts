@@ -44,7 +44,6 @@ const longestWatchSeconds = 3600
 const bookmarkEveryMs = 60_000
 /** A watch that is about to end says how far it came, so that the next one can begin there. */
 const lastBookmarkBeforeEndMs = 2_000
-const returnsTheDeleted = new Set(['Pod', 'Service', 'PersistentVolumeClaim'])
 
 export function verbOf(method: string, target: ResourceTarget, query: URLSearchParams): Verb | undefined {
   const named = target.name !== undefined
@@ -249,7 +248,7 @@ export class ResourceRequests {
 }
 
 function deletionAnswer(kind: Kind, { object, gone }: Deleted, view: ObjectView): unknown {
-  if (!gone || (kind.group === '' && returnsTheDeleted.has(kind.kind))) return view.one(object)
+  if (!gone || kind.deletion?.answersWithObject) return view.one(object)
   const { name, uid } = object.metadata
   const details = { name, ...(kind.group !== '' && { group: kind.group }), kind: kind.plural, uid }
   return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details }

@@ -1,4 +1,4 @@
-import type { Kind } from '../../resources/kind.ts'
+import { type Kind, resourceNameOf } from '../../resources/kind.ts'
 import { nodeKind } from '../../resources/node.ts'
 import { podKind } from '../../resources/pod.ts'
 import { secretKind } from '../../resources/secret.ts'
@@ -15,9 +15,6 @@ import type { PodStreams } from '../streams/pod-streams.ts'
 type Action = (request: ResourceRequest) => Promise<void>
 
 const kindsToBind: Readonly<Record<BoundKind, Kind>> = { Pod: podKind, Secret: secretKind, Node: nodeKind }
-
-/** What Kubernetes has and this cluster does not: refused by name, so that nobody takes it for a mistake of theirs. */
-const notOffered = new Set(['pods/ephemeralcontainers', 'pods/resize', 'nodes/proxy'])
 
 /** Subresources that are not a side of an object but something done with it. */
 export class SubresourceActions {
@@ -36,8 +33,10 @@ export class SubresourceActions {
   /** `undefined`: it is not one of them. */
   find({ target }: ResourceRequest): Action | undefined {
     const { kind, subresource } = target
-    if (kind.group !== '' || subresource === undefined) return undefined
-    const name = `${kind.plural}/${subresource}`
+    if (subresource === undefined) return undefined
+    const name = `${resourceNameOf(kind)}/${subresource}`
+    // By name, so that nobody takes it for a mistake of theirs.
+    if (kind.refusedSubresources?.includes(subresource)) return () => refuse(name)
     switch (name) {
       case 'pods/binding':
         return (request) => this.#bind(request)
@@ -56,7 +55,7 @@ export class SubresourceActions {
       case 'services/proxy':
         return (request) => this.#proxies.service(request)
       default:
-        return notOffered.has(name) ? () => refuse(name) : undefined
+        return undefined
     }
   }
 

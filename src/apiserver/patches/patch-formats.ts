@@ -18,7 +18,7 @@ export function patchOf(kind: Kind, mediaType: string, subresource: string | und
       return (current) => mergePatch(current, body)
     case 'application/strategic-merge-patch+json':
       // Without Kubernetes' own types there are no merge keys; the real server refuses it for custom resources too.
-      if (kind.unknownFields === 'prune') throw unsupported(kind, mediaType)
+      if (kind.origin === 'custom') throw unsupported(kind, mediaType)
       return (current) =>
         strategicMergePatch(
           subresource === 'scale' ? coreSchema('autoscaling', 'v1', 'Scale') : kind.fields(),
@@ -31,7 +31,7 @@ export function patchOf(kind: Kind, mediaType: string, subresource: string | und
 }
 
 function unsupported(kind: Kind, mediaType: string): StatusError {
-  const strategic = kind.unknownFields === 'prune' ? [] : ['application/strategic-merge-patch+json']
+  const strategic = kind.origin === 'custom' ? [] : ['application/strategic-merge-patch+json']
   const accepted = ['application/json-patch+json', 'application/merge-patch+json', ...strategic, applyPatchType].join(
     ', ',
   )

@@ -7,54 +7,12 @@ export interface FieldRequirement {
   readonly field: string
   readonly value: string
   readonly equal: boolean
+  /** Where the field is; the first place that says something counts. */
+  readonly paths: ReadonlyArray<readonly string[]>
+  readonly whenMissing: string
 }
 
 export type FieldSelector = readonly FieldRequirement[]
-
-/** The fields each kind can be selected by, beyond its name and namespace: those the real server knows, as far as they exist here. */
-const selectable: Readonly<Record<string, readonly string[]>> = {
-  '/Pod': [
-    'spec.nodeName',
-    'spec.restartPolicy',
-    'spec.schedulerName',
-    'spec.serviceAccountName',
-    'spec.hostNetwork',
-    'status.phase',
-    'status.podIP',
-    'status.nominatedNodeName',
-  ],
-  '/Event': [
-    'involvedObject.kind',
-    'involvedObject.namespace',
-    'involvedObject.name',
-    'involvedObject.uid',
-    'involvedObject.apiVersion',
-    'involvedObject.resourceVersion',
-    'involvedObject.fieldPath',
-    'reason',
-    'reportingComponent',
-    'source',
-    'type',
-  ],
-  '/Namespace': ['status.phase'],
-  '/Node': ['spec.unschedulable'],
-  '/Secret': ['type'],
-  '/Service': ['spec.clusterIP', 'spec.type'],
-  'apps/ReplicaSet': ['status.replicas'],
-  'batch/Job': ['status.successful'],
-  'events.k8s.io/Event': [
-    'regarding.kind',
-    'regarding.namespace',
-    'regarding.name',
-    'regarding.uid',
-    'regarding.apiVersion',
-    'regarding.resourceVersion',
-    'regarding.fieldPath',
-    'reason',
-    'reportingController',
-    'type',
-  ],
-}
 
 const mostRequirements = 64
 
@@ -76,20 +34,14 @@ export function parseFieldSelector(kind: Kind, text: string): FieldSelector {
       )
     const field = requirement.slice(0, at).trimEnd()
     const value = requirement.slice(at + operator.length)
-    if (!isSelectable(kind, field)) {
-      if (kind.unknownFields === 'keep' && !(`${kind.group}/${kind.kind}` in selectable)) {
-        const why = 'is not a known field selector: only "metadata.name", "metadata.namespace"'
-        throw new StatusError('BadRequest', `"${field}" ${why}`)
-      }
-      const label = kind.group === '' ? '' : `${kind.group}/${kind.version}, Kind=${kind.kind}: `
-      throw new StatusError('BadRequest', `${label}field label not supported: ${field}`)
-    }
-    return { field, value: value.trim().replaceAll(/\\([\\,=])/g, '$1'), equal: operator !== '!=' }
+    const place = placeOf(kind, field)
+    if (!place) throw notSelectable(kind, field)
+    return { ...place, field, value: value.trim().replaceAll(/\\([\\,=])/g, '$1'), equal: operator !== '!=' }
   })
 }
 
 export function matchesFields(selector: FieldSelector, object: KubernetesObject): boolean {
-  return selector.every(({ field, value, equal }) => (fieldText(object, field) === value) === equal)
+  return selector.every((requirement) => (fieldText(object, requirement) === requirement.value) === requirement.equal)
 }
 
 /** The one name a selector allows, if it names one: then nothing else need be looked at. */
@@ -97,31 +49,32 @@ export function selectedName(selector: FieldSelector): string | undefined {
   return selector.find(({ field, equal }) => field === 'metadata.name' && equal)?.value
 }
 
-function isSelectable(kind: Kind, field: string): boolean {
-  if (field === 'metadata.name') return true
-  if (field === 'metadata.namespace') return kind.namespaced || kind.group === ''
-  const fields = kind.selectableFields ?? selectable[`${kind.group}/${kind.kind}`]
-  return fields?.includes(field) ?? false
+type Place = Pick<FieldRequirement, 'paths' | 'whenMissing'>
+
+/** Where the value of a field is; `undefined` where the kind cannot be selected by it. */
+function placeOf(kind: Kind, name: string): Place | undefined {
+  const isOfAll = name === 'metadata.name' || (name === 'metadata.namespace' && (kind.namespaced || kind.group === ''))
+  if (isOfAll) return { paths: [name.split('.')], whenMissing: '' }
+  for (const known of kind.selectableFields ?? []) {
+    const { field, from = [field], whenMissing = '' } = typeof known === 'string' ? { field: known } : known
+    if (field === name) return { paths: from.map((path) => path.split('.')), whenMissing }
+  }
+  return undefined
 }
 
-/** Selected under another name than it has, or by the first of several that says something. */
-const elsewhere: Readonly<Record<string, readonly string[]>> = {
-  // Newer recorders say who they are in the newer field only.
-  source: ['source.component', 'reportingComponent', 'reportingController'],
-  reportingController: ['reportingController', 'reportingComponent'],
-  'status.successful': ['status.succeeded'],
-}
-const whenMissing: Readonly<Record<string, string>> = {
-  'spec.hostNetwork': 'false',
-  'spec.unschedulable': 'false',
-  'status.replicas': '0',
-  'status.successful': '0',
+function notSelectable(kind: Kind, field: string): StatusError {
+  if (kind.origin === 'core' && kind.selectableFields === undefined) {
+    const why = 'is not a known field selector: only "metadata.name", "metadata.namespace"'
+    return new StatusError('BadRequest', `"${field}" ${why}`)
+  }
+  const label = kind.group === '' ? '' : `${kind.group}/${kind.version}, Kind=${kind.kind}: `
+  return new StatusError('BadRequest', `${label}field label not supported: ${field}`)
 }
 
-function fieldText(object: KubernetesObject, field: string): string {
-  const values = (elsewhere[field] ?? [field]).map((path) => valueAtPath(object, path.split('.')))
+function fieldText(object: KubernetesObject, { paths, whenMissing }: Place): string {
+  const values = paths.map((path) => valueAtPath(object, path))
   const value = values.find((one) => one !== undefined && one !== null && one !== '')
-  if (value === undefined || value === null) return whenMissing[field] ?? ''
+  if (value === undefined || value === null) return whenMissing
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 

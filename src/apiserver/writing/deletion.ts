@@ -1,7 +1,6 @@
 import type { Kind } from '../../resources/kind.ts'
 import { type KubernetesObject, timestamp } from '../../resources/kubernetes-object.ts'
 import { conflict } from '../../resources/status-error.ts'
-import { isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 
 export interface DeletionOptions {
   readonly graceSeconds?: number | undefined
@@ -20,9 +19,9 @@ export function decideDeletion(
   options: DeletionOptions,
   now: number,
 ): DeletionStep {
-  const grace = graceSecondsOf(kind, object, options)
+  const grace = kind.deletion?.graceSeconds?.(object, options.graceSeconds) ?? 0
   const finalizers = finalizersFor(object.metadata.finalizers ?? [], options.propagation)
-  if (grace === 0 && finalizers.length === 0 && !isNamespaceWithContent(kind, object)) return { type: 'remove' }
+  if (grace === 0 && finalizers.length === 0 && !isHeld(kind, object)) return { type: 'remove' }
 
   const { deletionTimestamp, deletionGracePeriodSeconds = 0 } = object.metadata
   const marked = deletionTimestamp !== undefined
@@ -33,10 +32,8 @@ export function decideDeletion(
   const askedAt = marked ? Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000 : now
   const granted = marked ? Math.min(grace, deletionGracePeriodSeconds) : grace
   const { finalizers: _before, ...metadata } = object.metadata
-  const status = isNamespace(kind) ? { status: { ...statusOf(object), phase: 'Terminating' } } : {}
   const next: KubernetesObject = {
-    ...object,
-    ...status,
+    ...(kind.deletion?.marked?.(object) ?? object),
     metadata: {
       ...metadata,
       ...(finalizers.length > 0 && { finalizers }),
@@ -51,17 +48,7 @@ export function decideDeletion(
 export function isReadyToRemove(kind: Kind, object: KubernetesObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata
   if (deletionTimestamp === undefined || finalizers.length > 0 || deletionGracePeriodSeconds > 0) return false
-  return !isNamespaceWithContent(kind, object)
-}
-
-/** Only Pods have time to stop, and only those that may be running somewhere. */
-function graceSecondsOf(kind: Kind, object: KubernetesObject, options: DeletionOptions): number {
-  if (kind.group !== '' || kind.kind !== 'Pod') return 0
-  const phase = valueAtPath(object, ['status', 'phase'])
-  if (!valueAtPath(object, ['spec', 'nodeName']) || phase === 'Succeeded' || phase === 'Failed') return 0
-  const own = valueAtPath(object, ['spec', 'terminationGracePeriodSeconds'])
-  const seconds = options.graceSeconds ?? (typeof own === 'number' ? own : 30)
-  return seconds < 0 ? 1 : seconds
+  return !isHeld(kind, object)
 }
 
 function finalizersFor(current: readonly string[], propagation: DeletionOptions['propagation']): string[] {
@@ -76,17 +63,8 @@ function sameNames(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((name) => other.includes(name))
 }
 
-function isNamespace(kind: Kind): boolean {
-  return kind.group === '' && kind.kind === 'Namespace'
-}
-
-function isNamespaceWithContent(kind: Kind, object: KubernetesObject): boolean {
-  const finalizers = isNamespace(kind) ? valueAtPath(object, ['spec', 'finalizers']) : undefined
-  return Array.isArray(finalizers) && finalizers.length > 0
-}
-
-function statusOf(object: KubernetesObject): Record<string, unknown> {
-  return isJsonObject(object['status']) ? object['status'] : {}
+function isHeld(kind: Kind, object: KubernetesObject): boolean {
+  return kind.deletion?.isHeld?.(object) === true
 }
 
 /** A deletion may name the very object it is meant for. */

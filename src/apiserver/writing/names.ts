@@ -1,15 +1,7 @@
 import { type FieldError, faultsOfEach, invalid, required, tooLong } from '../../resources/field-error.ts'
 import type { Kind } from '../../resources/kind.ts'
 import type { ObjectMeta } from '../../resources/kubernetes-object.ts'
-import {
-  type NameCheck,
-  checkDnsLabel,
-  checkDnsSubdomain,
-  checkLabels,
-  checkPathSegment,
-  checkQualifiedName,
-  checkServiceLabel,
-} from '../../resources/validation/name-syntax.ts'
+import { checkDnsSubdomain, checkLabels, checkQualifiedName } from '../../resources/validation/name-syntax.ts'
 
 export { checkQualifiedName, isLabelValue, serviceRule } from '../../resources/validation/name-syntax.ts'
 
@@ -27,23 +19,13 @@ export function checkMetadata(kind: Kind, metadata: ObjectMeta): FieldError[] {
 }
 
 function checkName(kind: Kind, name: string, prefix: string): FieldError[] {
-  const check = nameCheckOf(kind)
+  const check = kind.checkName ?? checkDnsSubdomain
   // A name is put behind the prefix, so it may end as no name can.
   const ofPrefix = prefix === '' ? [] : check('metadata.generateName', prefix.replace(/-$/, 'a'))
   const shown = ofPrefix.map((error) => ({ ...error, message: error.message.replace(/a":/, '-":') }))
   const errors = prefix.endsWith('-') ? shown : ofPrefix
   if (name === '') return [...errors, required('metadata.name', 'name or generateName is required')]
   return [...errors, ...check('metadata.name', name)]
-}
-
-/** Most names are DNS subdomains; those that become host names are stricter, and roles may be called `system:node`. */
-function nameCheckOf(kind: Kind): NameCheck {
-  if (kind.group === 'rbac.authorization.k8s.io') return checkPathSegment
-  // What it may be its own rules say: `fe80::1`.
-  if (kind.group === 'networking.k8s.io' && kind.kind === 'IPAddress') return checkPathSegment
-  if (kind.group !== '') return checkDnsSubdomain
-  if (kind.kind === 'Namespace') return checkDnsLabel
-  return kind.kind === 'Service' ? checkServiceLabel : checkDnsSubdomain
 }
 
 function checkAnnotations(annotations: Record<string, string>): FieldError[] {

@@ -1,5 +1,6 @@
 import { invalid } from '../../resources/field-error.ts'
 import { type Kind, apiVersionOf } from '../../resources/kind.ts'
+import type { Envelope } from '../../resources/kind-facts.ts'
 import { objectMetaFields } from '../../resources/object-meta-fields.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { StatusError, invalidObject } from '../../resources/status-error.ts'
@@ -22,12 +23,6 @@ export interface Reading {
   readonly duplicates?: (() => readonly string[]) | undefined
 }
 
-export interface Envelope extends JsonObject {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly metadata: JsonObject
-}
-
 /** Known, but not taken from what is sent: see server-side apply. */
 const metadataNotKept = new Set(['selfLink', 'managedFields'])
 const mostWarnings = 64
@@ -39,7 +34,7 @@ const mostWarnings = 64
  */
 export function* decodeObject(kind: Kind, input: unknown, reading: Reading, current?: JsonObject): Phases<Envelope> {
   const envelope = readEnvelope(kind, input, reading)
-  const isCustom = kind.unknownFields === 'prune'
+  const isCustom = kind.origin === 'custom'
   const fields = kind.fields()
   try {
     if (isCustom) checkTypes(objectMetaFields, envelope.metadata, 'ObjectMeta', current?.['metadata'])
@@ -98,12 +93,12 @@ function otherVersion(kind: Kind, sent: unknown, metadata: unknown, reading: Rea
     const why = `the API version in the data (${textOf(sent)}) does not match the expected API version (${expected})`
     return new StatusError('BadRequest', why)
   }
-  if (kind.unknownFields === 'keep') return refusal(kind, notRegistered(kind.kind, sent), reading)
+  if (kind.origin === 'core') return refusal(kind, notRegistered(kind.kind, sent), reading)
   return invalidObject(kind, nameIn(metadata), [invalid('apiVersion', sent, `must be ${expected}`)])
 }
 
 function otherKind(kind: Kind, sent: unknown, metadata: unknown, reading: Reading): StatusError {
-  if (kind.unknownFields === 'prune') {
+  if (kind.origin === 'custom') {
     const { group, plural } = kind
     const faults = [invalid('kind', sent, `must be ${kind.kind}`)]
     return invalidObject({ group, plural, kind: textOf(sent) }, nameIn(metadata), faults)

@@ -2,12 +2,12 @@ import { type FieldError, forbidden, invalid } from '../../resources/field-error
 import type { Kind } from '../../resources/kind.ts'
 import { type KubernetesObject, type ObjectMeta, timestamp } from '../../resources/kubernetes-object.ts'
 import { StatusError, conflict, invalidObject } from '../../resources/status-error.ts'
-import { checkImmutable } from './immutable-fields.ts'
 import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
+import { type Envelope, metadataWithStatus } from '../../resources/kind-facts.ts'
 import { checkMetadata } from './names.ts'
-import { type Envelope, type Reading, decodeObject } from './object-decode.ts'
+import { type Reading, decodeObject } from './object-decode.ts'
 import { checkObject } from '../structural/check-object.ts'
-import { completeNewObject, completeObject, initialStatus, namespaceFinalizer } from './object-defaults.ts'
+import { completeObject, initialStatus } from './object-defaults.ts'
 import type { Phases } from './write-phases.ts'
 
 export type { Reading }
@@ -28,9 +28,8 @@ export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases
     throw new StatusError('BadRequest', 'resourceVersion should not be set on objects to be created')
   }
   const named = Object.assign(envelope, { metadata: metadataAtBirth(kind, envelope.metadata, birth) })
-  const status = kind.hasStatus ? { status: initialStatus(kind, envelope['status'], named) } : {}
-  const completed = completeNewObject(kind, Object.assign(named, status))
-  const object = typedObject(isNamespace(kind) ? withFinalizer(completed) : completed)
+  const status = kind.hasStatus ? { status: initialStatus(kind, named, envelope['status']) } : {}
+  const object = typedObject(completeObject(kind, Object.assign(named, status)))
   yield
   refuseInvalid(kind, object, [
     ...checkMetadata(kind, object.metadata),
@@ -45,7 +44,7 @@ function* checkContent(
   object: KubernetesObject,
   previous: KubernetesObject | undefined,
 ): Phases<readonly FieldError[]> {
-  if (kind.unknownFields === 'prune') return yield* checkObject(kind.fields(), object, previous)
+  if (kind.origin === 'custom') return yield* checkObject(kind.fields(), object, previous)
   return kind.validate?.(object, previous) ?? []
 }
 
@@ -75,13 +74,6 @@ function checkNamespaceOfRequest(kind: Kind, sent: unknown, requested: string | 
   )
 }
 
-function withFinalizer(namespace: Envelope): Envelope {
-  return {
-    ...namespace,
-    spec: { ...(isJsonObject(namespace['spec']) ? namespace['spec'] : {}), finalizers: [namespaceFinalizer] },
-  }
-}
-
 /** What arrives at an update → what is stored in place of `current`. The status stays as it is. */
 export function* prepareUpdate(
   kind: Kind,
@@ -94,15 +86,14 @@ export function* prepareUpdate(
   checkIdentity(kind, envelope.metadata, current)
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
   const status = kind.hasStatus ? { status: current['status'] } : {}
-  const spec = isNamespace(kind) ? { spec: current['spec'] } : {}
-  const object = typedObject(completeObject(kind, Object.assign(envelope, status, spec, { metadata }), current))
+  const object = typedObject(completeObject(kind, Object.assign(envelope, status, { metadata }), current))
   const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
   const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
   yield
   refuseInvalid(kind, next, [
     ...checkMetadata(kind, next.metadata),
     ...checkFinalizersOfDeleted(next, current),
-    ...checkImmutable(kind, next, current),
+    ...(kind.immutable ?? []).flatMap((rule) => rule(next, current)),
     ...(yield* checkContent(kind, next, current)),
   ])
   return next
@@ -118,25 +109,19 @@ export function* prepareStatus(
   const envelope = yield* decodeObject(kind, input, reading, current)
   yield
   checkIdentity(kind, envelope.metadata, current)
-  const metadata = metadataWithStatus(kind, envelope.metadata, current.metadata)
+  const metadata = metadataBesideStatus(kind, envelope.metadata, current.metadata)
   const object = typedObject({ ...current, metadata, status: envelope['status'] ?? undefined })
   const faults = metadata === current.metadata ? [] : checkMetadata(kind, object.metadata)
   refuseInvalid(kind, object, [...faults, ...(yield* checkContent(kind, object, current))])
   return object
 }
 
-const withStatus = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const
-const notWithStatus: Readonly<Record<string, readonly string[]>> = {
-  '/Pod': ['ownerReferences'],
-  'apps/Deployment': ['labels'],
-  'networking.k8s.io/ServiceCIDR': withStatus,
-}
-
 /** Kubernetes keeps the spec of a core kind apart from its status, not the metadata; of a custom one both. */
-function metadataWithStatus(kind: Kind, sent: JsonObject, current: ObjectMeta): ObjectMeta {
-  if (kind.unknownFields !== 'keep') return current
-  const kept = notWithStatus[`${kind.group}/${kind.kind}`] ?? []
-  const changed = withStatus.filter((field) => !kept.includes(field) && !sameJson(sent[field], current[field]))
+function metadataBesideStatus(kind: Kind, sent: JsonObject, current: ObjectMeta): ObjectMeta {
+  if (kind.origin === 'custom') return current
+  const { keptByStatus = [] } = kind
+  const written = metadataWithStatus.filter((field) => !keptByStatus.includes(field))
+  const changed = written.filter((field) => !sameJson(sent[field], current[field]))
   if (changed.length === 0) return current
   return { ...current, ...Object.fromEntries(changed.map((field) => [field, sent[field]])) }
 }
@@ -156,7 +141,7 @@ function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject):
   const version = sent['resourceVersion']
   if (version === undefined || version === null || version === '' || version === '0') {
     // Ours are CustomResources elsewhere, and those must say what they replace.
-    if (kind.unknownFields === 'prune') {
+    if (kind.origin === 'custom') {
       throw invalidObject(kind, name, [invalid('metadata.resourceVersion', 0, 'must be specified for an update')])
     }
   } else if (version !== resourceVersion) throw conflict(kind, name)
@@ -191,15 +176,15 @@ function checkFinalizersOfDeleted(next: KubernetesObject, current: KubernetesObj
 /** Everything that is neither metadata nor status: what a generation counts the changes of. */
 function contentOf(kind: Kind, object: KubernetesObject): JsonObject {
   const { metadata: _metadata, status, ...content } = object
-  // Where a Pod runs is what becomes of it, not what is wanted: a binding is no change.
-  if (kind.group === '' && kind.kind === 'Pod') return { ...content, spec: withoutNode(content['spec']) }
+  const { notInGeneration } = kind
+  if (notInGeneration !== undefined) return { ...content, spec: without(notInGeneration, content['spec']) }
   // Without a subresource of its own the status is content like any other.
-  return kind.hasStatus || kind.unknownFields === 'keep' ? content : { ...content, status }
+  return kind.hasStatus || kind.origin === 'core' ? content : { ...content, status }
 }
 
-function withoutNode(spec: unknown): unknown {
+function without(field: string, spec: unknown): unknown {
   if (!isJsonObject(spec)) return spec
-  const { nodeName: _nodeName, ...rest } = spec
+  const { [field]: _left, ...rest } = spec
   return rest
 }
 
@@ -208,11 +193,7 @@ function withGeneration(object: KubernetesObject, generation: number): Kubernete
 }
 
 function tracksGeneration(kind: Kind): boolean {
-  return kind.unknownFields === 'prune' || kind.hasGeneration === true
-}
-
-function isNamespace(kind: Kind): boolean {
-  return kind.group === '' && kind.kind === 'Namespace'
+  return kind.origin === 'custom' || kind.hasGeneration === true
 }
 
 /** Decoding has made sure of the types; only a name may still be missing, and is refused by name. */

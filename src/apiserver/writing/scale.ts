@@ -33,7 +33,7 @@ export function withReplicas(paths: ScalePaths, object: KubernetesObject, replic
 
 /** A custom kind whose object does not say how many it wants has no scale to show; it can be given one. */
 export function refuseUnscaled(kind: Kind, { specReplicasPath }: ScalePaths, object: KubernetesObject): void {
-  if (kind.unknownFields === 'keep' || valueAtPath(object, segments(specReplicasPath)) !== undefined) return
+  if (kind.origin === 'core' || valueAtPath(object, segments(specReplicasPath)) !== undefined) return
   const why = `the spec replicas field ${JSON.stringify(specReplicasPath)} does not exist`
   throw new StatusError('InternalError', `Internal error occurred: ${why}`)
 }

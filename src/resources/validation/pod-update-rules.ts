@@ -1,6 +1,7 @@
-import { type FieldError, forbidden } from '../../resources/field-error.ts'
-import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
-import { type JsonObject, isJsonObject, sameJson, withValueAtPath } from '../../resources/json-value.ts'
+import { type FieldError, forbidden } from '../field-error.ts'
+import type { KubernetesObject } from '../kubernetes-object.ts'
+import { type JsonObject, isJsonObject, sameJson, withValueAtPath } from '../json-value.ts'
+import { specOf } from '../update-rules.ts'
 
 const podWhy =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
@@ -43,10 +44,6 @@ function withoutImages(containers: unknown): unknown {
   return containers.map((container: unknown) =>
     isJsonObject(container) ? withValueAtPath(container, ['image'], undefined) : container,
   )
-}
-
-function specOf(object: KubernetesObject): JsonObject {
-  return isJsonObject(object['spec']) ? object['spec'] : {}
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -1,5 +1,6 @@
-import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
-import type { Envelope } from '../writing/object-decode.ts'
+import { type JsonObject, isJsonObject, sameJson } from './json-value.ts'
+import type { Envelope } from './kind-facts.ts'
+import { specOf } from './update-rules.ts'
 
 /** What a Service of the type ExternalName has no use for. */
 const addressFields = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
@@ -46,9 +47,4 @@ function withFamilies(spec: JsonObject): JsonObject {
 
 function isOutside({ type }: JsonObject): boolean {
   return type === 'ExternalName'
-}
-
-function specOf(object: JsonObject | undefined): JsonObject {
-  const spec = object?.['spec']
-  return isJsonObject(spec) ? spec : {}
 }
