@@ -33,7 +33,7 @@ export const namespaceKind = coreKind(namespaceSchema, {
   deletion: {
     lasting: ['default', 'kube-system', 'kube-public'],
     isHeld: ({ spec }) => (spec?.finalizers ?? []).length > 0,
-    marked: (namespace) => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' } }),
+    marked: (namespace) => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' as const } }),
   },
   columns: [{ name: 'Status', type: 'string', cell: ({ status }) => status?.phase ?? '' }, coreAgeColumn],
 })
