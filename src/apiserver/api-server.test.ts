@@ -10,12 +10,12 @@ import { configMapKind } from '../resources/config-map.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { MemoryStore } from '../store/memory-store.ts'
-import { mastersOnly } from './access/rbac-authorizer.ts'
+import { mastersOnly } from './access/roles/rbac-authorizer.ts'
 import { ApiServer } from './api-server.ts'
-import { certificateUsers, firstKnown, knownTokens } from './authentication.ts'
-import { type TestCertificates, createTestCertificates } from './certificates.fixture.ts'
+import { certificateUsers, firstKnown, knownTokens } from './access/identity/authentication.ts'
+import { type TestCertificates, createTestCertificates } from './test-support/certificates.fixture.ts'
 import { ClusterApi } from './cluster-api.ts'
-import type { LogOptions } from './pod-access.ts'
+import type { LogOptions } from './pods/pod-access.ts'
 
 interface Reply {
   readonly code: number

@@ -12,8 +12,8 @@ import { secretKind } from '../resources/secret.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ClusterApi } from './cluster-api.ts'
-import { labelsEqual } from './label-selector.ts'
-import { mergePatch } from './merge-patch.ts'
+import { labelsEqual } from './reading/label-selector.ts'
+import { mergePatch } from './patches/merge-patch.ts'
 
 const clock = new FakeClock()
 let store: MemoryStore

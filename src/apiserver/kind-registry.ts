@@ -1,5 +1,6 @@
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
-import type { WatchLife } from './object-watch.ts'
+import { StatusError } from '../resources/status-error.ts'
+import type { WatchLife } from './reading/object-watch.ts'
 
 /** The kinds a cluster serves: those it was built with, and those its CustomResourceDefinitions add while it runs. */
 export class KindRegistry {
@@ -33,6 +34,14 @@ export class KindRegistry {
       this.#served.set(kind, served)
     }
     return served
+  }
+
+  /** The same, of a kind that somebody asks for: NotFound when a custom one is not there any more. */
+  served(kind: Kind): Kind {
+    const served = this.resolve(kind)
+    if (served !== kind || kind.origin === 'core') return served
+    if (this.find(kind.group, kind.version, kind.plural)) return served
+    throw new StatusError('NotFound', 'the server could not find the requested resource')
   }
 
   /** Serves these versions of a resource from now on, in place of those before; none at all stops serving it. */

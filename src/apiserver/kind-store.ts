@@ -1,7 +1,8 @@
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
+import { notFound } from '../resources/status-error.ts'
 import type { Store, StoreKey, StoredObject } from '../store/store.ts'
-import { ObjectWatch, type WatchLife } from './object-watch.ts'
+import { ObjectWatch, type WatchLife } from './reading/object-watch.ts'
 
 export interface KindList {
   readonly items: readonly KubernetesObject[]
@@ -25,6 +26,13 @@ export class KindStore {
   get(kind: Kind, ref: ObjectRef): Pick<StoredObject, 'object' | 'revision'> | undefined {
     const stored = this.#store.get(keyFor(kind, ref))
     return stored && { object: shown(kind, stored.object), revision: stored.revision }
+  }
+
+  /** NotFound when there is no such object. */
+  getKnown(kind: Kind, ref: ObjectRef): Pick<StoredObject, 'object' | 'revision'> {
+    const found = this.get(kind, ref)
+    if (!found) throw notFound(kind, ref.name)
+    return found
   }
 
   list(kind: Kind, namespace: string | undefined): KindList {

@@ -1,4 +1,4 @@
-import { backoffMs } from '../cluster/backoff.ts'
+import { backoffMs } from '../cluster/pace/backoff.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import type { EventRecorder } from '../cluster/event-recorder.ts'

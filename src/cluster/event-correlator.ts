@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import { RecentMap } from './recent-map.ts'
-import { TokenBucket } from './token-bucket.ts'
+import { RecentMap } from './pace/recent-map.ts'
+import { TokenBucket } from './pace/token-bucket.ts'
 
 /** Something that happened and may be told as an Event. */
 export interface Occurrence {

@@ -4,9 +4,9 @@ import { LoopTurns } from '../foundation/loop-turns.ts'
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { StatusError, isStatusError } from '../resources/status-error.ts'
-import { backoffMs } from './backoff.ts'
+import { backoffMs } from './pace/backoff.ts'
 import type { ClusterClient, ListOptions } from './cluster-client.ts'
-import { TokenBucket } from './token-bucket.ts'
+import { TokenBucket } from './pace/token-bucket.ts'
 
 export interface ObjectChange<T> {
   readonly type: 'added' | 'updated' | 'deleted'

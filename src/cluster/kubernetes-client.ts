@@ -12,10 +12,10 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './cluster-client.ts'
-import { jsonLines } from './json-lines.ts'
-import { KubernetesConnection } from './kubernetes-connection.ts'
-import { labelSelectorText, resourcePath } from './resource-path.ts'
-import { statusErrorOf } from './status-response.ts'
+import { jsonLines } from './kubernetes/json-lines.ts'
+import { KubernetesConnection } from './kubernetes/kubernetes-connection.ts'
+import { labelSelectorText, resourcePath } from './kubernetes/resource-path.ts'
+import { statusErrorOf } from './kubernetes/status-response.ts'
 
 const pageSize = 500
 const longestWatchSeconds = 300

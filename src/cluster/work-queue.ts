@@ -5,8 +5,8 @@ import { markLoop } from '../foundation/loop-marks.ts'
 import { LoopTurns } from '../foundation/loop-turns.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { controllerFigures } from './controller-figures.ts'
-import { HotLoopBrake } from './hot-loop-brake.ts'
-import { RetryPace } from './retry-pace.ts'
+import { HotLoopBrake } from './pace/hot-loop-brake.ts'
+import { RetryPace } from './pace/retry-pace.ts'
 
 /** Brings the world behind a key to its desired state. Throwing means: try again later. */
 // oxlint-disable-next-line typescript/no-invalid-void-type -- a reconciler with nothing to say returns nothing

@@ -1,18 +1,23 @@
 import { ApiServer } from '../apiserver/api-server.ts'
 import { ClusterAccess } from '../apiserver/access/cluster-access.ts'
-import { SigningKey } from '../apiserver/access/signing-key.ts'
-import { certificateUsers, firstKnown, knownTokens, serviceAccountUsers } from '../apiserver/authentication.ts'
+import { SigningKey } from '../apiserver/access/identity/signing-key.ts'
+import {
+  certificateUsers,
+  firstKnown,
+  knownTokens,
+  serviceAccountUsers,
+} from '../apiserver/access/identity/authentication.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
-import { type Foresee, Foresight } from '../apiserver/foresight.ts'
-import { endpointAddresses } from '../apiserver/endpoint-address-rule.ts'
-import { imagesFrom } from '../apiserver/image-registry-rule.ts'
+import { type Foresee, Foresight } from '../apiserver/admission/foresight.ts'
+import { endpointAddresses } from '../apiserver/admission/endpoint-address-rule.ts'
+import { imagesFrom } from '../apiserver/admission/image-registry-rule.ts'
 import { ObjectBounds } from '../apiserver/object-bounds/object-bounds.ts'
-import type { PodAccess } from '../apiserver/pod-access.ts'
-import { modelPodsAreMadeHere } from '../apiserver/model-pod-rule.ts'
+import type { PodAccess } from '../apiserver/pods/pod-access.ts'
+import { modelPodsAreMadeHere } from '../apiserver/admission/model-pod-rule.ts'
 import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
 import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
-import { RuntimeClassAdmission } from '../apiserver/runtime-class-admission.ts'
-import { ServiceAccountAdmission } from '../apiserver/service-account-admission.ts'
+import { RuntimeClassAdmission } from '../apiserver/admission/runtime-class-admission.ts'
+import { ServiceAccountAdmission } from '../apiserver/admission/service-account-admission.ts'
 import { ServiceAddresses } from '../apiserver/services/service-addresses.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
 import { EventRecorder } from '../cluster/event-recorder.ts'

@@ -40,7 +40,6 @@ export const apiKeyKind = customKind<ApiKey>({
   categories: ['sluice'],
   namespaced: false,
   schema: apiKeySchema,
-  unknownFields: 'prune',
   columns: [
     { name: 'Access Key', type: 'string', jsonPath: '.spec.accessKey' },
     { name: 'Enterprise', type: 'string', jsonPath: '.spec.enterprise' },

@@ -1,8 +1,14 @@
 import { z } from 'zod'
 import { coreKind } from './core-kind.ts'
+import { coreV1, proxyVerbs } from './kind-facts.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
-import { podColumns } from './pod-columns.ts'
+import { podColumns } from './columns/pod-columns.ts'
+import { completePod } from './pod-completion.ts'
+import { podQualityOfService } from './pod-quality.ts'
+import { podTypes } from './pod-types.ts'
+import { core } from './type-rules.ts'
 import { checkPod } from './validation/pod-rules.ts'
+import { checkPodUpdate } from './validation/pod-update-rules.ts'
 
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String))
 
@@ -152,8 +158,43 @@ export const podKind = coreKind(podSchema, {
   hasStatus: true,
   hasGeneration: true,
   columns: podColumns,
+  // Where a Pod runs is what becomes of it, not what is wanted.
+  notInGeneration: 'nodeName',
+  keptByStatus: ['ownerReferences'],
+  selectableFields: [
+    'spec.nodeName',
+    'spec.restartPolicy',
+    'spec.schedulerName',
+    'spec.serviceAccountName',
+    { field: 'spec.hostNetwork', whenMissing: 'false' },
+    'status.phase',
+    'status.podIP',
+    'status.nominatedNodeName',
+  ],
+  subresources: [
+    { name: 'attach', verbs: ['create', 'get'], responseKind: coreV1('PodAttachOptions') },
+    { name: 'binding', verbs: ['create'], responseKind: coreV1('Binding') },
+    { name: 'eviction', verbs: ['create'], responseKind: { group: 'policy', version: 'v1', kind: 'Eviction' } },
+    { name: 'exec', verbs: ['create', 'get'], responseKind: coreV1('PodExecOptions') },
+    { name: 'log', verbs: ['get'], responseKind: coreV1('Pod') },
+    { name: 'portforward', verbs: ['create', 'get'], responseKind: coreV1('PodPortForwardOptions') },
+    { name: 'proxy', verbs: proxyVerbs, responseKind: coreV1('PodProxyOptions') },
+  ],
+  refusedSubresources: ['ephemeralcontainers', 'resize'],
+  types: { ...podTypes, [`${core}Pod`]: { parts: ['spec'] } },
+  complete: completePod,
+  initialStatus: ({ spec }) => ({ phase: 'Pending', qosClass: podQualityOfService(spec) }),
   validate: (pod, previous) => checkPod(pod, previous === undefined),
+  immutable: [checkPodUpdate],
+  deletion: { answersWithObject: true, graceSeconds },
 })
+
+/** Only Pods have time to stop, and only those that may be running somewhere. */
+function graceSeconds(pod: Pod, asked: number | undefined): number {
+  if (!pod.spec.nodeName || isPodFinished(pod)) return 0
+  const seconds = asked ?? pod.spec.terminationGracePeriodSeconds
+  return seconds < 0 ? 1 : seconds
+}
 
 export function isPodReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false

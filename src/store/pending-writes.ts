@@ -1,4 +1,4 @@
-import type { ObjectTable } from './object-table.ts'
+import type { ObjectTable } from './table/object-table.ts'
 import { type PlannedWrite, type WriteRequest, planWrite } from './planned-write.ts'
 import type { StoreKey, StoredObject } from './store.ts'
 

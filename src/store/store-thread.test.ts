@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type SqliteStore, type StoreTrouble, openSqliteStore } from './sqlite-store.ts'
-import { type StepAction, StepGate, type ThreadStep } from './step-gate.ts'
+import { type StepAction, StepGate, type ThreadStep } from './sqlite-file/step-gate.ts'
 import { StoreConflict, type StoreEvent } from './store.ts'
 import { keyOf, objectOf } from './store.contract.ts'
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
-import { type Foresee, Foresight } from '../apiserver/foresight.ts'
+import { type Foresee, Foresight } from '../apiserver/admission/foresight.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
 import { Informer } from '../cluster/informer.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'

@@ -1,6 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { isJsonObject } from '../json-value.ts'
+import { isJsonObject } from '../../resources/json-value.ts'
 import { equalValues } from './cel-equality.ts'
 
 /** A type of the Common Expression Language, and how a JSON value becomes a value of it. */

@@ -1,5 +1,5 @@
 import { type Condition, type KubernetesObject, withCondition } from '../../resources/kubernetes-object.ts'
-import { isJsonObject, valueAtPath } from '../json-value.ts'
+import { isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { type Definition, type Names, readDefinition } from './definition.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json-value.ts'
+import { isJsonObject } from '../../resources/json-value.ts'
 
 type Step = (value: unknown) => readonly unknown[]
 type Operand = (item: unknown) => unknown

@@ -4,7 +4,7 @@ import { applyDefaults } from '../structural/apply-defaults.ts'
 import { ErrorList } from '../structural/error-list.ts'
 import { prune } from '../structural/prune.ts'
 import { validate } from '../structural/validate.ts'
-import { Pace, type Phases } from '../write-phases.ts'
+import { Pace, type Phases } from '../writing/write-phases.ts'
 import { checkListType, checkMapType } from './list-rules.ts'
 import { PatternCheck } from './pattern-check.ts'
 

@@ -3,7 +3,7 @@ import type { CelValidation, StructuralSchema } from '../../resources/structural
 import { CelError } from '../cel/cel-errors.ts'
 import { type CelProgram, RuleContext } from '../cel/cel-program.ts'
 import { ErrorList } from '../structural/error-list.ts'
-import { Pace, type Phases } from '../write-phases.ts'
+import { Pace, type Phases } from '../writing/write-phases.ts'
 
 type Add = (...errors: readonly FieldError[]) => void
 

@@ -1,4 +1,4 @@
-import { type User, anonymous, isMaster, serviceAccountOf } from '../access/user.ts'
+import { type User, anonymous, isMaster, serviceAccountOf } from '../access/identity/user.ts'
 
 export type LevelName = 'system' | 'admin' | 'workload' | 'user' | 'anonymous'
 

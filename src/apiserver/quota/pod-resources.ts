@@ -1,5 +1,5 @@
 import type { Quantity } from '../../resources/canonical-quantity.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import { type Amounts, amountsIn, combined, larger, sum } from './amounts.ts'
 
 /**

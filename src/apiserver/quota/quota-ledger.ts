@@ -1,7 +1,7 @@
 import { type Kind, resourceNameOf } from '../../resources/kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import type { Store } from '../../store/store.ts'
-import { type JsonObject, valueAtPath } from '../json-value.ts'
+import { type JsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { type Amounts, amountsIn, combined, negated, quantitiesOf, sum } from './amounts.ts'
 import { isCounted, usageOf } from './object-usage.ts'
 import { isInScope } from './quota-scopes.ts'

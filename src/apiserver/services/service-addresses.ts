@@ -3,8 +3,8 @@ import { type Kind, resourceNameOf } from '../../resources/kind.ts'
 import { type KubernetesObject, keyOf, refOf } from '../../resources/kubernetes-object.ts'
 import { StatusError, invalidObject } from '../../resources/status-error.ts'
 import type { Store } from '../../store/store.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
-import { isJsonObject, valueAtPath } from '../json-value.ts'
+import type { AdmissionPlugin, AdmissionRequest } from '../admission/admission.ts'
+import { isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { AddressRange } from './address-range.ts'
 
 export interface ServiceAddressesOptions {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../foundation/clock.ts'
 import type { FedStream } from './fed-stream.ts'
-import type { SpdyHeaders } from './spdy-headers.ts'
+import type { SpdyHeaders } from './spdy/spdy-headers.ts'
 
 export interface StreamPair {
   readonly port: number

@@ -1,14 +1,14 @@
 import type { Clock } from '../../foundation/clock.ts'
 import { StatusError } from '../../resources/status-error.ts'
-import type { HttpExchange } from '../http-exchange.ts'
-import type { ContainerStreams, ExitResult } from '../pod-access.ts'
+import type { HttpExchange } from '../http/http-exchange.ts'
+import type { ContainerStreams, ExitResult } from '../pods/pod-access.ts'
 import { channelProtocols } from './channel-streams.ts'
 import { exitStatus, failureStatus } from './remote-status.ts'
 import type { RemoteSession, WantedStreams } from './remote-session.ts'
-import { spdyHandshake } from './spdy-handshake.ts'
-import { spdySession } from './spdy-session.ts'
-import { agreedProtocol, handshakeHeaders } from './websocket-handshake.ts'
-import { webSocketSession } from './websocket-session.ts'
+import { spdyHandshake } from './spdy/spdy-handshake.ts'
+import { spdySession } from './spdy/spdy-session.ts'
+import { agreedProtocol, handshakeHeaders } from './websocket/websocket-handshake.ts'
+import { webSocketSession } from './websocket/websocket-session.ts'
 
 export interface StreamTimes {
   readonly clock: Clock

@@ -1,5 +1,5 @@
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import { isDateTime } from './formats.ts'
 import { fieldSchema } from './prune.ts'
 

@@ -1,6 +1,6 @@
 import { objectMetaFields } from '../../resources/object-meta-fields.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 
 /** Every object has these, whether or not its schema says so. */
 export const resourceFields: Readonly<Record<string, StructuralSchema>> = {

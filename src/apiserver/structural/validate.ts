@@ -1,6 +1,6 @@
 import { type FieldError, duplicate, invalid, required, tooMany } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { type JsonObject, isJsonObject, sameJson } from '../json-value.ts'
+import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
 import { checkAlternatives } from './alternatives.ts'
 import { ErrorList } from './error-list.ts'
 import { fieldSchema } from './prune.ts'

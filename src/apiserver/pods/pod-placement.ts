@@ -1,0 +1,85 @@
+import type { KubernetesObject, ObjectRef } from '../../resources/kubernetes-object.ts'
+import { timestamp, withCondition } from '../../resources/kubernetes-object.ts'
+import { podKind } from '../../resources/pod.ts'
+import { StatusError } from '../../resources/status-error.ts'
+import type { ClusterApi, WriteOptions } from '../cluster-api.ts'
+import { type JsonObject, isJsonObject, valueAtPath } from '../../resources/json-value.ts'
+import { readDeletion } from '../http/request-options.ts'
+
+/** What a request that does something, and shows nothing, is answered with. */
+export const done = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
+
+/** `POST pods/NAME/binding`: the Pod goes to the node that a Binding names, once. */
+export async function bindPod(api: ClusterApi, ref: ObjectRef, body: unknown, options: WriteOptions): Promise<void> {
+  const binding = named('Binding', body, ref)
+  const node = valueAtPath(binding, ['target', 'name'])
+  const kind = valueAtPath(binding, ['target', 'kind']) ?? ''
+  if (typeof node !== 'string' || node === '') throw new StatusError('BadRequest', 'target.name: Required value')
+  if (kind !== '' && kind !== 'Node') {
+    const why = `target.kind: Unsupported value: ${JSON.stringify(kind)}: supported values: "Node", "<empty>"`
+    throw new StatusError('BadRequest', why)
+  }
+  const annotations = valueAtPath(binding, ['metadata', 'annotations'])
+  await api.patch(
+    podKind,
+    ref,
+    (pod) => {
+      refuseBound(ref.name, pod)
+      const metadata = isJsonObject(pod['metadata']) ? pod['metadata'] : {}
+      const before = isJsonObject(metadata['annotations']) ? metadata['annotations'] : {}
+      const added = isJsonObject(annotations) ? { annotations: { ...before, ...annotations } } : {}
+      const spec = isJsonObject(pod['spec']) ? pod['spec'] : {}
+      return { ...pod, metadata: { ...metadata, ...added }, spec: { ...spec, nodeName: node } }
+    },
+    options,
+  )
+  if (options.dryRun) return
+  const scheduled = { type: 'PodScheduled', status: 'True' as const }
+  const now = api.clock.now()
+  await api.patch(podKind, ref, (pod) => withScheduled(pod, scheduled, now), options, 'status')
+}
+
+function withScheduled(pod: JsonObject, scheduled: { type: string; status: 'True' }, now: number): JsonObject {
+  const { status } = podKind.schema.parse(pod)
+  const conditions = withCondition(status?.conditions ?? [], { ...scheduled, lastTransitionTime: timestamp(now) }, now)
+  return { ...pod, status: { ...status, conditions } }
+}
+
+function refuseBound(name: string, pod: JsonObject): void {
+  const node = valueAtPath(pod, ['spec', 'nodeName'])
+  const details = { name, kind: 'pods/binding' }
+  const prefix = `Operation cannot be fulfilled on pods/binding "${name}"`
+  if (typeof node === 'string' && node !== '') {
+    throw new StatusError('Conflict', `${prefix}: pod ${name} is already assigned to node "${node}"`, details)
+  }
+  if (valueAtPath(pod, ['metadata', 'deletionTimestamp']) !== undefined) {
+    throw new StatusError('Conflict', `${prefix}: pod ${name} is being deleted, cannot be assigned to a host`, details)
+  }
+}
+
+/** `POST pods/NAME/eviction`: a deletion. There are no disruption budgets here that could forbid it. */
+export async function evictPod(
+  api: ClusterApi,
+  ref: ObjectRef,
+  body: unknown,
+  options: WriteOptions,
+): Promise<KubernetesObject> {
+  const eviction = named('Eviction', body, ref)
+  const { dryRun, ...deletion } = readDeletion(new URLSearchParams(), eviction['deleteOptions'])
+  const both = { ...options, dryRun: dryRun || options.dryRun }
+  return (await api.delete(podKind, ref, deletion, both)).object
+}
+
+function named(kind: string, body: unknown, ref: ObjectRef): JsonObject {
+  if (!isJsonObject(body)) throw new StatusError('BadRequest', `the body must be an object of the kind ${kind}`)
+  const { kind: own = kind } = body
+  if (own !== kind) throw new StatusError('BadRequest', `${String(own).slice(0, 63)} cannot be handled as a ${kind}`)
+  if (valueAtPath(body, ['metadata', 'name']) !== ref.name) {
+    throw new StatusError('BadRequest', `name in URL does not match name in ${kind} object`)
+  }
+  const namespace = valueAtPath(body, ['metadata', 'namespace']) ?? ''
+  if (namespace !== '' && namespace !== ref.namespace) {
+    throw new StatusError('BadRequest', `namespace in URL does not match namespace in ${kind} object`)
+  }
+  return body
+}
