@@ -167,12 +167,7 @@ export class ClusterApi {
     return scaleOf(paths, object)
   }
 
-  delete(
-    kind: Kind,
-    ref: ObjectRef,
-    request: DeletionOptions = {},
-    options: WriteOptions = {},
-  ): Promise<Deleted> {
+  delete(kind: Kind, ref: ObjectRef, request: DeletionOptions = {}, options: WriteOptions = {}): Promise<Deleted> {
     return this.#writes.delete(kind, ref, request, options)
   }
 

@@ -140,12 +140,7 @@ export class ObjectWrites {
     return changed.object
   }
 
-  async delete(
-    anyKind: Kind,
-    ref: ObjectRef,
-    request: DeletionOptions,
-    options: WriteOptions,
-  ): Promise<Deleted> {
+  async delete(anyKind: Kind, ref: ObjectRef, request: DeletionOptions, options: WriteOptions): Promise<Deleted> {
     const { deletion, plural, singular } = this.#kinds.served(anyKind)
     if (deletion?.lasting?.includes(ref.name)) {
       const why = `${plural} "${ref.name}" is forbidden: this ${singular} may not be deleted`
