@@ -84,7 +84,7 @@ export class ModelController {
     this.#keys = new EngineKeyKeeper(options.client, options.secrets)
     this.#queue = new WorkQueue({
       name: 'models',
-      reconcile: (key, signal) => this.#reconcile(key, signal),
+      reconcile: (ref, signal) => this.#reconcile(ref, signal),
       clock: options.clock,
       log: options.log,
       concurrency,
@@ -95,18 +95,19 @@ export class ModelController {
     const { models, pods, podNewsMs = 0 } = this.#options
     const unsubscribe = [
       models.onChange(({ object }) => {
-        const key = keyOf(refOf(object))
+        const ref = refOf(object)
+        const key = keyOf(ref)
         const isNews = this.#anticipated.get(key) !== object.spec.replicas
         this.#anticipated.delete(key)
-        this.#queue.addAfter(key, isNews ? 0 : podNewsMs)
+        this.#queue.addAfter(ref, isNews ? 0 : podNewsMs)
       }),
       pods.onChange(({ object }) => {
         const owner = owningModel(object)
-        if (owner) this.#queue.addAfter(keyOf(owner), podNewsMs)
+        if (owner) this.#queue.addAfter(owner, podNewsMs)
       }),
     ]
     try {
-      for (const model of models.list()) this.#queue.add(keyOf(refOf(model)))
+      for (const model of models.list()) this.#queue.add(refOf(model))
       await this.#queue.run(signal)
     } finally {
       for (const stop of unsubscribe) stop()
@@ -118,15 +119,15 @@ export class ModelController {
    * together. If it comes to nothing, the next look at the Model finds Pods that it does not want.
    */
   foresee(model: ObjectRef, replicas: number): void {
-    const key = keyOf(model)
-    this.#foreseen.set(key, replicas)
-    this.#queue.addAtOnce(key)
+    this.#foreseen.set(keyOf(model), replicas)
+    this.#queue.addAtOnce(model)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { models, pods, secrets } = this.#options
     if (!models.synced || !pods.synced || !secrets.synced) return { requeueAfterMs: unsyncedCheckMs }
-    const cached = models.get(parseKey(key))
+    const key = keyOf(ref)
+    const cached = models.get(ref)
     const foreseen = this.#foreseen.get(key)
     this.#foreseen.delete(key)
     if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) {
@@ -300,11 +301,6 @@ function owningModel(pod: Pod): ObjectRef | undefined {
 
 function sameRef(left: ObjectRef | undefined, right: ObjectRef): boolean {
   return left?.name === right.name && left.namespace === right.namespace
-}
-
-function parseKey(key: string): ObjectRef {
-  const slash = key.indexOf('/')
-  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
 /** No vowels and nothing that looks like something else, as Kubernetes does it. */
