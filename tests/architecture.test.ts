@@ -57,6 +57,30 @@ function importsOf(file: string): string[] {
 
 const roomOf = (path: string) => path.split('/')[0] ?? ''
 
+/** Rooms in which no file imports itself, however far around; types count. */
+const withoutCircles = ['foundation', 'resources', 'store', 'apiserver', 'cluster']
+
+/** The way from a file back to itself, where there is one. */
+function circleOf(start: string, imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const from = new Map<string, string>()
+  const waiting = [start]
+  for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+    for (const next of imports.get(file) ?? []) {
+      if (next === start) return wayTo(file, from)
+      if (from.has(next)) continue
+      from.set(next, file)
+      waiting.push(next)
+    }
+  }
+  return []
+}
+
+function wayTo(end: string, from: ReadonlyMap<string, string>): string[] {
+  const way: string[] = []
+  for (let file: string | undefined = end; file !== undefined; file = from.get(file)) way.unshift(file)
+  return way
+}
+
 describe('the rooms', () => {
   it('are all known', () => {
     const rooms = readdirSync(src)
@@ -72,6 +96,14 @@ describe('the rooms', () => {
         .map((target) => `${file} → ${target}`)
     })
     expect(trespasses).toEqual([])
+  })
+
+  it('have no circles of imports inside', () => {
+    const imports = new Map(production.map((file) => [file, importsOf(file)]))
+    const circles = production
+      .filter((file) => withoutCircles.includes(roomOf(file)))
+      .map((file) => circleOf(file, imports).join(' → '))
+    expect(circles.filter((circle) => circle !== '')).toEqual([])
   })
 
   it('hold no file whose name says nothing', () => {

@@ -1,7 +1,6 @@
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import type { EncodedObjects } from './encoded-objects.ts'
 import type { Turns } from '../flow-control/flow-control.ts'
-import type { HttpExchange } from '../http/http-exchange.ts'
 
 /** A list as a client sees it, before it is encoded. */
 export interface ShownList {
@@ -13,8 +12,20 @@ export interface ShownList {
   readonly shared: 'list' | 'items' | 'nothing'
 }
 
+/** What a list needs of the exchange that it answers. */
+export interface ListExchange {
+  readonly request: { readonly method?: string | undefined }
+  /** Whole, with its length. */
+  sendParts(code: number, parts: readonly Buffer[]): void
+  /** In pieces, of which nobody knows yet how many there are: `write` each, then `endStream`. */
+  beginPieces(code: number): void
+  /** `false` when the client is gone. */
+  write(piece: Buffer): Promise<boolean>
+  endStream(): void
+}
+
 export interface ListAnswerOptions {
-  readonly exchange: HttpExchange
+  readonly exchange: ListExchange
   readonly encoded: EncodedObjects
   readonly code: number
   readonly list: ShownList
