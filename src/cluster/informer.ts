@@ -20,9 +20,14 @@ export interface InformerOptions<T extends KubernetesObject> {
   readonly random?: () => number
 }
 
-/** As client-go's reflector, which begins at 800 ms and ends at 30 s; sooner at first, because a first list may be what a start waits for. */
+/**
+ * As client-go's reflector, which begins at 800 ms and ends at 30 s; sooner at first, because a first list
+ * may be what a start waits for.
+ */
 const retryLimits = { firstMs: 100, longestMs: 30_000 }
-/** A watch that is closed after it brought something is resumed at once, but not for ever: some proxies close every one. */
+/**
+ * A watch that is closed after it brought something is resumed at once, but not for ever: some proxies close every one.
+ */
 const resumeLimits = { burst: 10, refillMs: 1_000 }
 /** A first list may have thousands of objects, and a watch that was behind as many changes. */
 const perTurn = { items: 500, ms: 5 }
@@ -89,7 +94,8 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
         progressed = await this.#follow(this.#version, signal)
       } catch (error) {
         if (signal.aborted) break
-        // A refusal by the server says that it cannot go on from there; a broken connection says nothing about the version.
+        // A refusal by the server says that it cannot go on from there; a broken connection
+        // says nothing about the version.
         if (error instanceof StatusError) this.#version = undefined
         const expected = isStatusError(error, 'Expired', 'Gone')
         this.#log[expected ? 'debug' : 'warn']({ err: error, failures }, 'list or watch failed; trying again')

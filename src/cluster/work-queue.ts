@@ -9,7 +9,10 @@ import { controllerFigures } from './controller-figures.ts'
 import { HotLoopBrake } from './pace/hot-loop-brake.ts'
 import { RetryPace } from './pace/retry-pace.ts'
 
-/** What there is to do something about: mostly an object; a word, where the work is not about a single object of one kind. */
+/**
+ * What there is to do something about: mostly an object; a word, where the work is not
+ * about a single object of one kind.
+ */
 export type WorkItem = ObjectRef | string
 
 /** Brings the world behind an item to its desired state. Throwing means: try again later. */
@@ -32,9 +35,9 @@ export interface WorkQueueOptions<Item extends WorkItem = ObjectRef> {
 }
 
 /**
- * Items waiting to be reconciled. Each is in it once, however often it is added, so its size is bounded by the number of
- * objects; one that is added while it is worked on runs once more afterwards. What fails is tried again at `RetryPace`, what is
- * added for ever at that of `HotLoopBrake`, and the event loop turns whatever there is to do.
+ * Items waiting to be reconciled. Each is in it once, however often it is added, so its size is bounded by the number
+ * of objects; one that is added while it is worked on runs once more afterwards. What fails is tried again at
+ * `RetryPace`, what is added for ever at that of `HotLoopBrake`, and the event loop turns whatever there is to do.
  */
 export class WorkQueue<Item extends WorkItem = ObjectRef> {
   readonly #options: Required<WorkQueueOptions<Item>>

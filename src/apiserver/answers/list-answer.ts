@@ -40,8 +40,9 @@ const end = Buffer.from(']}\n')
 const objectsPerLook = 16
 
 /**
- * Sends a list: what fits into one piece as one, with its length; a longer one piece by piece, each encoded in a turn of its own
- * and only when the client has taken the one before. The objects are those of one version, however long it takes.
+ * Sends a list: what fits into one piece as one, with its length; a longer one piece by piece, each encoded
+ * in a turn of its own and only when the client has taken the one before. The objects are those of one
+ * version, however long it takes.
  */
 export async function sendList({ exchange, encoded, code, list, turns }: ListAnswerOptions): Promise<void> {
   const head = Buffer.from(JSON.stringify(list.frame).slice(0, -2))

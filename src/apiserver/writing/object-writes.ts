@@ -42,8 +42,9 @@ const mostAttempts = 8
 const mostPatient = 3
 
 /**
- * How writes are made: a change is decided on what is there now, admitted, and committed unless somebody came in between; then it
- * is decided anew. What CustomResourceDefinitions and admission must know of a write they are told here.
+ * How writes are made: a change is decided on what is there now, admitted, and committed unless
+ * somebody came in between; then it is decided anew. What CustomResourceDefinitions and admission must
+ * know of a write they are told here.
  */
 export class ObjectWrites {
   readonly #kinds: KindRegistry
