@@ -55,6 +55,21 @@ function importsOf(file: string): string[] {
   return found.map((path) => relative(src, resolve(src, dirname(file), path)))
 }
 
+/** Chains of files that lead back to where they begin. */
+function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = []
+  const finished = new Set<string>()
+  const visit = (file: string, chain: readonly string[]): void => {
+    const at = chain.indexOf(file)
+    if (at >= 0) return void circles.push([...chain.slice(at), file].join(' → '))
+    if (finished.has(file)) return
+    for (const target of imports.get(file) ?? []) visit(target, [...chain, file])
+    finished.add(file)
+  }
+  for (const file of imports.keys()) visit(file, [])
+  return circles
+}
+
 const roomOf = (path: string) => path.split('/')[0] ?? ''
 
 describe('the rooms', () => {
@@ -73,6 +88,15 @@ describe('the rooms', () => {
     })
     expect(trespasses).toEqual([])
   })
+
+  it.each(['foundation', 'resources', 'store', 'apiserver', 'cluster'])(
+    '%s has no files that import each other',
+    (room) => {
+      const own = production.filter((file) => roomOf(file) === room)
+      const imports = new Map(own.map((file) => [file, importsOf(file).filter((target) => roomOf(target) === room)]))
+      expect(circlesIn(imports)).toEqual([])
+    },
+  )
 
   it('hold no file whose name says nothing', () => {
     expect(files.filter((name) => /(^|\/)(utils?|helpers?|common|misc|index)\.ts$/.test(name))).toEqual([])

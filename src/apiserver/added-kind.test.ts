@@ -98,7 +98,10 @@ describe('a kind that is added by its row alone', () => {
     expect(sped.metadata.generation).toBe(1)
     const said = { metadata: { name: 'upper', labels: { a: 'b' }, annotations: { c: 'd' } }, status: { gates: 1 } }
     const told = await api.update(lockKind, upper, said, {}, 'status')
-    expect(told).toMatchObject({ metadata: { labels: { kind: 'lock' }, annotations: { c: 'd' } }, status: { gates: 1 } })
+    expect(told).toMatchObject({
+      metadata: { labels: { kind: 'lock' }, annotations: { c: 'd' } },
+      status: { gates: 1 },
+    })
   })
 
   it('is selected by its fields, scaled, shown as a table and found by discovery', async () => {

@@ -107,7 +107,10 @@ async function ask(method: string, path: string, token: string, body?: object): 
   return { code: response.statusCode ?? 0, ms: performance.now() - startedAt }
 }
 
-/** How long the loop worked without turning, at most, until it is asked: its own time, not that of other programs of the machine. */
+/**
+ * How long the loop worked without turning, at most, until it is asked: its own time, not that of
+ * other programs of the machine.
+ */
 function watchLoop(): () => number {
   const usedMs = () => {
     const { user, system } = process.threadCpuUsage()

@@ -161,7 +161,8 @@ export class ApiServer {
         requestTimeout: this.#limits.requestMs,
         keepAliveTimeout: this.#limits.idleMs,
         handshakeTimeout: this.#limits.handshakeMs,
-        // Who is too slow is looked for this often; Node's own 30 s would let a client stay much longer than the limits say.
+        // Who is too slow is looked for this often; Node's own 30 s would let a client stay
+        // much longer than the limits say.
         connectionsCheckingInterval: Math.min(5_000, this.#limits.headersMs, this.#limits.requestMs),
         shouldUpgradeCallback: (request) => wantedUpgrade(request) !== undefined,
       },
@@ -191,8 +192,8 @@ export class ApiServer {
   }
 
   /**
-   * Serves one cluster, without its prefix, at an address of its own: programs in a cluster are told a host and a port, and
-   * know no prefix. Only once it listens at all.
+   * Serves one cluster, without its prefix, at an address of its own: programs in a cluster are told a host and a port,
+   * and know no prefix. Only once it listens at all.
    */
   async listenInside(id: string, address: string, port: number): Promise<void> {
     const listener = new InsideListener((socket) => this.#server?.emit('connection', socket), this.#options.log)
@@ -288,7 +289,10 @@ export class ApiServer {
     return { name: 'shutdown', readinessOnly: true, isHealthy: () => !this.#stopping.signal.aborted }
   }
 
-  /** Nobody is behind this: what goes wrong while an error is told is told in a plainer way, and ends no more than its request. */
+  /**
+   * Nobody is behind this: what goes wrong while an error is told is told in a plainer way, and
+   * ends no more than its request.
+   */
   #answerFailure(exchange: HttpExchange, error: unknown, label: RequestLabel): void {
     try {
       this.#answerError(exchange, error, label)

@@ -37,7 +37,10 @@ export interface ClusterApiOptions {
   readonly clock: Clock
   readonly admission?: readonly AdmissionRule[] | undefined
   readonly plugins?: readonly AdmissionPlugin[] | undefined
-  /** How much has been written so far, where somebody counts it: what pages of lists hold of old versions is bounded by it. */
+  /**
+   * How much has been written so far, where somebody counts it: what pages of lists hold of
+   * old versions is bounded by it.
+   */
   readonly writtenBytes?: (() => number) | undefined
 }
 
@@ -69,7 +72,10 @@ export class ClusterApi {
     })
   }
 
-  /** Keeps the definitions of these kinds as objects, as this program has them, and goes on with deletions that were begun. */
+  /**
+   * Keeps the definitions of these kinds as objects, as this program has them, and goes on
+   * with deletions that were begun.
+   */
   async installDefinitions(kinds: readonly Kind[]): Promise<void> {
     for (const kind of kinds) {
       const wanted = customResourceDefinition(kind)
@@ -103,8 +109,8 @@ export class ClusterApi {
   }
 
   /**
-   * `fromVersion` undefined begins with what is there, and says `SYNCED` when that is done. Ends with its kind, when that is
-   * not served any more.
+   * `fromVersion` undefined begins with what is there, and says `SYNCED` when that is done. Ends with its kind,
+   * when that is not served any more.
    */
   watch(
     anyKind: Kind,
@@ -167,12 +173,7 @@ export class ClusterApi {
     return scaleOf(paths, object)
   }
 
-  delete(
-    kind: Kind,
-    ref: ObjectRef,
-    request: DeletionOptions = {},
-    options: WriteOptions = {},
-  ): Promise<Deleted> {
+  delete(kind: Kind, ref: ObjectRef, request: DeletionOptions = {}, options: WriteOptions = {}): Promise<Deleted> {
     return this.#writes.delete(kind, ref, request, options)
   }
 

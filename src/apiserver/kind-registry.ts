@@ -26,7 +26,9 @@ export class KindRegistry {
     return this.#byPath.get(`${group}/${version}/${plural}`)
   }
 
-  /** The kind as this cluster serves it: a caller may hold one of the same name that was not made from its definition. */
+  /**
+   * The kind as this cluster serves it: a caller may hold one of the same name that was not made from its definition.
+   */
   resolve(kind: Kind): Kind {
     let served = this.#served.get(kind)
     if (!served) {
@@ -56,7 +58,9 @@ export class KindRegistry {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Aborted when the signal is, or when the kind is not served any more. To be released when it is not needed any more. */
+  /**
+   * Aborted when the signal is, or when the kind is not served any more. To be released when it is not needed any more.
+   */
   whileServed({ group, version, plural }: Kind, signal: AbortSignal): WatchLife {
     const gone = new AbortController()
     const release = this.onChange(() => {

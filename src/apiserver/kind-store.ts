@@ -9,7 +9,9 @@ export interface KindList {
   readonly revision: number
 }
 
-/** A store as a kind sees it: some kinds are only another face of one that is stored, another version or another group. */
+/**
+ * A store as a kind sees it: some kinds are only another face of one that is stored, another version or another group.
+ */
 export class KindStore {
   readonly #store: Store
   /** The store hands out the same list until something in it changes; so does this. */

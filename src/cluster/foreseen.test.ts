@@ -71,8 +71,8 @@ it('ends each thing that is foreseen in exactly one way, whatever happens in whi
           )
         } else if (each.does === 'settle') {
           const settled = foreseen.settle(each.key)
-          expect(settled).toBe(standing.get(each.key))
-          if (settled !== undefined) ends.get(settled)?.push('settled')
+          if (settled !== standing.get(each.key)) ends.set(Infinity, ['settled', 'is another one'])
+          else if (settled !== undefined) ends.get(settled)?.push('settled')
           standing.delete(each.key)
         } else if (each.does === 'take back') takeBacks[each.which]?.()
         else await clock.advance(each.ms)

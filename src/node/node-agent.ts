@@ -8,7 +8,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
-import { type KubernetesObject, keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
@@ -103,7 +103,7 @@ export class NodeAgent implements Component {
       clock,
       log,
       concurrency: 16,
-      reconcile: (key, signal) => this.#reconcile(key, signal),
+      reconcile: (ref, signal) => this.#reconcile(ref, signal),
     })
     this.#events = new EventRecorder({ client, component: 'kubelet', clock, log, settleMs: eventSettleMs })
     this.#cards = new CardLedger(cards)
@@ -123,9 +123,8 @@ export class NodeAgent implements Component {
     }
     this.#pods.onChange(({ object, previous }) => {
       if (!this.#isMine(object) && !(previous && this.#isMine(previous))) return
-      const key = keyOf(refOf(object))
-      this.#foreseen.settle(key)
-      this.#queue.add(key)
+      this.#foreseen.settle(keyOf(refOf(object)))
+      this.#queue.add(refOf(object))
     })
     const stopping = this.#stopping.signal
     const informing = this.#pods.run(stopping)
@@ -183,12 +182,11 @@ export class NodeAgent implements Component {
    */
   foresee(pod: Pod): TakeBack | undefined {
     if (!this.#isMine(pod) || this.#stopping.signal.aborted) return undefined
-    const key = keyOf(refOf(pod))
-    const takeBack = this.#foreseen.add(key, pod, () => {
+    const takeBack = this.#foreseen.add(keyOf(refOf(pod)), pod, () => {
       this.#notMine.add(pod.metadata.uid ?? '')
-      this.#queue.add(key)
+      this.#queue.add(refOf(pod))
     })
-    this.#queue.add(key)
+    this.#queue.add(refOf(pod))
     return takeBack
   }
 
@@ -248,9 +246,9 @@ export class NodeAgent implements Component {
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    const [namespace, name = ''] = key.split('/')
-    const mine = this.#mine(key, this.#pods.get({ namespace, name }))
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const key = keyOf(ref)
+    const mine = this.#mine(key, this.#pods.get(ref))
     for (const worker of this.#byKey.get(key) ?? []) {
       if (worker.identity.uid !== mine?.metadata.uid) this.#vanish(key, worker)
     }
@@ -269,7 +267,7 @@ export class NodeAgent implements Component {
   }
 
   #newWorker(key: string, pod: Pod, adopted: readonly RunningContainer[]): PodWorker {
-    const worker = new PodWorker(pod, adopted, this.#servicesFor(key))
+    const worker = new PodWorker(pod, adopted, this.#servicesFor(refOf(pod)))
     this.#workers.set(worker.identity.uid, worker)
     this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(worker))
     return worker
@@ -295,10 +293,9 @@ export class NodeAgent implements Component {
     for (const pod of this.#pods.list()) {
       if (!this.#isMine(pod)) continue
       const { uid = '' } = pod.metadata
-      const key = keyOf(refOf(pod))
       mine.add(uid)
-      this.#newWorker(key, pod, adopted.get(uid) ?? [])
-      this.#queue.add(key)
+      this.#newWorker(keyOf(refOf(pod)), pod, adopted.get(uid) ?? [])
+      this.#queue.add(refOf(pod))
     }
     const orphans = [...adopted.keys()].filter((uid) => !mine.has(uid))
     const ending = orphans.map(async (uid) => {
@@ -311,13 +308,13 @@ export class NodeAgent implements Component {
     await runtime.retain(mine)
   }
 
-  #servicesFor(key: string): PodWorkerServices {
+  #servicesFor(ref: ObjectRef): PodWorkerServices {
     const { runtime, clock, log, cards, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
     const { cpus, memoryBytes } = this.#allocatable
     return {
       runtime,
       clock,
-      log: log.child({ pod: key }),
+      log: log.child({ pod: keyOf(ref) }),
       network: this.#network,
       cards: this.#cards,
       hostIP: this.#hostIP,
@@ -330,7 +327,7 @@ export class NodeAgent implements Component {
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
       runtimeClass: (name, signal) => client.get(runtimeClassKind, { name }, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
-      wake: () => this.#queue.add(key),
+      wake: () => this.#queue.add(ref),
       roomFreed: () => this.#roomFreed(),
       writeStatus: (pod, status, signal) => this.#writeStatus(pod, status, signal),
       remove: async (pod, signal) => {

@@ -85,7 +85,7 @@ export class ModelController {
     this.#keys = new EngineKeyKeeper(options.client, options.secrets)
     this.#queue = new WorkQueue({
       name: 'models',
-      reconcile: (key, signal) => this.#reconcile(key, signal),
+      reconcile: (ref, signal) => this.#reconcile(ref, signal),
       clock: options.clock,
       log: options.log,
       concurrency,
@@ -96,19 +96,19 @@ export class ModelController {
     const { models, pods, podNewsMs = 0 } = this.#options
     const unsubscribe = [
       models.onChange(({ object, previous }) => {
-        const key = keyOf(refOf(object))
+        const ref = refOf(object)
         const hasReplicas = previous === undefined || previous.spec.replicas !== object.spec.replicas
-        const foreseen = hasReplicas ? this.#foreseen.settle(key) : undefined
+        const foreseen = hasReplicas ? this.#foreseen.settle(keyOf(ref)) : undefined
         const isNews = foreseen === undefined || foreseen !== object.spec.replicas
-        this.#queue.addAfter(key, isNews ? 0 : podNewsMs)
+        this.#queue.addAfter(ref, isNews ? 0 : podNewsMs)
       }),
       pods.onChange(({ object }) => {
         const owner = owningModel(object)
-        if (owner) this.#queue.addAfter(keyOf(owner), podNewsMs)
+        if (owner) this.#queue.addAfter(owner, podNewsMs)
       }),
     ]
     try {
-      for (const model of models.list()) this.#queue.add(keyOf(refOf(model)))
+      for (const model of models.list()) this.#queue.add(refOf(model))
       await this.#queue.run(signal)
     } finally {
       for (const stop of unsubscribe) stop()
@@ -118,17 +118,17 @@ export class ModelController {
 
   /** The Model is being given more replicas: its Pods are made at once, so that both become durable together. */
   foresee({ model, replicas }: ComingReplicas): TakeBack {
-    const key = keyOf(model)
     // Then the next look at the Model finds Pods that it does not want.
-    const takeBack = this.#foreseen.add(key, replicas, () => this.#queue.add(key))
-    this.#queue.addAtOnce(key)
+    const takeBack = this.#foreseen.add(keyOf(model), replicas, () => this.#queue.add(model))
+    this.#queue.addAtOnce(model)
     return takeBack
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { models, pods, secrets } = this.#options
     if (!models.synced || !pods.synced || !secrets.synced) return { requeueAfterMs: unsyncedCheckMs }
-    const cached = models.get(parseKey(key))
+    const key = keyOf(ref)
+    const cached = models.get(ref)
     if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) {
       this.#statusDueAt.delete(key)
       this.#refused.delete(key)
@@ -311,11 +311,6 @@ function owningModel(pod: Pod): ObjectRef | undefined {
 
 function sameRef(left: ObjectRef | undefined, right: ObjectRef): boolean {
   return left?.name === right.name && left.namespace === right.namespace
-}
-
-function parseKey(key: string): ObjectRef {
-  const slash = key.indexOf('/')
-  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
 /** No vowels and nothing that looks like something else, as Kubernetes does it. */

@@ -46,11 +46,11 @@ class Disk {
   }
 
   commit(): void {
-    for (const { commit } of this.#waiting.splice(0)) commit()
+    for (const write of this.#waiting.splice(0)) write.commit()
   }
 
   fail(): void {
-    for (const { fail } of this.#waiting.splice(0)) fail()
+    for (const write of this.#waiting.splice(0)) write.fail()
   }
 }
 

@@ -29,7 +29,9 @@ export const endpointsSchema = z.looseObject({
   subsets: z.array(subsetSchema).optional(),
 })
 
-/** What EndpointSlices were before there were any: for clients that still read it, and for those who write it by hand. */
+/**
+ * What EndpointSlices were before there were any: for clients that still read it, and for those who write it by hand.
+ */
 export type Endpoints = z.infer<typeof endpointsSchema>
 export type EndpointSubset = z.infer<typeof subsetSchema>
 export type EndpointAddress = z.infer<typeof addressSchema>

@@ -145,7 +145,9 @@ function metadataOfTemplate(job: JsonObject): JsonObject {
   return isJsonObject(template) && isJsonObject(template['metadata']) ? template['metadata'] : {}
 }
 
-/** How many completions an indexed Job has may change with its parallelism; the Pods of a Job that waits may be placed. */
+/**
+ * How many completions an indexed Job has may change with its parallelism; the Pods of a Job that waits may be placed.
+ */
 function checkJobUpdate(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
   const [after, before] = [specOf(next), specOf(previous)]
   const resized = before['completionMode'] === 'Indexed' && after['completions'] === after['parallelism']

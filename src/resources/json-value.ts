@@ -31,8 +31,8 @@ function withField(value: JsonObject, field: string, next: unknown): JsonObject 
 }
 
 /**
- * Fields that are absent and fields that are `undefined` are the same: JSON cannot tell them apart. With a budget, every value
- * that is compared takes one of what is left; once that is below zero the answer means nothing.
+ * Fields that are absent and fields that are `undefined` are the same: JSON cannot tell them apart. With a budget,
+ * every value that is compared takes one of what is left; once that is below zero the answer means nothing.
  */
 export function sameJson(one: unknown, other: unknown, budget?: { left: number }): boolean {
   if (one === other) return true
@@ -53,7 +53,10 @@ export function sameJson(one: unknown, other: unknown, budget?: { left: number }
   return others.length === shared || others.every((field) => other[field] === undefined || Object.hasOwn(one, field))
 }
 
-/** Whether there are more than so many fields and items in a value, at any depth. Of one that is known not to be too deep. */
+/**
+ * Whether there are more than so many fields and items in a value, at any depth. Of one
+ * that is known not to be too deep.
+ */
 export function hasMoreValuesThan(value: unknown, most: number): boolean {
   return countValues(value, most) > most
 }

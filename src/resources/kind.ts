@@ -9,8 +9,8 @@ import type { UpdateRule } from './update-rules.ts'
 import type { NameCheck } from './validation/name-syntax.ts'
 
 /**
- * A kind is a row of facts: everything that is specific to it, so that verbs, tables and CRDs are written once. Whoever adds
- * one writes its file and names it in `all-kinds.ts`; nothing else knows single kinds by their names.
+ * A kind is a row of facts: everything that is specific to it, so that verbs, tables and CRDs are written once. Whoever
+ * adds one writes its file and names it in `all-kinds.ts`; nothing else knows single kinds by their names.
  */
 export interface Kind<T extends KubernetesObject = KubernetesObject> {
   /** Empty for the core group. */
@@ -27,9 +27,10 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   /** Every field it has, and what each must be: what decoding, defaults, pruning, patches and documents work from. */
   readonly fields: () => StructuralSchema
   /**
-   * Kubernetes' own, or described by a CustomResourceDefinition, as ours are. The two are treated differently in many ways: of a
-   * core kind wrong types are refused when it is read, its defaults and rules are code, and it takes strategic merge patches; a
-   * custom one is pruned, completed and judged by its schema alone, and whoever updates it must say which version it replaces.
+   * Kubernetes' own, or described by a CustomResourceDefinition, as ours are. The two are treated differently in many
+   * ways: of a core kind wrong types are refused when it is read, its defaults and rules are code, and it takes
+   * strategic merge patches; a custom one is pruned, completed and judged by its schema alone, and whoever updates it
+   * must say which version it replaces.
    */
   readonly origin: 'core' | 'custom'
   readonly columns: ReadonlyArray<Column<T>>
@@ -41,7 +42,10 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   /** Metadata that a write of the status leaves as it is. */
   readonly keptByStatus?: readonly MetadataWithStatus[]
   readonly scale?: ScalePaths
-  /** What can be done with it; everything, where nothing is said. A kind that can only be created is a question: never stored. */
+  /**
+   * What can be done with it; everything, where nothing is said. A kind that can only be
+   * created is a question: never stored.
+   */
   readonly verbs?: readonly ResourceVerb[]
   /** Another kind, of which this is only another face: its objects are kept, listed and watched as that kind's. */
   readonly storage?: SharedStorage
@@ -60,11 +64,17 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   readonly deletion?: DeletionFacts<T>
   /** Said to everybody who uses this version. */
   readonly deprecationWarning?: string
-  /** What `validate` and patterns with look-ahead say, for a real API server: kinds that become CustomResourceDefinitions. */
+  /**
+   * What `validate` and patterns with look-ahead say, for a real API server: kinds that
+   * become CustomResourceDefinitions.
+   */
   readonly celRules?: readonly CelRule[]
   /** Of core kinds: what an object gets once its parts are complete. `previous` is there on updates. */
   complete?(object: Envelope, previous: JsonObject | undefined): Envelope
-  /** Of core kinds with a status: what an object begins with, instead of an empty one. What was `sent` mostly does not count. */
+  /**
+   * Of core kinds with a status: what an object begins with, instead of an empty one. What
+   * was `sent` mostly does not count.
+   */
   initialStatus?(object: JsonObject, sent: unknown): unknown
   /** Rules that the schema cannot say. `previous` is there on updates. */
   validate?(object: T, previous: T | undefined): FieldError[]

@@ -26,7 +26,10 @@ function requestLimits(container: JsonObject): JsonObject {
   return { ...container, resources: { ...resources, requests } }
 }
 
-/** What the usual admission plugins of a real API server add: a priority, and patience with a node that is away for a while. */
+/**
+ * What the usual admission plugins of a real API server add: a priority, and patience with a
+ * node that is away for a while.
+ */
 function admitted(spec: JsonObject): JsonObject {
   const given: unknown[] = Array.isArray(spec['tolerations']) ? spec['tolerations'] : []
   const tolerates = (key: string) =>

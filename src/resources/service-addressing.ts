@@ -6,8 +6,8 @@ import { specOf } from './update-rules.ts'
 const addressFields = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
 
 /**
- * What a Service says about its addresses, completed as far as it can be without giving one out: an address once given stays
- * when an update does not mention it, and goes when the Service becomes a mere name for something outside.
+ * What a Service says about its addresses, completed as far as it can be without giving one out: an address once given
+ * stays when an update does not mention it, and goes when the Service becomes a mere name for something outside.
  */
 export function addressService(object: Envelope, previous: JsonObject | undefined): Envelope {
   const spec = specOf(object)

@@ -85,7 +85,7 @@ describe('SqliteStore', () => {
 
   it('commits a write that is alone with those that are said to follow', async () => {
     const store = await openSqliteStore({ path })
-    store.gather()
+    void store.gather()
     const first = store.create(keyOf('a'), objectOf('a'))
     expect(store.get(keyOf('a'))).toBeUndefined()
     await Promise.resolve()

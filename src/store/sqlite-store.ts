@@ -21,7 +21,10 @@ export interface SqliteStoreOptions {
   readonly historyLimit?: number | undefined
   /** How many events a watcher may be behind. */
   readonly watchBuffer?: number | undefined
-  /** Of these resources, how many objects a start finds: the newest. The others are gone, and no watch goes on over that start. */
+  /**
+   * Of these resources, how many objects a start finds: the newest. The others are gone, and no
+   * watch goes on over that start.
+   */
   readonly keepNewest?: Readonly<Record<string, number>> | undefined
   /** What became of the thread that has the file. */
   readonly onTrouble?: ((trouble: StoreTrouble) => void) | undefined
@@ -30,7 +33,9 @@ export interface SqliteStoreOptions {
   readonly gate?: StepGate | undefined
 }
 
-/** The thread that has the file was lost; it could not be started again; it is back, and this many writes were not made. */
+/**
+ * The thread that has the file was lost; it could not be started again; it is back, and this many writes were not made.
+ */
 export type StoreTrouble =
   | { readonly type: 'lost'; readonly error: Error; readonly againInMs: number }
   | { readonly type: 'not back'; readonly error: Error; readonly againInMs: number }
@@ -38,7 +43,9 @@ export type StoreTrouble =
 
 /** A write that was decided, and who waits for it. */
 interface Waiting {
-  /** Everything up to here must be durable before the outcome is told: a conflict is with something that may not be yet. */
+  /**
+   * Everything up to here must be durable before the outcome is told: a conflict is with something that may not be yet.
+   */
   readonly revision: number
   readonly planned: PlannedWrite | undefined
   readonly conflict: unknown
@@ -58,8 +65,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStor
 }
 
 /**
- * A store in a file. Reads come from memory. Writes are decided here, in order, and sent to the thread that has the file; when it
- * says that they are durable they are acknowledged and shown, not before. So nothing here ever waits for the disk.
+ * A store in a file. Reads come from memory. Writes are decided here, in order, and sent to the thread
+ * that has the file; when it says that they are durable they are acknowledged and shown, not before. So
+ * nothing here ever waits for the disk.
  */
 export class SqliteStore implements Store, StoreHistory {
   readonly #options: SqliteStoreOptions
@@ -75,7 +83,9 @@ export class SqliteStore implements Store, StoreHistory {
   #waiting: Waiting[] = []
   #waitingBytes = 0
   #revision = 0
-  /** How many writes came in this turn of the event loop, and whether there were several in the last turn that had any. */
+  /**
+   * How many writes came in this turn of the event loop, and whether there were several in the last turn that had any.
+   */
   #writesOfTurn = 0
   #isBusy = false
   /** Of this turn, where somebody gathers what is written in it. */
@@ -291,8 +301,8 @@ export class SqliteStore implements Store, StoreHistory {
   }
 
   /**
-   * Whether a failed commit reached the disk cannot be known here, so going on could use a revision twice. Reads go on; a
-   * restart reads what the disk has.
+   * Whether a failed commit reached the disk cannot be known here, so going on could use a revision twice. Reads go on;
+   * a restart reads what the disk has.
    */
   #stopWriting(failure: SluiceError): void {
     this.#failure = failure
@@ -304,12 +314,16 @@ export class SqliteStore implements Store, StoreHistory {
     for (const { reject } of this.#takeWaiting(Infinity)) reject(error)
   }
 
-  /** What was sent to the thread may or may not have become durable: the file knows. Until it says so, no write is taken. */
+  /**
+   * What was sent to the thread may or may not have become durable: the file knows. Until
+   * it says so, no write is taken.
+   */
   #onLost(reason: Error): void {
     const { path, onTrouble } = this.#options
     this.#unsent = []
     this.#back ??= Promise.withResolvers()
-    // Somebody who cannot write because the disk did not take it is not helped by another thread; those who watch the past are.
+    // Somebody who cannot write because the disk did not take it is not helped by another
+    // thread; those who watch the past are.
     this.#failure ??= new SluiceError('store_interrupted', { path, reason: reason.message })
     const interrupted = this.#failure
     const cancel = this.#clock.after(outcomeDeadlineMs, () => this.#refuseAll(interrupted))

@@ -158,7 +158,7 @@ describe('a store whose thread is lost', () => {
       await collect(0, 1)
       const live = collect(0, outcome === 'made' ? 4 : 2)
       gate.arm(step, action)
-      store.gather()
+      void store.gather()
       const writing = [create('a'), update('kept', 1)].map(outcomeOf)
       await onBack.promise
       expect(await Promise.all(writing)).toEqual(

@@ -3,6 +3,7 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
+import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import { type PersistentVolumeClaim, persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
 import { type PersistentVolume, persistentVolumeKind } from '../resources/persistent-volume.ts'
 import { volumePhase } from './claim-binder-plan.ts'
@@ -27,13 +28,13 @@ export class VolumePhases {
   constructor(options: VolumePhasesOptions) {
     this.#options = options
     const { clock, log, claims, volumes } = options
-    const reconcile = retryConflicts((name, signal) => this.#reconcile(name, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'volumes', clock, log, reconcile })
     volumes.onChange(({ type, object }) => {
-      if (type !== 'deleted') this.#queue.add(object.metadata.name)
+      if (type !== 'deleted') this.#queue.add(refOf(object))
     })
     claims.onChange(({ object: { spec } }) => {
-      if (spec.volumeName) this.#queue.add(spec.volumeName)
+      if (spec.volumeName) this.#queue.add({ name: spec.volumeName })
     })
   }
 
@@ -41,7 +42,7 @@ export class VolumePhases {
     return this.#queue.run(signal)
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<void> {
+  async #reconcile({ name }: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, claims, volumes, reclaim } = this.#options
     const volume = volumes.get({ name })
     if (!volume || claimOfSource(volume) === undefined) return

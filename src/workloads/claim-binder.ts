@@ -3,7 +3,7 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { type PersistentVolumeClaim, persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
 import { type PersistentVolume, persistentVolumeKind } from '../resources/persistent-volume.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
@@ -45,26 +45,28 @@ export class ClaimBinder {
   constructor(options: ClaimBinderOptions) {
     this.#options = options
     const { clock, log, claims, volumes, classes, pods } = options
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'claims', clock, log, concurrency: 2, reconcile })
     claims.onChange(({ type, object }) => {
-      if (type !== 'deleted') this.#queue.add(keyOf(refOf(object)))
+      if (type !== 'deleted') this.#queue.add(refOf(object))
     })
     volumes.onChange(({ object: { spec } }) => {
-      if (spec.claimRef?.name) this.#queue.add(`${spec.claimRef.namespace ?? ''}/${spec.claimRef.name}`)
+      const { namespace, name } = spec.claimRef ?? {}
+      if (name) this.#queue.add({ namespace, name })
     })
     classes.onChange(() => {
-      for (const claim of claims.list()) if (claim.status?.phase !== 'Bound') this.#queue.add(keyOf(refOf(claim)))
+      for (const claim of claims.list()) if (claim.status?.phase !== 'Bound') this.#queue.add(refOf(claim))
     })
     pods.onChange(({ type, object }) => {
       // What a Pod goes through between its beginning and its end is nothing to its claims.
       if (type === 'updated') return
       for (const name of claimsOfPod(object)) {
-        const key = `${object.metadata.namespace ?? ''}/${name}`
+        const ref = { namespace: object.metadata.namespace, name }
+        const key = keyOf(ref)
         const consumers = (this.#consumers.get(key) ?? 0) + (type === 'added' ? 1 : -1)
         if (consumers > 0) this.#consumers.set(key, consumers)
         else this.#consumers.delete(key)
-        this.#queue.add(key)
+        this.#queue.add(ref)
       }
     })
   }
@@ -73,10 +75,9 @@ export class ClaimBinder {
     return this.#queue.run(signal)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { claims, volumes, classes } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const claim = claims.get({ namespace, name })
+    const claim = claims.get(ref)
     if (!claim) return
     const volume = volumeOfClaim(claim, (volumeName) => volumes.get({ name: volumeName }))
     if (claim.metadata.deletionTimestamp !== undefined) return this.#letGo(claim, volume, signal)

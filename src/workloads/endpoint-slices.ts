@@ -5,7 +5,7 @@ import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type EndpointSlice, endpointSliceKind, serviceNameLabel } from '../resources/endpoint-slice.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { Service } from '../resources/service.ts'
 import { hasSelector, managedByLabel, managedByUs, planEndpointSlices } from './endpoint-plan.ts'
@@ -37,9 +37,9 @@ export class EndpointSlices {
   constructor(options: EndpointSlicesOptions) {
     this.#options = options
     const { clock, log, services, pods, slices } = options
-    const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'endpointslices', clock, log, concurrency: 4, reconcile })
-    services.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    services.onChange(({ object }) => this.#queue.add(refOf(object)))
     this.#servicePods = new ServicePods(pods, services)
     pods.onChange(({ object, previous }) => {
       for (const service of this.#servicePods.servicesOf(object)) this.#podChanged(service)
@@ -48,12 +48,13 @@ export class EndpointSlices {
     slices.onChange(({ type, object, previous }) => {
       for (const slice of [object, previous]) {
         const service = slice && serviceOf(slice)
-        if (service !== undefined) this.#slices.get(service)?.delete(object.metadata.name)
+        if (service) this.#slices.get(keyOf(service))?.delete(object.metadata.name)
       }
       const service = serviceOf(object)
-      if (service === undefined) return
-      if (type !== 'deleted') this.#sliceMap(service).set(object.metadata.name, object)
-      else if (this.#slices.get(service)?.size === 0) this.#slices.delete(service)
+      if (!service) return
+      const key = keyOf(service)
+      if (type !== 'deleted') this.#sliceMap(key).set(object.metadata.name, object)
+      else if (this.#slices.get(key)?.size === 0) this.#slices.delete(key)
       this.#queue.add(service)
     })
   }
@@ -64,9 +65,8 @@ export class EndpointSlices {
 
   /** All that happens to the Pods of a large Service within a moment is one change: each is as much work as the Service is large. */
   #podChanged(service: Service): void {
-    const key = keyOf(refOf(service))
     const pods = this.#servicePods.mostPodsOf(service)
-    this.#queue.addAfter(key, pods < largeService ? 0 : Math.min(longestGatherMs, pods / podsPerMs))
+    this.#queue.addAfter(refOf(service), pods < largeService ? 0 : Math.min(longestGatherMs, pods / podsPerMs))
   }
 
   #sliceMap(service: string): Map<string, EndpointSlice> {
@@ -75,11 +75,10 @@ export class EndpointSlices {
     return slices
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, services } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const service = services.get({ namespace, name })
-    const current = [...(this.#slices.get(key)?.values() ?? [])]
+    const service = services.get(ref)
+    const current = [...(this.#slices.get(keyOf(ref))?.values() ?? [])]
     const alive = service && service.metadata.deletionTimestamp === undefined && hasSelector(service)
     const planned = alive ? planEndpointSlices(service, this.#servicePods.podsOf(service)) : []
     for (const slice of planned) {
@@ -110,9 +109,9 @@ export class EndpointSlices {
   }
 }
 
-/** The key of the Service whose slice it is, if it is one of ours. */
-function serviceOf({ metadata }: EndpointSlice): string | undefined {
+/** The Service whose slice it is, if it is one of ours. */
+function serviceOf({ metadata }: EndpointSlice): ObjectRef | undefined {
   const name = metadata.labels?.[serviceNameLabel]
   const isOurs = metadata.labels?.[managedByLabel] === managedByUs
-  return isOurs && name !== undefined ? keyOf({ namespace: metadata.namespace, name }) : undefined
+  return isOurs && name !== undefined ? { namespace: metadata.namespace, name } : undefined
 }

@@ -5,7 +5,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { LoopTurns } from '../foundation/loop-turns.ts'
 import type { Kind } from '../resources/kind.ts'
-import { refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Namespace } from '../resources/namespace.ts'
 import { isStatusError } from '../resources/status-error.ts'
 
@@ -38,11 +38,11 @@ export class NamespaceTermination {
     this.#options = options
     this.#turns = new LoopTurns(options.clock)
     const { clock, log, namespaces } = options
-    const reconcile = (name: string, signal: AbortSignal) => this.#reconcile(name, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'namespaces', clock, log, concurrency: 2, reconcile })
     namespaces.onChange(({ type, object }) => {
       if (type === 'deleted') this.#stuck.delete(object.metadata.name)
-      else if (object.metadata.deletionTimestamp !== undefined) this.#queue.add(object.metadata.name)
+      else if (object.metadata.deletionTimestamp !== undefined) this.#queue.add(refOf(object))
     })
   }
 
@@ -50,7 +50,7 @@ export class NamespaceTermination {
     return this.#queue.run(signal)
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile({ name }: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const namespace = this.#options.namespaces.get({ name })
     if (namespace?.metadata.deletionTimestamp === undefined) return {}
     let left = 0

@@ -4,7 +4,7 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import { type ResourceQuota, resourceQuotaKind } from '../resources/resource-quota.ts'
 import { isStatusError } from '../resources/status-error.ts'
 
@@ -31,13 +31,13 @@ export class ResourceQuotaStatus {
   constructor(options: ResourceQuotaStatusOptions) {
     this.#options = options
     const { clock, log, quotas } = options
-    const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'resource-quotas', clock, log, concurrency: 2, reconcile })
-    quotas.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    quotas.onChange(({ object }) => this.#queue.add(refOf(object)))
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const forget = this.#options.counts.onChange((namespace, name) => this.#queue.add(keyOf({ namespace, name })))
+    const forget = this.#options.counts.onChange((namespace, name) => this.#queue.add({ namespace, name }))
     try {
       await this.#queue.run(signal)
     } finally {
@@ -45,11 +45,10 @@ export class ResourceQuotaStatus {
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, quotas, counts } = this.#options
-    const [namespace = '', name = ''] = key.split('/')
-    const quota = quotas.get({ namespace, name })
-    const status = counts.usage(namespace, name)
+    const quota = quotas.get(ref)
+    const status = counts.usage(ref.namespace ?? '', ref.name)
     if (!quota || !status) return
     const { hard = {}, used = {} } = quota.status ?? {}
     if (isDeepStrictEqual({ hard, used }, { hard: { ...status.hard }, used: { ...status.used } })) return

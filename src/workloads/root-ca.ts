@@ -4,6 +4,7 @@ import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
+import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Namespace } from '../resources/namespace.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { isEnding } from './service-account-default.ts'
@@ -32,14 +33,14 @@ export class RootCertificates {
   constructor(options: RootCertificatesOptions) {
     this.#options = options
     const { clock, log, namespaces, configMaps } = options
-    const reconcile = (name: string, signal: AbortSignal) => this.#reconcile(name, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'root-certificates', clock, log, concurrency: 2, reconcile })
     namespaces.onChange(({ type, object }) => {
-      if (type !== 'deleted') this.#queue.add(object.metadata.name)
+      if (type !== 'deleted') this.#queue.add(refOf(object))
     })
     configMaps.onChange(({ object }) => {
       const { name, namespace } = object.metadata
-      if (name === mapName && namespace !== undefined) this.#queue.add(namespace)
+      if (name === mapName && namespace !== undefined) this.#queue.add({ name: namespace })
     })
   }
 
@@ -47,7 +48,7 @@ export class RootCertificates {
     return this.#queue.run(signal)
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<void> {
+  async #reconcile({ name }: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, namespaces, configMaps, certificate } = this.#options
     const namespace = namespaces.get({ name })
     if (!namespace || namespace.metadata.deletionTimestamp !== undefined) return

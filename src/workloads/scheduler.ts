@@ -6,7 +6,7 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { keyOf, refOf, withCondition } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, keyOf, refOf, withCondition } from '../resources/kubernetes-object.ts'
 import { type Node, isNodeReady } from '../resources/node.ts'
 import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
 import { isStatusError } from '../resources/status-error.ts'
@@ -42,8 +42,8 @@ export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #queue: WorkQueue
   readonly #ledger = new NodeLedger()
-  /** Keys of Pods that did not fit; tried again when something changes that could make room. */
-  readonly #unplaced = new Set<string>()
+  /** Pods that did not fit; tried again when something changes that could make room. */
+  readonly #unplaced = new Map<string, ObjectRef>()
   /** Where Pods go that are all but written, by uid. */
   readonly #foreseen: Foreseen<Assignment>
 
@@ -51,13 +51,13 @@ export class Scheduler {
     this.#options = options
     const { clock, log, pods, nodes } = options
     this.#foreseen = new Foreseen(clock)
-    const reconcile = (key: string, signal: AbortSignal) => this.#place(key, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#place(ref, signal)
     this.#queue = new WorkQueue({ name: 'scheduler', clock, log, concurrency: 16, reconcile })
     pods.onChange(({ type, object }) => {
       if (type === 'deleted') this.#ledger.remove(object)
       else this.#ledger.put(object)
       if (type === 'deleted' || !waitsForNode(object)) this.#settle(object)?.takeBack?.()
-      if (waitsForNode(object) && type !== 'deleted') this.#queue.add(keyOf(refOf(object)))
+      if (waitsForNode(object) && type !== 'deleted') this.#queue.add(refOf(object))
       else if (type === 'deleted' || isPodFinished(object)) this.#retry()
     })
     nodes.onChange(({ object, previous }) => {
@@ -93,20 +93,20 @@ export class Scheduler {
 
   #retry(): void {
     let index = 0
-    for (const key of this.#unplaced) this.#queue.addAfter(key, index++ < atOnce ? 0 : othersMs)
+    for (const ref of this.#unplaced.values()) this.#queue.addAfter(ref, index++ < atOnce ? 0 : othersMs)
   }
 
-  async #place(key: string, signal: AbortSignal): Promise<void> {
+  async #place(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, pods, nodes, events } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const pod = pods.get({ namespace, name })
+    const key = keyOf(ref)
+    const pod = pods.get(ref)
     this.#unplaced.delete(key)
     if (!pod || !waitsForNode(pod)) return
     let placed = this.#settle(pod)
     if (!placed) {
       const placement = placePod(pod, nodes.list(), this.#ledger.totals)
       if ('unschedulable' in placement) {
-        this.#unplaced.add(key)
+        this.#unplaced.set(key, ref)
         return this.#explain(pod, placement.unschedulable, signal)
       }
       placed = this.#assign(pod, placement.node)

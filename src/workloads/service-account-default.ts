@@ -3,6 +3,7 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
+import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Namespace } from '../resources/namespace.ts'
 import { type ServiceAccount, serviceAccountKind } from '../resources/service-account.ts'
 import { isStatusError } from '../resources/status-error.ts'
@@ -25,14 +26,14 @@ export class DefaultServiceAccounts {
   constructor(options: DefaultServiceAccountsOptions) {
     this.#options = options
     const { clock, log, namespaces, accounts } = options
-    const reconcile = (name: string, signal: AbortSignal) => this.#reconcile(name, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'service-accounts', clock, log, concurrency: 2, reconcile })
     namespaces.onChange(({ type, object }) => {
-      if (type !== 'deleted') this.#queue.add(object.metadata.name)
+      if (type !== 'deleted') this.#queue.add(refOf(object))
     })
     accounts.onChange(({ type, object }) => {
       const { name, namespace } = object.metadata
-      if (type === 'deleted' && name === accountName && namespace !== undefined) this.#queue.add(namespace)
+      if (type === 'deleted' && name === accountName && namespace !== undefined) this.#queue.add({ name: namespace })
     })
   }
 
@@ -40,7 +41,7 @@ export class DefaultServiceAccounts {
     return this.#queue.run(signal)
   }
 
-  async #reconcile(name: string, signal: AbortSignal): Promise<void> {
+  async #reconcile({ name }: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, namespaces, accounts } = this.#options
     const namespace = namespaces.get({ name })
     if (!namespace || namespace.metadata.deletionTimestamp !== undefined) return

@@ -3,7 +3,10 @@ import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { invalidObject } from '../../resources/status-error.ts'
 import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from './admission.ts'
 
-/** Everything that has a say in what is written, beside the kinds' own rules: those that complete, those that refuse, those that count. */
+/**
+ * Everything that has a say in what is written, beside the kinds' own rules: those that complete, those
+ * that refuse, those that count.
+ */
 export class AdmissionChain {
   readonly #rules: readonly AdmissionRule[]
   readonly #plugins: readonly AdmissionPlugin[]

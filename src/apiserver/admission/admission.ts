@@ -23,8 +23,9 @@ export interface AdmissionPlugin {
   /** The object with what it lacks. Throws its refusal. */
   complete?(request: AdmissionRequest): KubernetesObject
   /**
-   * Takes what the object needs, or throws its refusal. What it answers gives it back: called once the write was made, after
-   * `changed`, or when it was not. Nothing is awaited between `complete`, `hold` and the next request's: nobody comes in between.
+   * Takes what the object needs, or throws its refusal. What it answers gives it back: called once the write was
+   * made, after `changed`, or when it was not. Nothing is awaited between `complete`, `hold` and the next
+   * request's: nobody comes in between.
    */
   hold?(request: AdmissionRequest): (() => void) | undefined
   /** What is stored from now on, right after each write; with `gone`, what is stored no longer. */

@@ -20,9 +20,9 @@ const refused: readonly RefusedRange[] = [
 ]
 
 /**
- * Where the endpoints of Services may lead. What is in an EndpointSlice is connected to from this machine, by the edge and the
- * cluster's addresses: nobody may thereby speak to what listens only here. The cluster's own controllers, whose Pods may have such
- * addresses, are not asked; and what a slice has already may stay.
+ * Where the endpoints of Services may lead. What is in an EndpointSlice is connected to from this machine, by the edge
+ * and the cluster's addresses: nobody may thereby speak to what listens only here. The cluster's own controllers, whose
+ * Pods may have such addresses, are not asked; and what a slice has already may stay.
  */
 export function endpointAddresses(ownAddresses: () => ReadonlySet<string> = machineAddresses): AdmissionRule {
   return ({ operation, kind, object, previous, user }) => {
@@ -42,7 +42,10 @@ interface FoundAddress {
   readonly address: string
 }
 
-/** Where each kind that leads somewhere says so. What is written into Endpoints is led by as well: slices are made of it. */
+/**
+ * Where each kind that leads somewhere says so. What is written into Endpoints is led by
+ * as well: slices are made of it.
+ */
 const finders: Readonly<Record<string, (object: JsonObject) => FoundAddress[]>> = {
   'discovery.k8s.io/EndpointSlice': (slice) =>
     listAt(slice, 'endpoints').flatMap((endpoint, index) =>

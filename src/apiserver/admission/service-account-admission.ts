@@ -12,7 +12,10 @@ const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** A little over an hour, by which Kubernetes knows its own. */
 const tokenSeconds = 3607
 
-/** Every Pod acts as a service account, and finds its token where programs look for it, unless it or the account wants none. */
+/**
+ * Every Pod acts as a service account, and finds its token where programs look for it,
+ * unless it or the account wants none.
+ */
 export class ServiceAccountAdmission implements AdmissionPlugin {
   readonly #store: Store
 
@@ -34,7 +37,8 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
   #account(pod: KubernetesObject, name: string): KubernetesObject | undefined {
     const { namespace = '', name: podName } = pod.metadata
     const found = this.#store.get({ resource: 'serviceaccounts', namespace, name })?.object
-    // The default one is made right after its namespace, and again when it was deleted: whoever is faster need not wait.
+    // The default one is made right after its namespace, and again when it was deleted:
+    // whoever is faster need not wait.
     if (found || name === defaultAccount) return found
     const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`
     throw new StatusError('Forbidden', `pods "${podName}" is forbidden: ${why}`, { name: podName, kind: 'pods' })

@@ -8,8 +8,8 @@ const bytesForLines = 4 * 1024 * 1024
 const newline = Buffer.from('\n')
 
 /**
- * Objects as JSON bytes, each encoded once for all who ask: stored objects are never changed in place, so the bytes of one
- * are good as long as it is.
+ * Objects as JSON bytes, each encoded once for all who ask: stored objects are never changed in place, so the bytes of
+ * one are good as long as it is.
  */
 export class EncodedObjects {
   readonly #objects = new ForgetfulMap(bytesForObjects, bytesForObjects / 8)
@@ -47,7 +47,10 @@ export class EncodedObjects {
     return this.#lists.get(items)
   }
 
-  /** Gathers the bytes of a list while it is encoded, for the next who asks. Of the latest list only: each is held twice meanwhile. */
+  /**
+   * Gathers the bytes of a list while it is encoded, for the next who asks. Of the latest list
+   * only: each is held twice meanwhile.
+   */
   gatherList(items: readonly unknown[]): GatheredList {
     const gathered: GatheredList = new GatheredList(bytesForLists / 2, (bytes) => {
       if (this.#gathered === gathered) this.#lists.set(items, bytes)

@@ -1,7 +1,6 @@
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import type { EncodedObjects } from './encoded-objects.ts'
 import type { Turns } from '../flow-control/flow-control.ts'
-import type { HttpExchange } from '../http/http-exchange.ts'
 
 /** A list as a client sees it, before it is encoded. */
 export interface ShownList {
@@ -13,8 +12,20 @@ export interface ShownList {
   readonly shared: 'list' | 'items' | 'nothing'
 }
 
+/** What a list needs of the exchange that it answers. */
+export interface ListExchange {
+  readonly request: { readonly method?: string | undefined }
+  /** Whole, with its length. */
+  sendParts(code: number, parts: readonly Buffer[]): void
+  /** In pieces, of which nobody knows yet how many there are: `write` each, then `endStream`. */
+  beginPieces(code: number): void
+  /** `false` when the client is gone. */
+  write(piece: Buffer): Promise<boolean>
+  endStream(): void
+}
+
 export interface ListAnswerOptions {
-  readonly exchange: HttpExchange
+  readonly exchange: ListExchange
   readonly encoded: EncodedObjects
   readonly code: number
   readonly list: ShownList
@@ -29,8 +40,9 @@ const end = Buffer.from(']}\n')
 const objectsPerLook = 16
 
 /**
- * Sends a list: what fits into one piece as one, with its length; a longer one piece by piece, each encoded in a turn of its own
- * and only when the client has taken the one before. The objects are those of one version, however long it takes.
+ * Sends a list: what fits into one piece as one, with its length; a longer one piece by piece, each encoded
+ * in a turn of its own and only when the client has taken the one before. The objects are those of one
+ * version, however long it takes.
  */
 export async function sendList({ exchange, encoded, code, list, turns }: ListAnswerOptions): Promise<void> {
   const head = Buffer.from(JSON.stringify(list.frame).slice(0, -2))

@@ -13,7 +13,9 @@ const mostRanges = 32
 const chosen = new Map<string, Representation>()
 const mostChosen = 256
 
-/** The first of the client's wishes that can be met, in its order; 406 names what there is. Clients have few of them. */
+/**
+ * The first of the client's wishes that can be met, in its order; 406 names what there is. Clients have few of them.
+ */
 export function chooseRepresentation(accept = ''): Representation {
   let representation = chosen.get(accept)
   if (representation === undefined) {

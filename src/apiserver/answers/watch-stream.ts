@@ -11,7 +11,10 @@ export type WriteLine = (line: string | Buffer) => Promise<boolean>
 export interface WatchStreamOptions {
   readonly events: AsyncIterable<ObjectEvent>
   readonly write: WriteLine
-  /** How an event is written: the object itself, a table, its metadata. Who sees the same shares the bytes. `first` is true once. */
+  /**
+   * How an event is written: the object itself, a table, its metadata. Who sees the same shares
+   * the bytes. `first` is true once.
+   */
   readonly line: (type: EventType, object: KubernetesObject, first: boolean) => string | Buffer
   /** Its share of the loop's time: one write is told to everybody who watches, and they may be many. */
   readonly turns?: Pick<FlowTicket, 'isCrowded' | 'next' | 'measure'> | undefined

@@ -3,9 +3,9 @@ import { isDefinition } from '../custom-resources/check-definition.ts'
 import { hasMoreValuesThan, valuesIn } from '../../resources/json-value.ts'
 
 /**
- * How many fields and items there may be in what a client sends, and in what a patch makes of an object. Every one of them is
- * looked at, compared, accounted for and written several times on its way, in turns of the loop that others wait for; a
- * thousand are many for objects of real programs.
+ * How many fields and items there may be in what a client sends, and in what a patch makes of an object. Every one of
+ * them is looked at, compared, accounted for and written several times on its way, in turns of the loop that others
+ * wait for; a thousand are many for objects of real programs.
  */
 export const mostValues = 30_000
 /** A definition of an operator may well have fifty thousand, and only those who administer a cluster send any. */
@@ -25,7 +25,9 @@ export function bounded<T>(value: T, most: number): T {
   return value
 }
 
-/** No patch makes an object larger than one that could be sent. What is larger already may stay so, and become smaller. */
+/**
+ * No patch makes an object larger than one that could be sent. What is larger already may stay so, and become smaller.
+ */
 export function refuseGrowth(before: () => unknown, after: unknown, most: number): void {
   if (!hasMoreValuesThan(after, most) || valuesIn(after) <= valuesIn(before())) return
   throw tooManyValues(most, 'an object')
@@ -44,8 +46,8 @@ export function tooDeep(most: number): StatusError {
 }
 
 /**
- * The same of a JSON text, without making anything of it: to read very many keys, or lists in lists, takes long; to refuse them
- * need not.
+ * The same of a JSON text, without making anything of it: to read very many keys, or lists in lists, takes
+ * long; to refuse them need not.
  */
 export function refuseManyCommas(text: Buffer, most: number, deepest = Infinity): void {
   if (text.length <= most) return

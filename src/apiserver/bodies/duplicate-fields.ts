@@ -1,4 +1,6 @@
-/** A field that an object of a JSON text has more than once: only the last one counts, which is seldom what was meant. */
+/**
+ * A field that an object of a JSON text has more than once: only the last one counts, which is seldom what was meant.
+ */
 export interface DuplicateField {
   /** `metadata.labels.a`, `items[0].name` */
   readonly path: string

@@ -31,9 +31,9 @@ const mostMemoryMb = 256
 const mostWaiting = 16
 
 /**
- * Reads texts that take long in a thread of their own, one after the other: YAML is slow to read, some of it far beyond its
- * size, and nobody else is to wait for it. A text that takes too long or too much memory is refused; one that nobody waits for
- * any more is not read, or not to its end.
+ * Reads texts that take long in a thread of their own, one after the other: YAML is slow to read, some of it far beyond
+ * its size, and nobody else is to wait for it. A text that takes too long or too much memory is refused; one that
+ * nobody waits for any more is not read, or not to its end.
  */
 export class LargeYaml {
   #last: Promise<unknown> = Promise.resolve()

@@ -13,7 +13,10 @@ import { shownElement } from '../server-side-apply/fields/path-element.ts'
 /** More than these nobody reads. */
 export const mostErrors = 100
 
-/** What keeps a manifest from being applied, in Kubernetes' words: fields that there are not, wrong types, items named twice. */
+/**
+ * What keeps a manifest from being applied, in Kubernetes' words: fields that there are not,
+ * wrong types, items named twice.
+ */
 export function checkManifest(manifest: unknown, shape: Shape): string[] {
   return check(manifest, shape, '')
 }

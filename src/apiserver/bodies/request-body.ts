@@ -54,7 +54,10 @@ export class RequestBody {
     return (this.#mediaType ??= (this.#request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '')
   }
 
-  /** The body as the object it holds; `undefined` when there is none. Refuses by name what is neither JSON, YAML nor known protobuf. */
+  /**
+   * The body as the object it holds; `undefined` when there is none. Refuses by name what is neither
+   * JSON, YAML nor known protobuf.
+   */
   async readObject(): Promise<unknown> {
     const { mediaType } = this
     if (mediaType === 'application/json' || mediaType === '') return this.#readJson()
@@ -113,7 +116,8 @@ export class RequestBody {
         { cause: error },
       )
     }
-    // Of a longer one its text has told the depth. In a shorter one there cannot be too many values: each takes a byte at least.
+    // Of a longer one its text has told the depth. In a shorter one there cannot be too many
+    // values: each takes a byte at least.
     if (bytes.length > this.mostValues) return bounded(value, this.mostValues)
     if (isDeeperThan(value, this.#limits.jsonDepth)) throw tooDeep(this.#limits.jsonDepth)
     return value

@@ -42,7 +42,9 @@ export function escapedName(field: string): string | undefined {
   return identifier.test(escaped) ? escaped : undefined
 }
 
-/** The types of one environment: an object's fields make a type of their own, so that a rule is checked against them. */
+/**
+ * The types of one environment: an object's fields make a type of their own, so that a rule is checked against them.
+ */
 export class TypeDeclarations {
   readonly #environment: Environment
   #count = 0

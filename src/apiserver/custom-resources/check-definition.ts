@@ -24,7 +24,9 @@ const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
 const simplePath = 'must be a simple json path starting with .'
 const approval = 'api-approved.kubernetes.io'
-/** More than any definition has: every version is a kind of its own, every column a question to every object of a list. */
+/**
+ * More than any definition has: every version is a kind of its own, every column a question to every object of a list.
+ */
 const mostVersions = 100
 const mostColumns = 100
 const mostSelectable = 8

@@ -33,7 +33,10 @@ interface Judged {
   readonly pace: Pace
 }
 
-/** What keeps a schema from being structural: a place of its own and a type for everything, so that it can be pruned and defaulted. */
+/**
+ * What keeps a schema from being structural: a place of its own and a type for everything, so that
+ * it can be pruned and defaulted.
+ */
 export function* checkStructural(schema: StructuralSchema, path: string): Phases<FieldError[]> {
   const list = new ErrorList()
   const add: Add = (...found) => list.add(...found)

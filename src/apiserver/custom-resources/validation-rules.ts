@@ -17,7 +17,10 @@ interface Place {
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 const longestMessage = 2048
 
-/** What is wrong with the rules of a schema: what they say about themselves, and then each must compile against its fields. */
+/**
+ * What is wrong with the rules of a schema: what they say about themselves, and then each
+ * must compile against its fields.
+ */
 export function* checkValidations(schema: StructuralSchema, path: string): Phases<FieldError[]> {
   const root: Place = { path, isRoot: true, uncorrelated: undefined }
   const pace = new Pace()

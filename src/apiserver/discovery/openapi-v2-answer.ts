@@ -19,8 +19,8 @@ const olderProtobufType = 'application/com.github.proto-openapi.spec.v2@v1.0+pro
 const offered = [jsonType, protobufType, olderProtobufType]
 
 /**
- * Made when somebody asks, and kept until the kinds change: a change makes another list of them. One form only, the one that
- * was asked for last: clients of Go ask for protobuf, and hardly anybody for JSON.
+ * Made when somebody asks, and kept until the kinds change: a change makes another list of them. One form only, the one
+ * that was asked for last: clients of Go ask for protobuf, and hardly anybody for JSON.
  */
 const kept = new WeakMap<readonly Kind[], EncodedDocument>()
 

@@ -14,7 +14,10 @@ interface FieldThere {
   readonly inner: unknown
 }
 
-/** In the order of their numbers. A schema has one or two of the forty that it could have, and there are very many schemas. */
+/**
+ * In the order of their numbers. A schema has one or two of the forty that it could have,
+ * and there are very many schemas.
+ */
 function fieldsThere(fields: Readonly<Record<string, MessageField>>, value: JsonObject): FieldThere[] {
   const there: FieldThere[] = []
   for (const name of Object.keys(value)) {

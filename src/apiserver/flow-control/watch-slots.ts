@@ -1,6 +1,8 @@
 import { StatusError } from '../../resources/status-error.ts'
 
-/** How many watches, or other streams, each user has open. A client in a loop must not use up the server for the others. */
+/**
+ * How many watches, or other streams, each user has open. A client in a loop must not use up the server for the others.
+ */
 export class WatchSlots {
   readonly #limitPerUser: number
   readonly #what: string

@@ -51,8 +51,8 @@ async function costOf(input: HostileInput, share: number): Promise<Cost> {
 }
 
 /**
- * How much of this thread's time the turns of its loop take. Looked at every millisecond, not in every turn: a loop that turns all
- * the while would take a processor from the threads that it waits for.
+ * How much of this thread's time the turns of its loop take. Looked at every millisecond, not in every turn: a loop
+ * that turns all the while would take a processor from the threads that it waits for.
  */
 class TurnTimes {
   #last = threadMs()
@@ -99,7 +99,10 @@ async function leastCost(input: HostileInput, share: number, good: (cost: Cost) 
 
 const usualShare = 0.15
 const longestTurnMs = 250
-/** Twice the input may cost 2.6 times as much, and this on top whatever it is: a compilation, a collection of garbage, a thread. */
+/**
+ * Twice the input may cost 2.6 times as much, and this on top whatever it is: a compilation, a
+ * collection of garbage, a thread.
+ */
 const growth = 1.3
 const noiseMs = 150
 

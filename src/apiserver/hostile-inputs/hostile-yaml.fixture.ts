@@ -82,7 +82,10 @@ const inYaml: readonly HostileInput[] = [
 
 /** Less than what is read at once, on the loop that all share. */
 const shortShare = 0.005
-/** More than that: it is read in a thread, where it takes as long as it takes. What is left for the loop does not depend on how long. */
+/**
+ * More than that: it is read in a thread, where it takes as long as it takes. What is left for the
+ * loop does not depend on how long.
+ */
 const longShare = 0.02
 
 export const hostileYaml: readonly HostileInput[] = [

@@ -33,7 +33,9 @@ export interface FaceRequest {
   readonly url: RequestUrl
 }
 
-/** What a request turned out to be about, for metrics and the log: only names this server knows, so that there are few. */
+/**
+ * What a request turned out to be about, for metrics and the log: only names this server knows, so that there are few.
+ */
 export interface RequestLabel {
   readonly verb: string
   readonly resource: string

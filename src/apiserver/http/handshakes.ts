@@ -4,9 +4,9 @@ import type { Socket } from 'node:net'
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>
 
 /**
- * Connections that have not said who they are yet: TLS handshakes under way. They are bounded; when one more comes, the oldest of
- * the address that has most of them makes room. Whoever shakes hands is done in a moment, and whoever only holds connections open
- * loses those.
+ * Connections that have not said who they are yet: TLS handshakes under way. They are bounded; when one more comes, the
+ * oldest of the address that has most of them makes room. Whoever shakes hands is done in a moment, and whoever only
+ * holds connections open loses those.
  */
 export class Handshakes {
   readonly #most: number

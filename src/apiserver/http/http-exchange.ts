@@ -63,7 +63,10 @@ export class HttpExchange {
     this.upgrade = options.upgrade
   }
 
-  /** Aborted when the client has left, the answer is complete or the server stops. Made when it is asked for: most answers are given at once. */
+  /**
+   * Aborted when the client has left, the answer is complete or the server stops. Made when it is asked for:
+   * most answers are given at once.
+   */
   get signal(): AbortSignal {
     return this.#controller().signal
   }
@@ -195,7 +198,10 @@ export class HttpExchange {
     if (length > smallBytes) this.#taken = this.#untilTaken()
   }
 
-  /** Resolves when the client has what was sent, or will not have it: until then it costs memory. `undefined`: it is too little to count. */
+  /**
+   * Resolves when the client has what was sent, or will not have it: until then it costs memory.
+   * `undefined`: it is too little to count.
+   */
   get taken(): Promise<unknown> | undefined {
     return this.#taken
   }

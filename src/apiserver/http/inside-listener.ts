@@ -1,7 +1,10 @@
 import { type Server, type Socket, createServer } from 'node:net'
 import type { Logger } from '../../foundation/log.ts'
 
-/** Where programs inside a cluster reach its API: an address of its own, behind which there is this cluster and nothing else. */
+/**
+ * Where programs inside a cluster reach its API: an address of its own, behind which there is
+ * this cluster and nothing else.
+ */
 export class InsideListener {
   readonly #accept: (socket: Socket) => void
   readonly #log: Logger

@@ -96,7 +96,10 @@ export function readSeconds(name: string, value: unknown): number | undefined {
   throw new StatusError('BadRequest', `${name} must be a whole number of at least 0`)
 }
 
-/** How a version is meant: for a list beside a version, for a watch beside `sendInitialEvents`, and for neither otherwise. */
+/**
+ * How a version is meant: for a list beside a version, for a watch beside
+ * `sendInitialEvents`, and for neither otherwise.
+ */
 export function checkVersionMatch(query: URLSearchParams, watching: boolean): void {
   const match = query.get('resourceVersionMatch') ?? ''
   const why = versionMatchFault(match, query, watching)

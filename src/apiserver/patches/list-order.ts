@@ -1,6 +1,9 @@
 import { isJsonObject } from '../../resources/json-value.ts'
 
-/** What tells an item of a list from the others: its key, or the value itself where there is none. Equal values have equal texts. */
+/**
+ * What tells an item of a list from the others: its key, or the value itself where there is none.
+ * Equal values have equal texts.
+ */
 export function keyedBy(item: unknown, key: string | undefined): string {
   return JSON.stringify(key !== undefined && isJsonObject(item) ? item[key] : item) ?? ''
 }

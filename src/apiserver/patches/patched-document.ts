@@ -8,8 +8,9 @@ type Container = unknown[] | Record<string, unknown>
 const mostMoved = 50_000_000
 
 /**
- * A document that a patch changes step by step, while the object it came from stays as it is. Each list and each object on the
- * way to a change is copied once for the whole patch, however many steps there are; what no step touches stays the very same.
+ * A document that a patch changes step by step, while the object it came from stays as it is. Each list and
+ * each object on the way to a change is copied once for the whole patch, however many steps there are; what no
+ * step touches stays the very same.
  */
 export class PatchedDocument {
   #root: unknown

@@ -9,8 +9,9 @@ const deleteDirective = '$deleteFromPrimitiveList/'
 type Schema = StructuralSchema | undefined
 
 /**
- * Kubernetes' own patch: like a merge patch, but lists whose items have a key are merged item by item, as the kind's schema says.
- * A real server answers a malformed one with an internal error; it is the client's, so here it is a bad request.
+ * Kubernetes' own patch: like a merge patch, but lists whose items have a key are merged item by item, as
+ * the kind's schema says. A real server answers a malformed one with an internal error; it is the
+ * client's, so here it is a bad request.
  */
 export function strategicMergePatch(schema: StructuralSchema, target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) throw badPatch('a strategic merge patch is an object')
@@ -100,7 +101,9 @@ function mergeItems(
   return result
 }
 
-/** A list beside which the patch says in which order its items stand; it may come without a patch of the list itself. */
+/**
+ * A list beside which the patch says in which order its items stand; it may come without a patch of the list itself.
+ */
 function mergeOrdered(
   schema: Schema,
   result: Record<string, unknown>,

@@ -30,8 +30,8 @@ export interface ExitResult {
 }
 
 /**
- * How the API server reaches what runs inside a Pod. The node room fills it; the platform hands it over. What a node does
- * not offer is left out, and refused by name before a connection is upgraded. A refusal is a `StatusError`.
+ * How the API server reaches what runs inside a Pod. The node room fills it; the platform hands it over. What a node
+ * does not offer is left out, and refused by name before a connection is upgraded. A refusal is a `StatusError`.
  */
 export interface PodAccess {
   /** Ends when the log does, or when the signal is aborted. */
@@ -43,7 +43,9 @@ export interface PodAccess {
     streams: ContainerStreams,
     signal: AbortSignal,
   ): Promise<ExitResult>
-  /** Connects to a container's own program; resolves when it has ended or the client has left, which does not stop it. */
+  /**
+   * Connects to a container's own program; resolves when it has ended or the client has left, which does not stop it.
+   */
   attach?(pod: Pod, container: string, streams: ContainerStreams, signal: AbortSignal): Promise<ExitResult>
   /** A connection to a port of the Pod. Whoever gets it ends it. */
   connect?(pod: Pod, port: number, signal: AbortSignal): Promise<Duplex>

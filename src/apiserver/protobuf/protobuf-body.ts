@@ -9,8 +9,8 @@ export const protobufType = 'application/vnd.kubernetes.protobuf'
 const magic = Buffer.from('k8s\0')
 
 /**
- * A body in Kubernetes' protobuf envelope → the JSON it stands for. Some clients (`kubectl create`, Helm's releases) write
- * Kubernetes' own kinds so whatever a server says. Answers are always JSON, which they take.
+ * A body in Kubernetes' protobuf envelope → the JSON it stands for. Some clients (`kubectl create`, Helm's releases)
+ * write Kubernetes' own kinds so whatever a server says. Answers are always JSON, which they take.
  */
 export function readProtobuf(body: Buffer, most = mostValues): Record<string, unknown> {
   try {

@@ -18,7 +18,10 @@ const deepest = 32
 const deepestJson = 64
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.'
 
-/** Reads a message of one of Kubernetes' own types as the JSON it stands for; `undefined` when there are no facts about the type. */
+/**
+ * Reads a message of one of Kubernetes' own types as the JSON it stands for; `undefined` when
+ * there are no facts about the type.
+ */
 export function readProtobufObject(
   schema: StructuralSchema,
   bytes: Buffer,

@@ -74,7 +74,10 @@ export class Proxies {
   }
 }
 
-/** `/…/<plural>/<name>/proxy` and what of it is the other side's. The path has been looked through already: nothing in it climbs. */
+/**
+ * `/…/<plural>/<name>/proxy` and what of it is the other side's. The path has been looked through
+ * already: nothing in it climbs.
+ */
 function splitProxyUrl(url: string): { readonly base: string; readonly path: string; readonly query: string } {
   const question = url.indexOf('?')
   const whole = question < 0 ? url : url.slice(0, question)

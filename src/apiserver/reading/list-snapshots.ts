@@ -26,8 +26,8 @@ const snapshotLifeMs = 5 * 60_000
 
 /**
  * Lists that are read in pages. The whole answer is held from the first page on (the objects are shared, so it costs a
- * pointer each), which makes every page of it one consistent state. Bounded in number, in items, in what was written since and in time; who comes back
- * too late is told so with Expired and starts again, as with Kubernetes.
+ * pointer each), which makes every page of it one consistent state. Bounded in number, in items, in what was written
+ * since and in time; who comes back too late is told so with Expired and starts again, as with Kubernetes.
  */
 export class ListSnapshots {
   readonly #held = new Map<string, Snapshot>()

@@ -40,8 +40,8 @@ export interface WatchLife {
 
 /**
  * Changes of the objects a client selected. Objects that begin or cease to match are added and deleted as far as this
- * client is concerned. Ends when the signal is aborted or the client reads too slowly; throws Expired. It begins, and its life
- * with it, when somebody asks for the first change.
+ * client is concerned. Ends when the signal is aborted or the client reads too slowly; throws Expired. It begins, and
+ * its life with it, when somebody asks for the first change.
  */
 export class ObjectWatch implements AsyncIterableIterator<ObjectEvent> {
   readonly #store: Store

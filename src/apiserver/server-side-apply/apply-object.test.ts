@@ -252,7 +252,9 @@ describe('any manifests', () => {
     )
   })
 
-  /** What the one may say next to the other: new fields, new keys and items, and where it shares, the very same values. */
+  /**
+   * What the one may say next to the other: new fields, new keys and items, and where it shares, the very same values.
+   */
   function withoutContradiction(there: JsonObject, next: JsonObject, shares: boolean): JsonObject {
     const fields = Object.entries(next).flatMap(([field, value]): Array<[string, unknown]> => {
       const taken = there[field]

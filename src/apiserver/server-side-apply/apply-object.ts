@@ -35,7 +35,9 @@ const beforeFirstApply = 'before-first-apply'
 /** Only what kubectl applies continues what kubectl applied without the server. */
 const kubectl = 'kubectl'
 
-/** Server-side apply: the object with the manifest merged in, or a Conflict that names every field and who manages it. */
+/**
+ * Server-side apply: the object with the manifest merged in, or a Conflict that names every field and who manages it.
+ */
 export function* applyObject(request: ApplyRequest): Phases<ApplyResult> {
   const { kind, manager, now, subresource, current, manifest, filter } = request
   const { apiVersion, shape } = kind

@@ -22,7 +22,10 @@ export type RunCommand = (streams: ContainerStreams, signal: AbortSignal) => Pro
 const finishMs = 15 * 60_000
 const stopMs = 1_000
 
-/** Connects the client with a program and tells it how that ended. Until the connection is upgraded, a refusal can be thrown. */
+/**
+ * Connects the client with a program and tells it how that ended. Until the connection is
+ * upgraded, a refusal can be thrown.
+ */
 export async function runRemoteCommand(
   exchange: HttpExchange,
   wanted: WantedStreams,
@@ -70,7 +73,8 @@ async function statusOf(run: RunCommand, session: RemoteSession, signal: AbortSi
   try {
     return exitStatus(await run(session.streams, signal))
   } catch (error) {
-    // A refusal of the node: it is told as one that came before the connection was made, which is when Kubernetes has it.
+    // A refusal of the node: it is told as one that came before the connection was made,
+    // which is when Kubernetes has it.
     return failureStatus(error, error instanceof StatusError ? 'unable to upgrade connection: ' : '')
   }
 }

@@ -4,7 +4,8 @@ import { checkObject } from './check-object.ts'
 import { finish } from '../writing/write-phases.ts'
 import { validate } from './validate.ts'
 
-// What each keyword says, word by word, is shown in tests/kubernetes/custom-resource-rules.test.ts, on a real server too.
+// What each keyword says, word by word, is shown in
+// tests/kubernetes/custom-resource-rules.test.ts, on a real server too.
 
 const texts: StructuralSchema = { type: 'array', items: { type: 'string', maxLength: 1 } }
 

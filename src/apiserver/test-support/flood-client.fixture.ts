@@ -89,7 +89,10 @@ class Flood {
     socket.destroy()
   }
 
-  /** Counts the answers as their heads come, and the last one's body until it is over: a list in pieces ends with an empty one. */
+  /**
+   * Counts the answers as their heads come, and the last one's body until it is over: a list in
+   * pieces ends with an empty one.
+   */
   #answers(socket: TLSSocket, count: number): Promise<void> {
     let seen = 0
     let tail = ''

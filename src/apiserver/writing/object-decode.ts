@@ -28,9 +28,10 @@ const metadataNotKept = new Set(['selfLink', 'managedFields'])
 const mostWarnings = 64
 
 /**
- * What arrives → an object of its kind's shape: wrong types are refused where Kubernetes' own kinds are concerned (a custom
- * kind's schema judges them later, with the rest), unknown fields go, and custom kinds get their defaults. What is the very
- * same in `current`, the object as it is stored, came this way before: a patch leaves most of an object as it is.
+ * What arrives → an object of its kind's shape: wrong types are refused where Kubernetes' own kinds are
+ * concerned (a custom kind's schema judges them later, with the rest), unknown fields go, and custom kinds get
+ * their defaults. What is the very same in `current`, the object as it is stored, came this way before: a patch
+ * leaves most of an object as it is.
  */
 export function* decodeObject(kind: Kind, input: unknown, reading: Reading, current?: JsonObject): Phases<Envelope> {
   const envelope = readEnvelope(kind, input, reading)
@@ -45,7 +46,8 @@ export function* decodeObject(kind: Kind, input: unknown, reading: Reading, curr
   }
   yield
   const unknown: string[] = []
-  // A definition may have changed since the object was stored; only its metadata is judged by the same schema at all times.
+  // A definition may have changed since the object was stored; only its metadata is judged
+  // by the same schema at all times.
   const done = isCustom ? current && { metadata: current['metadata'] } : current
   const pruned = prune(resourceSchema(fields), envelope, (path) => unknown.push(path), '', done)
   report(kind, unknown, reading)

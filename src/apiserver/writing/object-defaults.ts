@@ -5,7 +5,10 @@ import type { Envelope } from '../../resources/kind-facts.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { type TypeRules, withTypeRule } from '../../resources/type-rules.ts'
 
-/** What a core kind gets on its way in: the defaults of its types, values in their usual form, and what follows from other fields. */
+/**
+ * What a core kind gets on its way in: the defaults of its types, values in their usual form, and
+ * what follows from other fields.
+ */
 export function completeObject(kind: Kind, object: Envelope, previous?: JsonObject): Envelope {
   if (kind.origin === 'custom') return object
   const fields = kind.fields()
@@ -35,8 +38,9 @@ const timeTypes: Readonly<Record<string, number>> = {
 }
 
 /**
- * Along the schema: type defaults before the fields, so that what they add is completed too. What does not fit is left for
- * validation. Nothing is copied where nothing is added, and what is the very same in `previous` was completed before.
+ * Along the schema: type defaults before the fields, so that what they add is completed too. What does not
+ * fit is left for validation. Nothing is copied where nothing is added, and what is the very same in
+ * `previous` was completed before.
  */
 function completeValue(rules: TypeRules, schema: StructuralSchema, value: unknown, previous?: unknown): unknown {
   const name = schema['x-sluice-type-name']
@@ -100,7 +104,10 @@ function defaultsOf(properties: Readonly<Record<string, StructuralSchema>>): Rea
   return defaults
 }
 
-/** Lists and maps in which there is nothing are not shown; to Kubernetes they are the same as none. Raw JSON stays as it is. */
+/**
+ * Lists and maps in which there is nothing are not shown; to Kubernetes they are the same as
+ * none. Raw JSON stays as it is.
+ */
 function isNothing(schema: StructuralSchema, value: unknown): boolean {
   if (Array.isArray(value)) return schema.type === 'array' && value.length === 0
   return schema.additionalProperties !== undefined && isJsonObject(value) && Object.keys(value).length === 0

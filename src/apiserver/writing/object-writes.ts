@@ -42,8 +42,9 @@ const mostAttempts = 8
 const mostPatient = 3
 
 /**
- * How writes are made: a change is decided on what is there now, admitted, and committed unless somebody came in between; then it
- * is decided anew. What CustomResourceDefinitions and admission must know of a write they are told here.
+ * How writes are made: a change is decided on what is there now, admitted, and committed unless
+ * somebody came in between; then it is decided anew. What CustomResourceDefinitions and admission must
+ * know of a write they are told here.
  */
 export class ObjectWrites {
   readonly #kinds: KindRegistry
@@ -140,12 +141,7 @@ export class ObjectWrites {
     return changed.object
   }
 
-  async delete(
-    anyKind: Kind,
-    ref: ObjectRef,
-    request: DeletionOptions,
-    options: WriteOptions,
-  ): Promise<Deleted> {
+  async delete(anyKind: Kind, ref: ObjectRef, request: DeletionOptions, options: WriteOptions): Promise<Deleted> {
     const { deletion, plural, singular } = this.#kinds.served(anyKind)
     if (deletion?.lasting?.includes(ref.name)) {
       const why = `${plural} "${ref.name}" is forbidden: this ${singular} may not be deleted`

@@ -99,7 +99,10 @@ export function* prepareUpdate(
   return next
 }
 
-/** What arrives at the status subresource → the object with only its status replaced, and of a core kind what others say about it. */
+/**
+ * What arrives at the status subresource → the object with only its status replaced, and of a core
+ * kind what others say about it.
+ */
 export function* prepareStatus(
   kind: Kind,
   input: unknown,

@@ -10,8 +10,9 @@ export const overtaken = Symbol('overtaken')
 type Outcome<T> = T | typeof overtaken
 
 /**
- * Does the work at once where it is short, as it nearly always is, and in turns where not. After each turn of others `isStillTrue`
- * says whether what was done so far is worth anything. What follows the last phase follows it at once: nobody comes in between.
+ * Does the work at once where it is short, as it nearly always is, and in turns where not. After each turn of
+ * others `isStillTrue` says whether what was done so far is worth anything. What follows the last phase follows it
+ * at once: nobody comes in between.
  */
 export function inTurns<T>(phases: Phases<T>, turns: Turns): T | Promise<T>
 export function inTurns<T>(
@@ -46,7 +47,9 @@ function doneInTurn<T>(phases: Phases<T>, turns: Turns): IteratorResult<undefine
 
 const turnMs = 10
 
-/** For those who stand in no queue, as the cluster's own controllers: whatever else the loop has to do comes in between. */
+/**
+ * For those who stand in no queue, as the cluster's own controllers: whatever else the loop has to do comes in between.
+ */
 export class PlainTurns implements Turns {
   readonly #now: () => number
   #startedAt: number

@@ -16,7 +16,10 @@ export interface ClusterUnderTest {
 
 export const goodSpec = { url: 'pvc://userdata/smollm2', engine: 'LlamaCpp' }
 
-/** What each test of the contract finds: one cluster for all of them, a namespace of its own, and a signal that ends with it. */
+/**
+ * What each test of the contract finds: one cluster for all of them, a namespace of its own,
+ * and a signal that ends with it.
+ */
 export class ContractStage {
   #cluster: ClusterUnderTest | undefined
   #namespaces = 0
@@ -78,8 +81,8 @@ export async function refusal(act: Promise<unknown>): Promise<StatusError> {
 }
 
 /**
- * The fields at fault and why. A real API server adds two kinds of causes that name no field of the object: that rules over
- * several fields were not judged, and what its scale subresource made of the same fault.
+ * The fields at fault and why. A real API server adds two kinds of causes that name no field of the object: that rules
+ * over several fields were not judged, and what its scale subresource made of the same fault.
  */
 export function faultsOf(error: StatusError): Record<string, string> {
   const causes = error.details.causes ?? []

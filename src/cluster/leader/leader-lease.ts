@@ -17,7 +17,9 @@ export interface LeaderLeaseOptions {
   readonly random?: (() => number) | undefined
   /** How long others leave it alone after the last renewal. */
   readonly durationMs?: number | undefined
-  /** A leader that could not renew for this long stops leading; shorter than the duration, so that there are never two. */
+  /**
+   * A leader that could not renew for this long stops leading; shorter than the duration, so that there are never two.
+   */
   readonly renewDeadlineMs?: number | undefined
   readonly retryMs?: number | undefined
 }
@@ -48,8 +50,8 @@ export class LeaderLease {
   }
 
   /**
-   * Waits to lead, leads, and waits again, until the signal is aborted; then lets the lease go. `lead` gets a signal that
-   * is aborted when leading is over, and the next turn begins when it has returned.
+   * Waits to lead, leads, and waits again, until the signal is aborted; then lets the lease go. `lead` gets a signal
+   * that is aborted when leading is over, and the next turn begins when it has returned.
    */
   async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     const { log, name } = this.#options
@@ -140,8 +142,9 @@ export class LeaderLease {
   }
 
   /**
-   * So that the next one need not wait for it to run out. A renewal that was given up on the way may still arrive at the server and
-   * come in between, so a conflict says nothing: it is tried again, for as long as there is something to let go.
+   * So that the next one need not wait for it to run out. A renewal that was given up on the way may still
+   * arrive at the server and come in between, so a conflict says nothing: it is tried again, for as long
+   * as there is something to let go.
    */
   async #release(): Promise<void> {
     const { clock, log, name } = this.#options

@@ -15,8 +15,8 @@ export interface Observation {
 export type LeaseStep = 'create' | 'renew' | 'take' | 'wait'
 
 /**
- * What to do with a lease now. Clocks of two machines differ, so the times written in it are not believed: it has run out
- * when its record has not changed for as long as it lasts, by the own clock.
+ * What to do with a lease now. Clocks of two machines differ, so the times written in it are not believed: it has run
+ * out when its record has not changed for as long as it lasts, by the own clock.
  */
 export function decideLease(input: {
   readonly now: number

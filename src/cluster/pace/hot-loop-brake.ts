@@ -1,10 +1,10 @@
 import { RecentMap } from './recent-map.ts'
 
 /**
- * No controller has a hundred reasons in ten seconds to look at the same object, but two of them that write against each other, or
- * one that is woken by what it writes itself, have as many as the machine allows. Beyond that the pace is 100 ms, twice that for
- * every ten seconds that it goes on, and two seconds at most: whoever really is that busy (a Service with thousands of Pods) must
- * not be far behind.
+ * No controller has a hundred reasons in ten seconds to look at the same object, but two of them that write against
+ * each other, or one that is woken by what it writes itself, have as many as the machine allows. Beyond that the pace
+ * is 100 ms, twice that for every ten seconds that it goes on, and two seconds at most: whoever really is that busy (a
+ * Service with thousands of Pods) must not be far behind.
  */
 const limits = { runs: 100, windowMs: 10_000, firstMs: 100, longestMs: 2_000 }
 const mostKeys = 4_096

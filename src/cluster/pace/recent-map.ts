@@ -28,8 +28,8 @@ export class RecentMap<V> {
   }
 
   /**
-   * Forgets what was used the longest time ago as far as nobody needs it any more. Two at a time: called whenever something is added, it
-   * keeps up, and never takes long.
+   * Forgets what was used the longest time ago as far as nobody needs it any more. Two at a time: called whenever
+   * something is added, it keeps up, and never takes long.
    */
   forgetOldest(isOver: (value: V) => boolean): void {
     for (let times = 0; times < 2; times += 1) {

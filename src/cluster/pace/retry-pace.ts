@@ -2,15 +2,19 @@ import { backoffMs } from './backoff.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 /**
- * From client-go's DefaultControllerRateLimiter: 5 ms, twice as long after each further failure in a row. It goes on to 1,000 s;
- * here a minute is the longest, because whoever has mended the cause (raised a quota, freed a port) looks at it and waits.
+ * From client-go's DefaultControllerRateLimiter: 5 ms, twice as long after each further failure in a row. It
+ * goes on to 1,000 s; here a minute is the longest, because whoever has mended the cause (raised a quota, freed
+ * a port) looks at it and waits.
  */
 const perKey = { firstMs: 5, longestMs: 60_000 }
-/** Of the same: all keys of a queue together are retried 10 times a second, after a hundred that may come at once. No key waits longer for it than for itself. */
+/**
+ * Of the same: all keys of a queue together are retried 10 times a second, after a hundred that may come at once. No
+ * key waits longer for it than for itself.
+ */
 const allKeys = { burst: 100, refillMs: 100, mostOwed: 600 }
 /**
- * News of a key that fails may mean that the cause is gone, so it shortens the wait; not to nothing, since the news may be what the
- * failing reconcile itself has written.
+ * News of a key that fails may mean that the cause is gone, so it shortens the wait; not to nothing, since the news may
+ * be what the failing reconcile itself has written.
  */
 const shareAfterNews = 0.1
 

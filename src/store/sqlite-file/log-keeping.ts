@@ -8,8 +8,8 @@ const rowsPerPiece = 1_000
 const lastPieces = 2
 
 /**
- * What keeps the file from growing, in pieces between commits: history that nobody can ask for any more, objects of which only the
- * newest are kept, checkpoints. What history there is, is decided at once; the file follows.
+ * What keeps the file from growing, in pieces between commits: history that nobody can ask for any more, objects of
+ * which only the newest are kept, checkpoints. What history there is, is decided at once; the file follows.
  */
 export class LogKeeping {
   readonly #log: SqliteLog
@@ -27,7 +27,10 @@ export class LogKeeping {
     return this.#oldestRevision
   }
 
-  /** Objects may have been left out. Who knew them can only be told by beginning anew: no watch may go on over that point. */
+  /**
+   * Objects may have been left out. Who knew them can only be told by beginning anew: no
+   * watch may go on over that point.
+   */
   loaded(): void {
     this.#oldestRevision = Math.max(this.#oldestRevision, this.#log.oldestRevision)
   }
@@ -51,7 +54,10 @@ export class LogKeeping {
     if (leftOut !== undefined) this.#log.removeLeftOut(leftOut, rowsPerPiece)
   }
 
-  /** Before the file is closed: what was said to be forgotten, as far as that is quickly done. The next start goes on with it. */
+  /**
+   * Before the file is closed: what was said to be forgotten, as far as that is quickly done.
+   * The next start goes on with it.
+   */
   finish(): void {
     for (let piece = 0; piece < lastPieces && this.#isBehind; piece += 1) this.step()
   }

@@ -3,8 +3,8 @@ import type { PlannedWrite } from '../planned-write.ts'
 import type { StoreSelector } from '../store.ts'
 
 /**
- * Rows of the log, all fields of one after all fields of the one before: revision, type, resource, namespace, name, previous,
- * object. One flat array is copied to another thread in a fraction of the time that as many objects take.
+ * Rows of the log, all fields of one after all fields of the one before: revision, type, resource, namespace, name,
+ * previous, object. One flat array is copied to another thread in a fraction of the time that as many objects take.
  */
 export type FlatRows = ReadonlyArray<string | number | null>
 export const fieldsOfRow = 7

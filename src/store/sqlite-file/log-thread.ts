@@ -13,8 +13,9 @@ const largestCommitRows = 7_000
 const largestCommitBytes = 4 * 1024 * 1024
 
 /**
- * The thread that has the file. It answers in the order in which things happen, over one port: who is told that a write is durable
- * has been told of everything before it, and a page of history has everything that was said to be durable before the page.
+ * The thread that has the file. It answers in the order in which things happen, over one port: who is told that
+ * a write is durable has been told of everything before it, and a page of history has everything that was said
+ * to be durable before the page.
  */
 class LogThread {
   readonly #port: MessagePort

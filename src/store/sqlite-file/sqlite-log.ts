@@ -36,8 +36,8 @@ interface LeftOut {
 }
 
 /**
- * The file: a log of writes in SQLite. Everything that knows SQL is here; what it throws are coded errors. It is used by the thread
- * that owns the file, so everything here may wait for the disk.
+ * The file: a log of writes in SQLite. Everything that knows SQL is here; what it throws are coded errors. It is used
+ * by the thread that owns the file, so everything here may wait for the disk.
  */
 export class SqliteLog {
   readonly #path: string
@@ -92,8 +92,8 @@ export class SqliteLog {
       // commit returns, so what was acknowledged survives a power cut.
       database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
       refuseForgetful(database, path)
-      // Checkpoints are made between commits, see `checkpoint`; SQLite's own, within a commit, only if those do not come to it.
-      // After a burst the log shrinks again.
+      // Checkpoints are made between commits, see `checkpoint`; SQLite's own, within a commit, only if those do not
+      // come to it. After a burst the log shrinks again.
       database.exec(`PRAGMA wal_autocheckpoint = ${2 * pagesPerCheckpoint}; PRAGMA journal_size_limit = 67108864`)
       const check = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
       if (check !== 'ok') throw new SluiceError('store_corrupt', { path, reason: String(check) })
@@ -127,9 +127,9 @@ export class SqliteLog {
   }
 
   /**
-   * What is there now, of each resource the newest first, and of some no more than the newest so many; what is left out of those
-   * counts no more from then on. Newest first, a row is current if none that was seen has replaced it: nothing has to be held but
-   * the numbers of those.
+   * What is there now, of each resource the newest first, and of some no more than the newest so many; what is left out
+   * of those counts no more from then on. Newest first, a row is current if none that was seen has replaced it: nothing
+   * has to be held but the numbers of those.
    */
   *load(keepNewest: Readonly<Record<string, number>>): LoadSlices {
     const slice = new Slice()
@@ -170,7 +170,10 @@ export class SqliteLog {
     this.#pagesInLog += pagesOf(writes, bytes)
   }
 
-  /** Forgets history up to the revision, which is not far after the one it was forgotten to; objects as they are now stay. */
+  /**
+   * Forgets history up to the revision, which is not far after the one it was forgotten
+   * to; objects as they are now stay.
+   */
   compact(revision: number): void {
     const from = this.#compactedRevision
     this.#transaction(() => {
@@ -233,8 +236,8 @@ export class SqliteLog {
   }
 
   /**
-   * Writes the log to its usual length once: a sync of bytes in place is several times cheaper than one that also makes the
-   * file longer. Zeros after the last commit are what SQLite ignores there; it never looks at the length.
+   * Writes the log to its usual length once: a sync of bytes in place is several times cheaper than one that also makes
+   * the file longer. Zeros after the last commit are what SQLite ignores there; it never looks at the length.
    */
   #reserve(): void {
     this.#reserved = true

@@ -11,8 +11,8 @@ const standsAt = 1
 const actionAt = 2
 
 /**
- * For tests: stops a thread at one of its steps, and says when it stands there. Two threads share it; a thread that was not given
- * one passes every step.
+ * For tests: stops a thread at one of its steps, and says when it stands there. Two threads share it; a thread that was
+ * not given one passes every step.
  */
 export class StepGate {
   readonly shared: SharedArrayBuffer

@@ -20,8 +20,8 @@ export interface SurveyedResource {
 const newest = `SELECT max(revision) AS revision FROM log GROUP BY resource, namespace, name`
 
 /**
- * Reads a store's file without being its owner. It looks at a copy, because even reading a log that was not closed in order
- * would change the file. Nobody may be writing to it meanwhile.
+ * Reads a store's file without being its owner. It looks at a copy, because even reading a log that was not closed in
+ * order would change the file. Nobody may be writing to it meanwhile.
  */
 export class StoreSurvey {
   /** The file and what waits beside it to become part of it. */

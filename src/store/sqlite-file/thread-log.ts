@@ -31,7 +31,10 @@ interface Question {
 
 /** Beside this file, compiled or not. */
 const program = new URL(`log-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-/** With what was compiled at an earlier start: Node's compiler of types takes 16 MB in a thread, and most of the time to start it. */
+/**
+ * With what was compiled at an earlier start: Node's compiler of types takes 16 MB in a thread,
+ * and most of the time to start it.
+ */
 const startText = `require('node:module').enableCompileCache(${compiledPlace()}); import(${JSON.stringify(program.href)})`
 /** A commit has a few megabytes of texts at most, and they die at once. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64, stackSizeMb: 1 }

@@ -9,8 +9,8 @@ interface Row {
 const fewGone = 64
 
 /**
- * The objects of one resource. A write finds its row by name, whatever the number of rows; their order is worked out when
- * somebody lists, out of the order they had and what came since.
+ * The objects of one resource. A write finds its row by name, whatever the number of rows; their order is worked out
+ * when somebody lists, out of the order they had and what came since.
  */
 export class ResourceRows {
   readonly #namespaces = new Map<string, Map<string, Row>>()

@@ -6,8 +6,8 @@ const mostSeenOnce = 128
 const longestShared = 4096
 
 /**
- * Objects of one kind are mostly written by the same managers with the same fields, and who owns which field is a good part
- * of a small object's size in memory: equal ones are held once. Stored objects are never changed in place.
+ * Objects of one kind are mostly written by the same managers with the same fields, and who owns which field is a good
+ * part of a small object's size in memory: equal ones are held once. Stored objects are never changed in place.
  */
 export class SharedFields {
   readonly #shared = new Map<string, object>()

@@ -32,8 +32,9 @@ export function watchFrom(
 }
 
 /**
- * History first, then what is new. The subscription starts when history reached the newest revision that was told to anybody, in
- * the same turn, so nothing falls between the two and nothing is in both; and a long replay fills no buffer.
+ * History first, then what is new. The subscription starts when history reached the newest revision
+ * that was told to anybody, in the same turn, so nothing falls between the two and nothing is in both;
+ * and a long replay fills no buffer.
  *
  * An iterator rather than a generator: every write passes through here once for everybody who watches its kind, and a
  * generator takes several turns to hand on what this one has at hand.

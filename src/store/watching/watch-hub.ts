@@ -24,8 +24,8 @@ interface HeldEvent {
 }
 
 /**
- * Hands new events to those who watch. Each watcher has a bounded buffer, and so have all of them together: one that does not
- * keep up is dropped, and so is whoever holds most when it is too much in all.
+ * Hands new events to those who watch. Each watcher has a bounded buffer, and so have all of them together: one that
+ * does not keep up is dropped, and so is whoever holds most when it is too much in all.
  */
 export class WatchHub {
   readonly #subscriptions = new Map<string, Set<Subscription>>()

@@ -4,7 +4,7 @@ import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Deployment, deploymentKind } from '../../resources/deployment.ts'
-import { type KubernetesObject, keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type KubernetesObject, type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, isPodFinished } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { isStatusError } from '../../resources/status-error.ts'
@@ -49,9 +49,9 @@ export class Deployments {
     this.#options = options
     const { client, events, clock, log, deployments, replicaSets, pods } = options
     this.#control = new ReplicaSetControl(client, events)
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'deployments', clock, log, concurrency: 4, reconcile })
-    deployments.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    deployments.onChange(({ object }) => this.#queue.add(refOf(object)))
     replicaSets.onChange(({ object, previous }) => {
       const owners = [controllerOf(object), previous && controllerOf(previous)]
       for (const owner of owners) this.#wake(object.metadata.namespace, owner)
@@ -78,25 +78,24 @@ export class Deployments {
   ): void {
     if (owner?.kind !== 'Deployment') return
     const deployment = this.#options.deployments.get({ namespace, name: owner.name })
-    if (deployment && when(deployment)) this.#queue.add(keyOf(refOf(deployment)))
+    if (deployment && when(deployment)) this.#queue.add(refOf(deployment))
   }
 
   #wakeSelecting({ metadata }: KubernetesObject): void {
     for (const deployment of this.#options.deployments.list()) {
       if (deployment.metadata.namespace !== metadata.namespace) continue
-      if (selects(deployment.spec.selector, metadata.labels ?? {})) this.#queue.add(keyOf(refOf(deployment)))
+      if (selects(deployment.spec.selector, metadata.labels ?? {})) this.#queue.add(refOf(deployment))
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, deployments, ownedReplicaSets, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    let deployment = deployments.get({ namespace, name })
+    let deployment = deployments.get(ref)
     if (!deployment) return {}
     const claims = planClaims(
       deployment,
       ownedReplicaSets.of(deployment.metadata.uid),
-      ownedReplicaSets.orphansIn(namespace),
+      ownedReplicaSets.orphansIn(ref.namespace),
     )
     const kinds = { owner: deploymentKind, owned: replicaSetKind }
     const owned = await claimObjects(client, kinds, deployment, claims, signal)

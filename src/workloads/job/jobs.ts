@@ -4,7 +4,7 @@ import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Job, jobKind } from '../../resources/job.ts'
-import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import { claimObjects, planClaims } from '../claim-objects.ts'
@@ -44,11 +44,11 @@ export class Jobs {
     const { client, events, clock, log, jobs, pods } = options
     this.#expectations = new Expectations(clock)
     this.#control = new PodControl(client, events)
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'jobs', clock, log, concurrency: 4, reconcile })
     jobs.onChange(({ type, object }) => {
       if (type === 'deleted') this.#expectations.forget(object.metadata.uid ?? '')
-      this.#queue.add(keyOf(refOf(object)))
+      this.#queue.add(refOf(object))
     })
     pods.onChange((change) => this.#podChanged(change))
   }
@@ -61,17 +61,16 @@ export class Jobs {
     const { namespace, uid = '', deletionTimestamp } = object.metadata
     const owner = controllerOf(object)
     for (const each of [owner, previous && controllerOf(previous)]) {
-      if (each?.kind === 'Job') this.#queue.add(keyOf({ namespace, name: each.name }))
+      if (each?.kind === 'Job') this.#queue.add({ namespace, name: each.name })
     }
     if (owner?.kind !== 'Job') return
     if (type === 'added') this.#expectations.creationObserved(owner.uid)
     if (type === 'deleted' || deletionTimestamp !== undefined) this.#expectations.deletionObserved(owner.uid, uid)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, jobs, ownedPods, events, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const job = jobs.get({ namespace, name })
+    const job = jobs.get(ref)
     if (!job || isJobFinished(job)) return {}
     const { managedBy = 'kubernetes.io/job-controller' } = job.spec
     if (managedBy !== 'kubernetes.io/job-controller') return {}
@@ -82,7 +81,7 @@ export class Jobs {
     }
     const { uid = '', deletionTimestamp } = job.metadata
     const mayManage = this.#expectations.satisfied(uid) && deletionTimestamp === undefined
-    const claims = planClaims(job, ownedPods.of(uid), ownedPods.orphansIn(namespace))
+    const claims = planClaims(job, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace))
     const pods = await claimObjects(client, { owner: jobKind, owned: podKind }, job, claims, signal)
     const facts = jobFacts(job, pods)
     const planned = planJob(job, facts, pods, clock.now())

@@ -51,8 +51,8 @@ export function knownTokens(entries: ReadonlyArray<{ readonly token: string; rea
 }
 
 /**
- * The subject of a client certificate is the user, as with Kubernetes: the common name and, as groups, the organizations.
- * It counts in a cluster only if that cluster's authority (PEM) signed it: one listener serves several.
+ * The subject of a client certificate is the user, as with Kubernetes: the common name and, as groups, the
+ * organizations. It counts in a cluster only if that cluster's authority (PEM) signed it: one listener serves several.
  */
 export function certificateUsers(authority: string): Authenticator {
   const { publicKey } = new X509Certificate(authority)

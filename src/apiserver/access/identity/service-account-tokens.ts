@@ -38,14 +38,17 @@ export interface KnownToken {
 const mostRemembered = 2_000
 
 /**
- * Tokens of service accounts: signed claims that count as long as what they speak of is there, the same as it was. Nothing
- * about a token is stored, so deleting the account (or the Pod it is bound to) is how it is revoked.
+ * Tokens of service accounts: signed claims that count as long as what they speak of is there, the same as it was.
+ * Nothing about a token is stored, so deleting the account (or the Pod it is bound to) is how it is revoked.
  */
 export class ServiceAccountTokens {
   readonly issuer: string
   readonly key: SigningKey
   readonly #store: Store
-  /** Claims whose signature was checked, by the digest of their token: a check costs more than all the rest of a request. */
+  /**
+   * Claims whose signature was checked, by the digest of their token: a check costs more
+   * than all the rest of a request.
+   */
   readonly #checked = new Map<string, JsonObject>()
 
   constructor(options: { readonly issuer: string; readonly key: SigningKey; readonly store: Store }) {

@@ -6,8 +6,8 @@ import { readRules, showRule } from './policy-rule.ts'
 import type { RoleTable } from './role-table.ts'
 
 /**
- * Writes into aggregated ClusterRoles what they sum up to, for those who read them; decisions use the sums themselves. Safe
- * to call again at any time: it writes only what differs.
+ * Writes into aggregated ClusterRoles what they sum up to, for those who read them; decisions use the sums themselves.
+ * Safe to call again at any time: it writes only what differs.
  */
 export async function writeAggregatedRoles(api: ClusterApi, table: RoleTable): Promise<void> {
   for (const name of table.clusterRoleNames) {

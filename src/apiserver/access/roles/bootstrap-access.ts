@@ -18,8 +18,8 @@ const metadataOf = (name: string, labels: Readonly<Record<string, string>> = {})
 })
 
 /**
- * Makes the roles and bindings that a cluster starts with. What is there keeps what its owner added; what a newer version
- * of this program needs is added to it, unless its annotation forbids that.
+ * Makes the roles and bindings that a cluster starts with. What is there keeps what its owner added; what a newer
+ * version of this program needs is added to it, unless its annotation forbids that.
  */
 export async function createBootstrapAccess(api: ClusterApi): Promise<void> {
   for (const role of bootstrapRoles) await ensure(api, clusterRoleKind, roleObject(role), addRules)

@@ -1,6 +1,9 @@
 import { rbacGroup } from './role-objects.ts'
 
-/** The roles that every cluster has from its start, under Kubernetes' own names; and those that let its roles reach our kinds. */
+/**
+ * The roles that every cluster has from its start, under Kubernetes' own names; and those that
+ * let its roles reach our kinds.
+ */
 
 interface BootstrapRule {
   readonly verbs: readonly string[]

@@ -5,8 +5,9 @@ import type { RoleTable } from './role-table.ts'
 const resources = Object.values(rbacResources)
 
 /**
- * Keeps a table of roles as the store has them, until the signal is aborted or the store closes. A change is in the table
- * before the next request is read: the store hands it out in the turn of the event loop in which it acknowledges it.
+ * Keeps a table of roles as the store has them, until the signal is aborted or the store closes. A
+ * change is in the table before the next request is read: the store hands it out in the turn of the
+ * event loop in which it acknowledges it.
  */
 export class RoleFollower {
   readonly #store: Store

@@ -97,8 +97,8 @@ function readSubject(value: unknown): Subject[] {
 }
 
 /**
- * Under which key a subject is found; a service account is the user that it is, of the binding's own namespace unless it
- * says another. `undefined`: it means nobody.
+ * Under which key a subject is found; a service account is the user that it is, of the binding's own namespace unless
+ * it says another. `undefined`: it means nobody.
  */
 export function subjectKey({ kind, name, namespace }: Subject, bindingNamespace: string): string | undefined {
   if (kind === 'Group') return groupKey(name)

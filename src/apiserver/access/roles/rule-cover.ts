@@ -93,8 +93,8 @@ class MissingSearch {
   }
 
   /**
-   * Goes through what is wanted list by list. Where one held rule allows all that is still to be chosen there is nothing to
-   * find, which mostly is at once; the rest is looked at value by value.
+   * Goes through what is wanted list by list. Where one held rule allows all that is still to be chosen there is
+   * nothing to find, which mostly is at once; the rest is looked at value by value.
    */
   #within(choices: readonly Choice[], at: number, rules: RuleSet, chosen: Single): void {
     this.#count(1)

@@ -12,8 +12,8 @@ const mostWords = 4_000_000
 export type RuleSet = Uint32Array
 
 /**
- * The rules that somebody holds, found by what they say: for a verb, a group, a resource, a name or a path, those that allow it.
- * What is wanted is then judged by intersecting sets, and never spelled out as the product of its lists.
+ * The rules that somebody holds, found by what they say: for a verb, a group, a resource, a name or a path, those that
+ * allow it. What is wanted is then judged by intersecting sets, and never spelled out as the product of its lists.
  */
 export class RuleIndex {
   readonly #words: number

@@ -1,7 +1,8 @@
 /**
- * A set of fields, in the form the wire has it (FieldsV1): every key is an element of a path (`f:name`, `k:{"name":"x"}`,
- * `v:"x"`, `i:0`), and what is under it are the fields below. An element belongs to the set itself when nothing is below it, or
- * when `.` says so. As the form of the wire is also the form that sets are worked with, nothing is translated on a write.
+ * A set of fields, in the form the wire has it (FieldsV1): every key is an element of a path (`f:name`,
+ * `k:{"name":"x"}`, `v:"x"`, `i:0`), and what is under it are the fields below. An element belongs to the set itself
+ * when nothing is below it, or when `.` says so. As the form of the wire is also the form that sets are worked with,
+ * nothing is translated on a write.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet

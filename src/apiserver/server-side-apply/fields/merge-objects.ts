@@ -2,8 +2,8 @@ import { type JsonObject, isJsonObject, sameJson } from '../../../resources/json
 import { type ListShape, type MapShape, type Shape, formOf, itemElement } from './field-shape.ts'
 
 /**
- * What is applied, laid over what is there. Nothing is removed by it; the order of items follows what is applied. Where it says
- * nothing new, what is there stays the very same: then nothing of it is to be judged or compared again.
+ * What is applied, laid over what is there. Nothing is removed by it; the order of items follows what is applied. Where
+ * it says nothing new, what is there stays the very same: then nothing of it is to be judged or compared again.
  */
 export function mergeObjects(live: JsonObject, applied: JsonObject, shape: Shape): JsonObject {
   const merged = mergeValues(live, applied, shape)
@@ -42,8 +42,8 @@ function mergeMaps(live: unknown, applied: unknown, map: MapShape): JsonObject {
 }
 
 /**
- * Items of both sides by name. What only the live object has keeps its place among its neighbours; what both have comes in
- * the order of what is applied.
+ * Items of both sides by name. What only the live object has keeps its place among its neighbours; what both have comes
+ * in the order of what is applied.
  */
 function mergeLists(live: unknown, applied: unknown, list: ListShape): unknown {
   const before = namedItems(list, live)

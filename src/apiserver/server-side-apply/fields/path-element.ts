@@ -9,8 +9,8 @@ const heldElements = new Map<string, string>()
 let others = 0
 
 /**
- * Held for names that come again, as nearly all do: as keys of objects texts that are put together anew cost several times as much
- * as those that have been keys before.
+ * Held for names that come again, as nearly all do: as keys of objects texts that are put together anew cost several
+ * times as much as those that have been keys before.
  */
 export function fieldElement(name: string): string {
   const held = heldElements.get(name)

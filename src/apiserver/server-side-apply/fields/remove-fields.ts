@@ -42,7 +42,10 @@ function listWithout(value: readonly unknown[], fields: FieldSet, { list }: Shap
   return left.length === 0 ? null : left
 }
 
-/** The set with the fields that its paths lead through, as far as the schema names them: whoever has `spec.replicas` has `spec`. */
+/**
+ * The set with the fields that its paths lead through, as far as the schema names them: whoever
+ * has `spec.replicas` has `spec`.
+ */
 export function withNamedFields(fields: FieldSet | undefined, shape: Shape | undefined): FieldSet | undefined {
   if (fields === undefined) return undefined
   const below: MutableFieldSet = {}

@@ -26,7 +26,9 @@ function lastApplied(live: JsonObject): JsonObject | undefined {
   }
 }
 
-/** Keeps the annotation of an object that has one in step, so that kubectl can go back to applying without the server. */
+/**
+ * Keeps the annotation of an object that has one in step, so that kubectl can go back to applying without the server.
+ */
 export function withLastApplied(object: JsonObject, manifest: JsonObject): JsonObject {
   const { metadata } = object
   if (!isJsonObject(metadata) || !isJsonObject(metadata['annotations'])) return object

@@ -16,8 +16,8 @@ export interface Manager {
 export type Managers = ReadonlyMap<string, Manager>
 
 /**
- * Who a manager is: one that applies is the same whatever version it applies. In Kubernetes' own writing, which is also what it
- * sorts by.
+ * Who a manager is: one that applies is the same whatever version it applies. In Kubernetes' own writing,
+ * which is also what it sorts by.
  */
 export function managerId({ manager, operation, apiVersion, subresource }: Omit<Manager, 'fields'>): string {
   return JSON.stringify({
@@ -85,7 +85,9 @@ export function managersOf(entries: unknown): Managers {
   return read
 }
 
-/** As `metadata.managedFields` has them: those that apply first, then by time and name. `undefined` when there are none. */
+/**
+ * As `metadata.managedFields` has them: those that apply first, then by time and name. `undefined` when there are none.
+ */
 export function writeManagers(managers: Managers): Array<Record<string, unknown>> | undefined {
   const kept = [...managers.values()].filter(({ fields }) => nonEmpty(fields) !== undefined)
   if (kept.length === 0) return undefined

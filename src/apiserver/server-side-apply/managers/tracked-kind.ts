@@ -69,7 +69,9 @@ const givenAtBirth: Readonly<Record<string, readonly string[]>> = {
   Job: ['spec.selector'],
 }
 
-/** Which fields count for a request: a write of the object leaves its status alone, one of the status everything else. */
+/**
+ * Which fields count for a request: a write of the object leaves its status alone, one of the status everything else.
+ */
 export function countedFields(kind: TrackedKind, subresource: string | undefined): FieldFilter {
   if (subresource === 'status') return kind.isCustom ? withoutSpec : statusFilter(kind.kind)
   return kind.hasStatus ? withoutStatus : everything

@@ -20,8 +20,9 @@ const mostUnsent = 8 * 2 ** 20
 const noHeaders: SpdyHeaders = new Map()
 
 /**
- * The server's side of SPDY/3.1, over a socket or a tunnel, as far as Kubernetes uses it. Its clients do not take part in flow
- * control, so none is applied: a stream that nobody reads stops the whole connection, as it does with Kubernetes.
+ * The server's side of SPDY/3.1, over a socket or a tunnel, as far as Kubernetes uses it. Its clients do
+ * not take part in flow control, so none is applied: a stream that nobody reads stops the whole
+ * connection, as it does with Kubernetes.
  */
 export class SpdyConnection {
   readonly #transport: Duplex

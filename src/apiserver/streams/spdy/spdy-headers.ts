@@ -57,8 +57,8 @@ export class HeaderReader {
 }
 
 /**
- * Writes header blocks, without compressing anything: answers have hardly any headers. The form is that of zlib all the same,
- * with an empty block at the end of each, at which readers stop to wait for the next one.
+ * Writes header blocks, without compressing anything: answers have hardly any headers. The form is that of zlib all the
+ * same, with an empty block at the end of each, at which readers stop to wait for the next one.
  */
 export class HeaderWriter {
   #begun = false

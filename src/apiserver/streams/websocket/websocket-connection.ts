@@ -15,14 +15,17 @@ import { type Message, MessageAssembler } from './websocket-messages.ts'
 /** Clients write in pieces of 32 or 64 KiB; what is far beyond that is not one of them. */
 const largestMessage = 4 * 2 ** 20
 /**
- * How often the client is pinged. Its answer does not matter, but the attempt does: while nothing is read because a program
- * takes no input, only a write that fails tells that the client has left.
+ * How often the client is pinged. Its answer does not matter, but the attempt does: while nothing is read because a
+ * program takes no input, only a write that fails tells that the client has left.
  */
 const pingEveryMs = 10_000
 /** How long a closed connection waits for the other side to close it, too. */
 const lingerMs = 2_000
 
-/** The server's side of a WebSocket, once its handshake is done. Messages are handed on one at a time, so that a slow taker slows the client. */
+/**
+ * The server's side of a WebSocket, once its handshake is done. Messages are handed on one at a time, so that
+ * a slow taker slows the client.
+ */
 export class WebSocketConnection {
   readonly #socket: Duplex
   readonly #clock: Clock
@@ -47,7 +50,9 @@ export class WebSocketConnection {
     return this.#left.signal
   }
 
-  /** Reads until the client closes, and resolves when the connection is gone. Messages after our own close are dropped. */
+  /**
+   * Reads until the client closes, and resolves when the connection is gone. Messages after our own close are dropped.
+   */
   async receive(take: (message: Message) => void | Promise<void>): Promise<void> {
     try {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {

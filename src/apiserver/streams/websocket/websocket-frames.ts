@@ -25,7 +25,10 @@ export class WebSocketViolation extends Error {
 const known = new Set<number>(Object.values(opcodes))
 const longestControl = 125
 
-/** Takes what a client sends apart into frames. Strict: what RFC 6455 forbids is a violation, never something to guess about. */
+/**
+ * Takes what a client sends apart into frames. Strict: what RFC 6455 forbids is a violation,
+ * never something to guess about.
+ */
 export class FrameReader {
   readonly #mostBytes: number
   #chunks: Buffer[] = []
@@ -101,7 +104,10 @@ function readLength(bytes: Buffer, short: number): number {
   return Number(length)
 }
 
-/** A copy, with every byte combined with one of the mask's four. By whole words, which is several times as fast as by bytes. */
+/**
+ * A copy, with every byte combined with one of the mask's four. By whole words, which is
+ * several times as fast as by bytes.
+ */
 export function unmasked(payload: Buffer, mask: Buffer): Buffer {
   const words = new Uint32Array(Math.ceil(payload.length / 4))
   const plain = Buffer.from(words.buffer)
@@ -111,7 +117,9 @@ export function unmasked(payload: Buffer, mask: Buffer): Buffer {
   return plain.subarray(0, payload.length)
 }
 
-/** The head of a frame; its payload follows. With a mask it is a client's frame, whose payload the caller has masked. */
+/**
+ * The head of a frame; its payload follows. With a mask it is a client's frame, whose payload the caller has masked.
+ */
 export function frameHead(opcode: Opcode, length: number, final = true, mask?: Buffer): Buffer {
   const extra = length < 126 ? 0 : length < 65_536 ? 2 : 8
   const head = Buffer.alloc(2 + extra)
