@@ -1,6 +1,7 @@
 import { arch, availableParallelism, platform, release } from 'node:os'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
+import { Foreseen, type TakeBack } from '../cluster/foreseen.ts'
 import { Informer } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -81,7 +82,7 @@ export class NodeAgent implements Component {
   readonly #workers = new Map<string, PodWorker>()
   readonly #byKey = new Map<string, Set<PodWorker>>()
   /** Pods that are all but bound to this node, as they will be. */
-  readonly #foreseen = new Map<string, Pod>()
+  readonly #foreseen: Foreseen<Pod>
   /** The uids of those that were not bound to it after all, as long as anything of them is here. */
   readonly #notMine = new Set<string>()
   #roomNews = false
@@ -106,6 +107,7 @@ export class NodeAgent implements Component {
     })
     this.#events = new EventRecorder({ client, component: 'kubelet', clock, log, settleMs: eventSettleMs })
     this.#cards = new CardLedger(cards)
+    this.#foreseen = new Foreseen(clock)
   }
 
   /** Takes over what still runs, then registers the Node and begins to work. */
@@ -121,7 +123,7 @@ export class NodeAgent implements Component {
     }
     this.#pods.onChange(({ object, previous }) => {
       if (!this.#isMine(object) && !(previous && this.#isMine(previous))) return
-      this.#foreseen.delete(keyOf(refOf(object)))
+      this.#foreseen.settle(keyOf(refOf(object)))
       this.#queue.add(refOf(object))
     })
     const stopping = this.#stopping.signal
@@ -160,6 +162,7 @@ export class NodeAgent implements Component {
   async stop(signal: AbortSignal): Promise<void> {
     const { stopGraceMs = 5000, log } = this.#options
     this.#stopping.abort(new Error('the node stops'))
+    this.#foreseen.clear()
     await this.#running
     const leaving = [...this.#workers.values()].map((worker) =>
       worker.leave(stopGraceMs, signal).catch((error: unknown) => {
@@ -174,21 +177,18 @@ export class NodeAgent implements Component {
   }
 
   /**
-   * The Pod is being bound, and that (or the Pod itself) is all but written: where it is to this node, it is started at once, while
-   * that becomes durable. If that comes to nothing, which is said by calling what is returned, the Pod goes as any other that is
+   * The Pod is being bound: where it is to this node, it is started at once. If that comes to nothing, it goes as any other that is
    * not this node's.
    */
-  foresee(pod: Pod): () => void {
-    if (!this.#isMine(pod) || this.#stopping.signal.aborted) return () => {}
+  foresee(pod: Pod): TakeBack | undefined {
+    if (!this.#isMine(pod) || this.#stopping.signal.aborted) return undefined
     const key = keyOf(refOf(pod))
-    this.#foreseen.set(key, pod)
-    this.#queue.add(refOf(pod))
-    return () => {
-      if (this.#foreseen.get(key) !== pod) return
-      this.#foreseen.delete(key)
+    const takeBack = this.#foreseen.add(key, pod, () => {
       this.#notMine.add(pod.metadata.uid ?? '')
       this.#queue.add(refOf(pod))
-    }
+    })
+    this.#queue.add(refOf(pod))
+    return takeBack
   }
 
   /** Cards that are in some Pod's hands. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { EventRecorder } from '../cluster/event-recorder.ts'
+import { type ComingReplicas, Foreseen, type TakeBack } from '../cluster/foreseen.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -73,14 +74,14 @@ export class ModelController {
   readonly #statusDueAt = new Map<string, number>()
   readonly #keys: EngineKeyKeeper
   readonly #drainTime = new DrainTime()
-  /** Replicas that are all but written; and those for which Pods were made before they were. */
-  readonly #foreseen = new Map<string, number>()
-  readonly #anticipated = new Map<string, number>()
+  /** Replicas that are all but written: Pods are made for them already. */
+  readonly #foreseen: Foreseen<number>
   /** Models whose Pods the cluster refuses: what it said, and until when it is not asked again. */
   readonly #refused = new Map<string, Refusal>()
 
   constructor(options: ModelControllerOptions) {
     this.#options = options
+    this.#foreseen = new Foreseen(options.clock)
     this.#keys = new EngineKeyKeeper(options.client, options.secrets)
     this.#queue = new WorkQueue({
       name: 'models',
@@ -94,11 +95,11 @@ export class ModelController {
   async run(signal: AbortSignal): Promise<void> {
     const { models, pods, podNewsMs = 0 } = this.#options
     const unsubscribe = [
-      models.onChange(({ object }) => {
+      models.onChange(({ object, previous }) => {
         const ref = refOf(object)
-        const key = keyOf(ref)
-        const isNews = this.#anticipated.get(key) !== object.spec.replicas
-        this.#anticipated.delete(key)
+        const hasReplicas = previous === undefined || previous.spec.replicas !== object.spec.replicas
+        const foreseen = hasReplicas ? this.#foreseen.settle(keyOf(ref)) : undefined
+        const isNews = foreseen === undefined || foreseen !== object.spec.replicas
         this.#queue.addAfter(ref, isNews ? 0 : podNewsMs)
       }),
       pods.onChange(({ object }) => {
@@ -111,16 +112,16 @@ export class ModelController {
       await this.#queue.run(signal)
     } finally {
       for (const stop of unsubscribe) stop()
+      this.#foreseen.clear()
     }
   }
 
-  /**
-   * The Model is being given more replicas, and that is all but written: its Pods are made at once, so that both become durable
-   * together. If it comes to nothing, the next look at the Model finds Pods that it does not want.
-   */
-  foresee(model: ObjectRef, replicas: number): void {
-    this.#foreseen.set(keyOf(model), replicas)
+  /** The Model is being given more replicas: its Pods are made at once, so that both become durable together. */
+  foresee({ model, replicas }: ComingReplicas): TakeBack {
+    // Then the next look at the Model finds Pods that it does not want.
+    const takeBack = this.#foreseen.add(keyOf(model), replicas, () => this.#queue.add(model))
     this.#queue.addAtOnce(model)
+    return takeBack
   }
 
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
@@ -128,13 +129,13 @@ export class ModelController {
     if (!models.synced || !pods.synced || !secrets.synced) return { requeueAfterMs: unsyncedCheckMs }
     const key = keyOf(ref)
     const cached = models.get(ref)
-    const foreseen = this.#foreseen.get(key)
-    this.#foreseen.delete(key)
     if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) {
       this.#statusDueAt.delete(key)
       this.#refused.delete(key)
+      this.#foreseen.settle(key)
       return {}
     }
+    const foreseen = this.#foreseenFor(key, cached)
     const refusal = foreseen === undefined ? this.#refusalOf(key, cached) : undefined
     let model = withReplicas(cached, foreseen)
     const own = pods.list().filter((pod) => sameRef(owningModel(pod), refOf(cached)))
@@ -163,10 +164,7 @@ export class ModelController {
       } else if (plan.create.length > 0) this.#refused.delete(key)
     }
     // The Model itself is on its way; what is to be said of it is said then.
-    if (foreseen !== undefined) {
-      this.#anticipated.set(key, foreseen)
-      return {}
-    }
+    if (foreseen !== undefined) return {}
     const statusDueMs = this.#statusDueMs(key, model, plan)
     if (statusDueMs > 0) return { requeueAfterMs: Math.min(statusDueMs, plan.checkAgainMs ?? statusDueMs) }
     await this.#writeStatus(model, plan, signal)
@@ -175,6 +173,14 @@ export class ModelController {
     const refusedMs = engineKey.refused === undefined ? Infinity : refusedCheckMs
     const againMs = Math.min(refusedMs, plan.checkAgainMs ?? Infinity)
     return againMs === Infinity ? {} : { requeueAfterMs: againMs }
+  }
+
+  /** The replicas that are on their way to the Model, as long as it does not have as many. */
+  #foreseenFor(key: string, model: Model): number | undefined {
+    const foreseen = this.#foreseen.get(key)
+    if (foreseen !== undefined && foreseen > replicasOf(model)) return foreseen
+    this.#foreseen.settle(key)
+    return undefined
   }
 
   /** At once where there is one, which is nearly always: somebody may wait for the Pod. */
@@ -281,8 +287,12 @@ export class ModelController {
 }
 
 function withReplicas(model: Model, replicas: number | undefined): Model {
-  if (replicas === undefined || replicas <= (model.spec.replicas ?? model.spec.minReplicas)) return model
+  if (replicas === undefined || replicas <= replicasOf(model)) return model
   return { ...model, spec: { ...model.spec, replicas } }
+}
+
+function replicasOf({ spec }: Model): number {
+  return spec.replicas ?? spec.minReplicas
 }
 
 /** The embedded cluster hands out what is stored: then nothing needs to be compared by its content. */

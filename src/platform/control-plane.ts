@@ -8,7 +8,7 @@ import {
   serviceAccountUsers,
 } from '../apiserver/access/identity/authentication.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
-import { type Foresee, Foresight } from '../apiserver/admission/foresight.ts'
+import type { AdmissionPlugin } from '../apiserver/admission/admission.ts'
 import { endpointAddresses } from '../apiserver/admission/endpoint-address-rule.ts'
 import { imagesFrom } from '../apiserver/admission/image-registry-rule.ts'
 import { ObjectBounds } from '../apiserver/object-bounds/object-bounds.ts'
@@ -55,8 +55,8 @@ export interface ControlPlaneOptions {
   /** Where Services are; on loopback addresses of this machine unless told otherwise. */
   readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
-  /** Told of Pods that the cluster itself makes, right before each is written. */
-  readonly foreseePod?: Foresee<Pod> | undefined
+  /** Asked last, after everybody else has let an object in. */
+  readonly plugins?: readonly AdmissionPlugin[] | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -105,7 +105,7 @@ export class ControlPlane implements Component {
       // Almost the last: what another refuses uses nothing.
       new QuotaAdmission(this.#quotas),
       bounds,
-      new Foresight(podKind, (pod) => options.foreseePod?.(pod)),
+      ...(options.plugins ?? []),
     ]
     const writtenBytes = () => bounds.writtenBytes
     this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins, writtenBytes })
@@ -136,11 +136,6 @@ export class ControlPlane implements Component {
     this.#listening = await listenOn(this.#server, where)
     await giveAddresses(this.client, this.#services.range)
     await this.#listenInside(urlHost(host), this.#listening.port)
-  }
-
-  /** What is written in this turn becomes durable together, at its end. */
-  gatherWrites(): void {
-    this.#store.gather()
   }
 
   /** Writes were not taken for a while, and are again: said about the Cluster, once it is there. */

@@ -191,7 +191,7 @@ async function compose(
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
         cardKindOf: (model) => cluster.cardKindOf(model),
-        foresee: (model, replicas) => cluster.foresee(model, replicas),
+        foresight: cluster.foresight,
       })
     : undefined
   const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())

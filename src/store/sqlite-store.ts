@@ -88,6 +88,8 @@ export class SqliteStore implements Store, StoreHistory {
    */
   #writesOfTurn = 0
   #isBusy = false
+  /** Of this turn, where somebody gathers what is written in it. */
+  #lastCall: PromiseWithResolvers<void> | undefined
   /** Why no write is taken, for good or until the thread is back. */
   #failure: SluiceError | undefined
   /** While the thread is lost: when another has the file. */
@@ -192,12 +194,15 @@ export class SqliteStore implements Store, StoreHistory {
   }
 
   /**
-   * What is written in this turn becomes durable together, at its end: for whoever writes
-   * several, or has more to do first.
+   * What is written in this turn becomes durable together, at its end: for whoever writes several, or has more
+   * to do first. Resolves when it is time for the last of them: what is written right then, without waiting
+   * for anything else, is in time.
    */
-  gather(): void {
+  gather(): Promise<void> {
     if (this.#writesOfTurn === 0) this.#awaitEndOfTurn()
     this.#writesOfTurn += 1
+    this.#lastCall ??= Promise.withResolvers()
+    return this.#lastCall.promise
   }
 
   #write(request: WriteRequest): Promise<StoredObject> {
@@ -237,10 +242,18 @@ export class SqliteStore implements Store, StoreHistory {
   /** After the turn's I/O callbacks: what arrived on many connections in one turn is sent together. */
   #awaitEndOfTurn(): void {
     setImmediate(() => {
-      this.#isBusy = this.#writesOfTurn > 1
-      this.#writesOfTurn = 0
-      this.#send()
+      const lastCall = this.#lastCall
+      if (!lastCall) return this.#endTurn()
+      this.#lastCall = undefined
+      lastCall.resolve()
+      setImmediate(() => this.#endTurn())
     })
+  }
+
+  #endTurn(): void {
+    this.#isBusy = this.#writesOfTurn > 1
+    this.#writesOfTurn = 0
+    this.#send()
   }
 
   #send(): void {

@@ -1,5 +1,6 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
+import type { Foresee, TakeBack } from '../cluster/foreseen.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
@@ -26,7 +27,7 @@ import { KindCaches } from './kind-caches.ts'
 import { LegacyEndpoints } from './legacy-endpoints.ts'
 import { OwnerGarbage } from './owner-garbage.ts'
 import type { QuotaCounts } from './namespaces/resource-quota-status.ts'
-import { type ForeseePlacement, Scheduler } from './scheduler.ts'
+import { Scheduler } from './scheduler.ts'
 import { namespaceBasics } from './namespaces/namespace-basics.ts'
 import { TaintEvictions } from './taint-evictions.ts'
 import { type Runs, workloadRunners } from './workload-runners.ts'
@@ -48,7 +49,7 @@ export interface WorkloadControllersOptions {
   /** How long Events are kept after their last change; an hour unless it is said. */
   readonly eventTtlMs?: number | undefined
   /** Told where a Pod is being placed. */
-  readonly foresee?: ForeseePlacement | undefined
+  readonly foresee?: Foresee<Pod> | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -114,7 +115,7 @@ export class WorkloadControllers implements Component {
   }
 
   /** The Pod is all but written: see `Scheduler`. */
-  foresee(pod: Pod): (() => void) | undefined {
+  foresee(pod: Pod): TakeBack | undefined {
     return this.#stopping.signal.aborted ? undefined : this.#scheduler?.foresee(pod)
   }
 
