@@ -2,14 +2,14 @@ import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { ObjectRef } from '../resources/kubernetes-object.ts'
 
 /**
- * Undoes what was begun for something that is not written after all. Does nothing when that has become true, was taken back before,
- * or something newer was foreseen in its place.
+ * Undoes what was begun for something that is not written after all. Does nothing when that has become true, was taken
+ * back before, or something newer was foreseen in its place.
  */
 export type TakeBack = () => void
 
 /**
- * Told of something right before it is written, to begin with what follows from it while it becomes durable. Answers with what to
- * call if it is not written, or with nothing where nothing was begun.
+ * Told of something right before it is written, to begin with what follows from it while it becomes durable. Answers
+ * with what to call if it is not written, or with nothing where nothing was begun.
  */
 export type Foresee<T> = (coming: T) => TakeBack | undefined
 
@@ -28,8 +28,9 @@ interface Entry<T> {
 }
 
 /**
- * What is foreseen, by key: each stands until it is settled (it is true, or somebody acts on it in another way), taken back, or
- * replaced by a newer one. What is still not true after a minute counts as taken back: whoever foresaw it may have crashed.
+ * What is foreseen, by key: each stands until it is settled (it is true, or somebody acts on it in another
+ * way), taken back, or replaced by a newer one. What is still not true after a minute counts as taken back:
+ * whoever foresaw it may have crashed.
  */
 export class Foreseen<T> {
   readonly #clock: Clock

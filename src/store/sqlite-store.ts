@@ -194,8 +194,9 @@ export class SqliteStore implements Store, StoreHistory {
   }
 
   /**
-   * What is written in this turn becomes durable together, at its end: for whoever writes several, or has more to do first.
-   * Resolves when it is time for the last of them: what is written right then, without waiting for anything else, is in time.
+   * What is written in this turn becomes durable together, at its end: for whoever writes several, or has more
+   * to do first. Resolves when it is time for the last of them: what is written right then, without waiting
+   * for anything else, is in time.
    */
   gather(): Promise<void> {
     if (this.#writesOfTurn === 0) this.#awaitEndOfTurn()

@@ -17,18 +17,18 @@ import { nodeKind } from '../resources/node.ts'
 import { persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { serviceKind } from '../resources/service.ts'
-import type { ClaimFolders } from './claim-binder-reclaim.ts'
-import { claimBinderRunners } from './claim-binder-runners.ts'
+import type { ClaimFolders } from './claims/volume-reclaim.ts'
+import { claimRunners } from './claims/claim-runners.ts'
 import { EndpointSlices } from './endpoint-slices.ts'
 import { EndpointsMirror } from './endpoints-mirror.ts'
 import { EventExpiry } from './event-expiry.ts'
-import { NamespaceTermination } from './namespace-termination.ts'
+import { NamespaceTermination } from './namespaces/namespace-termination.ts'
 import { KindCaches } from './kind-caches.ts'
 import { LegacyEndpoints } from './legacy-endpoints.ts'
 import { OwnerGarbage } from './owner-garbage.ts'
-import type { QuotaCounts } from './resource-quota-status.ts'
+import type { QuotaCounts } from './namespaces/resource-quota-status.ts'
 import { Scheduler } from './scheduler.ts'
-import { namespaceBasics } from './service-account-basics.ts'
+import { namespaceBasics } from './namespaces/namespace-basics.ts'
 import { TaintEvictions } from './taint-evictions.ts'
 import { type Runs, workloadRunners } from './workload-runners.ts'
 
@@ -85,7 +85,7 @@ export class WorkloadControllers implements Component {
     const basics = namespaceBasics({ ...this.#options, watch, namespaces })
     const claims = watch(persistentVolumeClaimKind)
     const workloads = workloadRunners({ client, watch, pods, claims, finishedPodLimit, clock, log })
-    const binder = claimBinderRunners({ ...this.#options, watch, watched: caches, claims, pods })
+    const binder = claimRunners({ ...this.#options, watch, watched: caches, claims, pods })
     // Events own nothing and are owned by nothing, and there are many of them.
     const owningKinds = () => servedKinds().filter(({ group, kind }) => !isEvent(group, kind))
     caches.follow(owningKinds())

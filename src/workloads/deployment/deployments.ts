@@ -9,7 +9,7 @@ import { type Pod, isPodFinished } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
@@ -92,13 +92,13 @@ export class Deployments {
     const { client, deployments, ownedReplicaSets, clock } = this.#options
     let deployment = deployments.get(ref)
     if (!deployment) return {}
-    const claims = planClaims(
+    const adoption = planAdoption(
       deployment,
       ownedReplicaSets.of(deployment.metadata.uid),
       ownedReplicaSets.orphansIn(ref.namespace),
     )
     const kinds = { owner: deploymentKind, owned: replicaSetKind }
-    const owned = await claimObjects(client, kinds, deployment, claims, signal)
+    const owned = await adoptObjects(client, kinds, deployment, adoption, signal)
     const sets = findCurrent(deployment, owned)
     if (deployment.metadata.deletionTimestamp !== undefined) {
       await this.#writeStatus(deployment, countedStatus(deployment, sets, clock.now()), signal)

@@ -7,7 +7,7 @@ import { type Job, jobKind } from '../../resources/job.ts'
 import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { Expectations } from '../expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
@@ -81,8 +81,8 @@ export class Jobs {
     }
     const { uid = '', deletionTimestamp } = job.metadata
     const mayManage = this.#expectations.satisfied(uid) && deletionTimestamp === undefined
-    const claims = planClaims(job, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace))
-    const pods = await claimObjects(client, { owner: jobKind, owned: podKind }, job, claims, signal)
+    const adoption = planAdoption(job, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace))
+    const pods = await adoptObjects(client, { owner: jobKind, owned: podKind }, job, adoption, signal)
     const facts = jobFacts(job, pods)
     const planned = planJob(job, facts, pods, clock.now())
     const plan: JobPlan = mayManage ? planned : { ...planned, create: [], remove: [] }

@@ -7,7 +7,7 @@ import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { Expectations } from '../expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
@@ -88,9 +88,9 @@ export class ReplicaSets {
     const { uid = '', deletionTimestamp } = replicaSet.metadata
     // Asked before the Pods are looked at: what is seen in between can only make it too careful.
     const mayManage = this.#expectations.satisfied(uid)
-    const claims = planClaims(replicaSet, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace).filter(isPodActive))
+    const adoption = planAdoption(replicaSet, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace).filter(isPodActive))
     const kinds = { owner: replicaSetKind, owned: podKind }
-    const active = (await claimObjects(client, kinds, replicaSet, claims, signal)).filter(isPodActive)
+    const active = (await adoptObjects(client, kinds, replicaSet, adoption, signal)).filter(isPodActive)
     const managing = mayManage && deletionTimestamp === undefined
     const outcome = managing ? await this.#manage(replicaSet, active, signal) : {}
     // One moment for both: what is not yet available in the status is looked at again.

@@ -8,7 +8,7 @@ import { type KubernetesObject, type ObjectRef, refOf } from '../../resources/ku
 import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { type StatefulSet, statefulSetKind } from '../../resources/stateful-set.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
 import { nextAvailabilityMs } from '../pods/pod-availability.ts'
@@ -78,8 +78,8 @@ export class StatefulSets {
     if (!set) return {}
     const { name, namespace, uid, deletionTimestamp } = set.metadata
     const isNamed = (pod: Pod) => ordinalOf(name, pod) !== undefined
-    const claims = planClaims(set, ownedPods.of(uid), ownedPods.orphansIn(namespace).filter(isNamed))
-    const pods = await claimObjects(client, { owner: statefulSetKind, owned: podKind }, set, claims, signal)
+    const adoption = planAdoption(set, ownedPods.of(uid), ownedPods.orphansIn(namespace).filter(isNamed))
+    const pods = await adoptObjects(client, { owner: statefulSetKind, owned: podKind }, set, adoption, signal)
     const known = ownedRevisions.of(uid)
     const revisions = await syncRevisions(client, set, known, signal)
     const names = { current: revisions.current.metadata.name, update: revisions.update.metadata.name }

@@ -1,13 +1,13 @@
-import type { ClusterClient } from '../cluster/cluster-client.ts'
-import type { ObjectCache } from '../cluster/informer.ts'
-import { WorkQueue } from '../cluster/work-queue.ts'
-import type { Clock } from '../foundation/clock.ts'
-import type { Logger } from '../foundation/log.ts'
-import { LoopTurns } from '../foundation/loop-turns.ts'
-import type { Kind } from '../resources/kind.ts'
-import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
-import type { Namespace } from '../resources/namespace.ts'
-import { isStatusError } from '../resources/status-error.ts'
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { ObjectCache } from '../../cluster/informer.ts'
+import { WorkQueue } from '../../cluster/work-queue.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { LoopTurns } from '../../foundation/loop-turns.ts'
+import type { Kind } from '../../resources/kind.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
+import type { Namespace } from '../../resources/namespace.ts'
+import { isStatusError } from '../../resources/status-error.ts'
 
 export interface NamespaceTerminationOptions {
   readonly client: ClusterClient

@@ -1,8 +1,8 @@
-import type { NewObject } from '../cluster/cluster-client.ts'
-import type { PersistentVolumeClaim } from '../resources/persistent-volume-claim.ts'
-import type { PersistentVolume } from '../resources/persistent-volume.ts'
-import { milliQuantity } from '../resources/quantity.ts'
-import type { StorageClass } from '../resources/storage-class.ts'
+import type { NewObject } from '../../cluster/cluster-client.ts'
+import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
+import type { PersistentVolume } from '../../resources/persistent-volume.ts'
+import { milliQuantity } from '../../resources/quantity.ts'
+import type { StorageClass } from '../../resources/storage-class.ts'
 
 /** Whose volumes are folders of the node: the provisioner of storage classes and the driver of volumes. */
 export const nodeVolumeDriver = 'volumes.sluice.dev'

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClusterClient } from '../cluster/cluster-client.ts'
-import type { ObjectCache } from '../cluster/informer.ts'
-import { WorkQueue } from '../cluster/work-queue.ts'
-import type { Clock } from '../foundation/clock.ts'
-import type { Logger } from '../foundation/log.ts'
-import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
-import { type ResourceQuota, resourceQuotaKind } from '../resources/resource-quota.ts'
-import { isStatusError } from '../resources/status-error.ts'
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { ObjectCache } from '../../cluster/informer.ts'
+import { WorkQueue } from '../../cluster/work-queue.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
+import { type ResourceQuota, resourceQuotaKind } from '../../resources/resource-quota.ts'
+import { isStatusError } from '../../resources/status-error.ts'
 
 /** Who counts what a namespace uses: the same that decides what may still come in. */
 export interface QuotaCounts {

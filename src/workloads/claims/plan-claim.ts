@@ -1,7 +1,7 @@
-import type { PersistentVolumeClaim } from '../resources/persistent-volume-claim.ts'
-import type { PersistentVolume } from '../resources/persistent-volume.ts'
-import { type StorageClass, isDefaultClass } from '../resources/storage-class.ts'
-import { claimOfSource, isReservedFor, nodeVolumeDriver, volumeNameOf } from './claim-binder-volume.ts'
+import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
+import type { PersistentVolume } from '../../resources/persistent-volume.ts'
+import { type StorageClass, isDefaultClass } from '../../resources/storage-class.ts'
+import { claimOfSource, isReservedFor, nodeVolumeDriver, volumeNameOf } from './node-volume.ts'
 
 export interface ClaimFacts {
   readonly claim: PersistentVolumeClaim

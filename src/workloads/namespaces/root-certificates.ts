@@ -1,13 +1,13 @@
-import type { ClusterClient } from '../cluster/cluster-client.ts'
-import type { ObjectCache } from '../cluster/informer.ts'
-import { WorkQueue } from '../cluster/work-queue.ts'
-import type { Clock } from '../foundation/clock.ts'
-import type { Logger } from '../foundation/log.ts'
-import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
-import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
-import type { Namespace } from '../resources/namespace.ts'
-import { isStatusError } from '../resources/status-error.ts'
-import { isEnding } from './service-account-default.ts'
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { ObjectCache } from '../../cluster/informer.ts'
+import { WorkQueue } from '../../cluster/work-queue.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type ConfigMap, configMapKind } from '../../resources/config-map.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
+import type { Namespace } from '../../resources/namespace.ts'
+import { isStatusError } from '../../resources/status-error.ts'
+import { isEnding } from './default-service-accounts.ts'
 
 export interface RootCertificatesOptions {
   readonly client: ClusterClient

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import type { PersistentVolumeClaim } from '../resources/persistent-volume-claim.ts'
-import type { PersistentVolume } from '../resources/persistent-volume.ts'
-import type { StorageClass } from '../resources/storage-class.ts'
-import { type ClaimFacts, planClaim, volumePhase } from './claim-binder-plan.ts'
-import { nodeVolumeDriver, nodeVolumeSource } from './claim-binder-volume.ts'
+import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
+import type { PersistentVolume } from '../../resources/persistent-volume.ts'
+import type { StorageClass } from '../../resources/storage-class.ts'
+import { type ClaimFacts, planClaim, volumePhase } from './plan-claim.ts'
+import { nodeVolumeDriver, nodeVolumeSource } from './node-volume.ts'
 
 const claim = (spec: Partial<PersistentVolumeClaim['spec']> = {}): PersistentVolumeClaim => ({
   apiVersion: 'v1',

@@ -1,12 +1,12 @@
-import type { ClusterClient } from '../cluster/cluster-client.ts'
-import type { ObjectCache } from '../cluster/informer.ts'
-import { WorkQueue } from '../cluster/work-queue.ts'
-import type { Clock } from '../foundation/clock.ts'
-import type { Logger } from '../foundation/log.ts'
-import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
-import type { Namespace } from '../resources/namespace.ts'
-import { type ServiceAccount, serviceAccountKind } from '../resources/service-account.ts'
-import { isStatusError } from '../resources/status-error.ts'
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { ObjectCache } from '../../cluster/informer.ts'
+import { WorkQueue } from '../../cluster/work-queue.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
+import type { Namespace } from '../../resources/namespace.ts'
+import { type ServiceAccount, serviceAccountKind } from '../../resources/service-account.ts'
+import { isStatusError } from '../../resources/status-error.ts'
 
 export interface DefaultServiceAccountsOptions {
   readonly client: ClusterClient

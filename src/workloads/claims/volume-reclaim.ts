@@ -1,12 +1,12 @@
-import type { ClusterClient } from '../cluster/cluster-client.ts'
-import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import { refOf } from '../resources/kubernetes-object.ts'
-import { persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
-import { type PersistentVolume, persistentVolumeKind } from '../resources/persistent-volume.ts'
-import { type Pod, podKind } from '../resources/pod.ts'
-import { isStatusError } from '../resources/status-error.ts'
-import { claimOfSource, isProvisioned, volumeProtection } from './claim-binder-volume.ts'
-import type { Events } from '../cluster/event-recorder.ts'
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
+import { refOf } from '../../resources/kubernetes-object.ts'
+import { persistentVolumeClaimKind } from '../../resources/persistent-volume-claim.ts'
+import { type PersistentVolume, persistentVolumeKind } from '../../resources/persistent-volume.ts'
+import { type Pod, podKind } from '../../resources/pod.ts'
+import { isStatusError } from '../../resources/status-error.ts'
+import { claimOfSource, isProvisioned, volumeProtection } from './node-volume.ts'
+import type { Events } from '../../cluster/event-recorder.ts'
 
 /** Where the node has what is in claims: a folder for each. */
 export interface ClaimFolders {

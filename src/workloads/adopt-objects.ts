@@ -10,18 +10,19 @@ export interface Owner extends KubernetesObject {
   spec: { selector?: LabelSelector | undefined }
 }
 
-export interface Claims<T> {
+/** Whom an owner keeps, takes in and lets go. */
+export interface Adoption<T> {
   readonly kept: readonly T[]
   readonly adopt: readonly T[]
   readonly release: readonly T[]
 }
 
 /** Who belongs to an owner by its selector: its own that still match, orphans that match; its own that do not are let go. */
-export function planClaims<T extends KubernetesObject>(
+export function planAdoption<T extends KubernetesObject>(
   owner: Owner,
   owned: readonly T[],
   orphans: readonly T[],
-): Claims<T> {
+): Adoption<T> {
   const selector = owner.spec.selector ?? {}
   const isSelected = ({ metadata }: T) => !isEmptySelector(selector) && selects(selector, metadata.labels ?? {})
   const leaving = owner.metadata.deletionTimestamp !== undefined
@@ -37,27 +38,27 @@ export function controllerReference({ apiVersion, kind, metadata }: KubernetesOb
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: true }
 }
 
-/** Carries claims out and gives those that belong to the owner now. Throws when one could not be taken in: it is tried again. */
-export async function claimObjects<T extends KubernetesObject>(
+/** Carries it out and gives those that belong to the owner now. Throws when one could not be taken in: it is tried again. */
+export async function adoptObjects<T extends KubernetesObject>(
   client: ClusterClient,
   kinds: { readonly owner: Kind; readonly owned: Kind<T> },
   owner: Owner,
-  claims: Claims<T>,
+  { kept, adopt: orphans, release: leaving }: Adoption<T>,
   signal: AbortSignal,
 ): Promise<readonly T[]> {
-  for (const object of claims.release) await release(client, kinds.owned, owner, object, signal)
-  if (claims.adopt.length === 0) return claims.kept
+  for (const object of leaving) await release(client, kinds.owned, owner, object, signal)
+  if (orphans.length === 0) return kept
   // Asked of the cluster itself: an owner that is gone already must not take anybody in.
   const current = await client.get(kinds.owner, refOf(owner), signal)
   if (current?.metadata.uid !== owner.metadata.uid || current?.metadata.deletionTimestamp !== undefined) {
-    return claims.kept
+    return kept
   }
   const adopted: T[] = []
-  for (const object of claims.adopt) {
+  for (const object of orphans) {
     const taken = await adopt(client, kinds.owned, owner, object, signal)
     if (taken) adopted.push(taken)
   }
-  return [...claims.kept, ...adopted]
+  return [...kept, ...adopted]
 }
 
 async function adopt<T extends KubernetesObject>(
