@@ -1,6 +1,13 @@
 import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { exposedHostLabel, type ServiceExporter } from '../resources/service-exporter.ts'
-import type { ExposureFacts } from './plan-routes.ts'
+
+/** What the exposure knows about where it is. */
+export interface ExposureFacts {
+  readonly clusterId: string
+  readonly proxyDomain: string
+  /** The port clients use; 22443 unless told otherwise. */
+  readonly port: number
+}
 
 /** The namespace that a host belongs to, and the binding by which it does. */
 export interface HostOwner {

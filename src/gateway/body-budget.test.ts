@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
-import type { Exchange } from '../relay/exchange.ts'
+import type { Done, Exchange } from '../relay/exchange.ts'
 import { BodyBudget, type BodyLimits } from './body-budget.ts'
 
 /** Just enough of an exchange: a body whose pieces arrive when the test says so. */
 function upload() {
-  const end = Promise.withResolvers<void>()
   let show: (piece: Buffer) => boolean = () => true
+  let end: Done = () => {}
   const exchange = {
-    arrivedBody: () => undefined,
-    readBodyUntil: (_limit: number, enough: (piece: Buffer) => boolean) => {
+    bodyArrived: false,
+    readBodyUntil: (_limit: number, enough: (piece: Buffer) => boolean, done: Done) => {
       show = enough
-      return end.promise
+      end = done
     },
-    refuseBody: (error: Error) => end.reject(error),
+    refuseBody: (error: Error) => end(error),
   } as unknown as Exchange
   const arrive = (bytes: number) => {
     try {
-      if (show(Buffer.alloc(bytes))) end.resolve()
+      if (show(Buffer.alloc(bytes))) end()
     } catch (error) {
-      end.reject(error)
+      end(error)
     }
   }
-  return { exchange, arrive, finish: () => end.resolve() }
+  return { exchange, arrive, finish: () => end() }
 }
 
 function setUp(limits: Partial<BodyLimits> = {}) {
@@ -33,26 +33,26 @@ function setUp(limits: Partial<BodyLimits> = {}) {
     const body = upload()
     const share = budget.share(address)
     const outcome: { reading?: unknown } = {}
-    const reading = share
-      .readUntil(body.exchange, () => false)
-      .then(
-        () => (outcome.reading = 'read'),
-        (error: unknown) => (outcome.reading = error),
-      )
-    return { ...body, share, outcome, reading }
+    const next = () => void (outcome.reading = 'read')
+    share.readUntil(
+      body.exchange,
+      () => false,
+      next,
+      (error) => (outcome.reading = error),
+    )
+    return { ...body, share, outcome }
   }
   return { clock, budget, start }
 }
 
 describe('BodyBudget', () => {
-  it('counts what is here, not what was announced, and gives it back once', async () => {
+  it('counts what is here, not what was announced, and gives it back once', () => {
     const { budget, start } = setUp()
     const first = start('a')
     expect(budget.heldBytes).toBe(0)
     first.arrive(90)
     expect(budget.heldBytes).toBe(90)
     first.finish()
-    await first.reading
     expect(first.outcome.reading).toBe('read')
     expect(budget.heldBytes).toBe(90)
     first.share.release()
@@ -63,13 +63,23 @@ describe('BodyBudget', () => {
   it('counts a body that came whole', () => {
     const { budget } = setUp()
     const share = budget.share('a')
-    share.arrived({ arrivedBody: () => Buffer.alloc(70) } as unknown as Exchange)
+    const readBody = (_limit: number, look: (piece: Buffer) => void, done: Done) => {
+      look(Buffer.alloc(70))
+      done()
+    }
+    const exchange = { bodyArrived: true, readBody } as unknown as Exchange
+    share.readWhole(
+      exchange,
+      () => {},
+      () => {},
+      () => {},
+    )
     expect([budget.heldBytes, budget.clients]).toEqual([70, 0])
     share.release()
     expect(budget.heldBytes).toBe(0)
   })
 
-  it('refuses the address that is over its share, and nobody else', async () => {
+  it('refuses the address that is over its share, and nobody else', () => {
     const { budget, start } = setUp({ addressBytes: 100 })
     const first = start('2001:db8::1')
     const second = start('2001:db8::2')
@@ -77,7 +87,6 @@ describe('BodyBudget', () => {
     first.arrive(80)
     second.arrive(30)
     other.arrive(30)
-    await second.reading
     expect(second.outcome.reading).toMatchObject({ code: 'address_overloaded', status: 429 })
     expect([first.outcome, other.outcome]).toEqual([{}, {}])
     first.share.release()
@@ -101,7 +110,6 @@ describe('BodyBudget', () => {
     await clock.advance(2_000)
     const newcomer = start('d')
     newcomer.arrive(300)
-    await slow.reading
     expect(slow.outcome.reading).toMatchObject({ code: 'body_too_slow', status: 408 })
     expect([slowAndSmall.outcome, steady.outcome, newcomer.outcome]).toEqual([{}, {}, {}])
     expect(budget.heldBytes).toBe(701)
@@ -110,14 +118,31 @@ describe('BodyBudget', () => {
     expect(budget.heldBytes).toBe(701)
   })
 
-  it('refuses a newcomer where all others keep up', async () => {
+  it('refuses a newcomer where all others keep up', () => {
     const { budget, start } = setUp()
     start('a').arrive(900)
     start('b').arrive(500)
     const newcomer = start('c')
     newcomer.arrive(101)
-    await newcomer.reading
     expect(newcomer.outcome.reading).toMatchObject({ code: 'gateway_overloaded', status: 503 })
     expect(budget.heldBytes).toBe(1_400)
+  })
+
+  it('tells of what fails after it was read', () => {
+    const { budget } = setUp()
+    const { exchange, finish } = upload()
+    const failed = new Error('no such model')
+    const heard: unknown[] = []
+    const next = () => {
+      throw failed
+    }
+    budget.share('a').readUntil(
+      exchange,
+      () => false,
+      next,
+      (error) => heard.push(error),
+    )
+    finish()
+    expect(heard).toEqual([failed])
   })
 })

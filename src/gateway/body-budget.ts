@@ -3,7 +3,7 @@ import { SluiceError } from '../foundation/errors.ts'
 import { BodyPace, type PaceLimits } from '../relay/body-pace.ts'
 import { ClientCounts } from '../relay/client-counts.ts'
 import { clientNetwork } from '../relay/client-network.ts'
-import type { Exchange } from '../relay/exchange.ts'
+import type { Done, Exchange } from '../relay/exchange.ts'
 
 const retryAfterSeconds = 2
 
@@ -147,47 +147,49 @@ export class BodyShare {
     this.#address = address
   }
 
-  /** The body when all of it is here. */
-  arrived(exchange: Exchange): Buffer | undefined {
-    const body = exchange.arrivedBody(this.#budget.limitBytes)
-    if (body && !this.#incoming) {
-      this.#budget.take(body.length)
-      this.#arrivedBytes = body.length
+  /**
+   * Holds all of the body until the request is finished, and goes on with `goOn`; `look` sees it piece by piece. `fail`
+   * hears why it could not be read, and what `goOn` throws.
+   */
+  readWhole(exchange: Exchange, look: (piece: Buffer) => void, goOn: () => void, fail: (error: unknown) => void): void {
+    if (!exchange.bodyArrived) {
+      const receive = this.#receiver(exchange)
+      return exchange.readBody(this.#budget.limitBytes, both(receive, look), this.#end(goOn, fail))
     }
-    return body
+    const hold = (piece: Buffer) => {
+      this.#budget.take(piece.length)
+      this.#arrivedBytes += piece.length
+      look(piece)
+    }
+    exchange.readBody(this.#budget.limitBytes, hold, this.#end(goOn, fail))
   }
 
-  /** Holds all of it until the request is finished; `look` sees it piece by piece. */
-  readWhole(exchange: Exchange, look: (piece: Buffer) => void): Promise<void> {
-    return this.#book(exchange, (limitBytes, receive) =>
-      exchange.readWholeBody(limitBytes, (piece) => {
-        receive(piece)
-        look(piece)
-      }),
-    )
-  }
-
-  /** Shows what comes until it is enough. It is held until the request is finished, or on its way to the model's server. */
-  readUntil(exchange: Exchange, enough: (piece: Buffer) => boolean): Promise<void> {
-    return this.#book(exchange, (limitBytes, receive) =>
-      exchange.readBodyUntil(limitBytes, (piece) => {
-        receive(piece)
-        return enough(piece)
-      }),
-    )
-  }
-
-  async #book(
+  /** The same until it is enough. What was read is held until the request is finished, the rest streams. */
+  readUntil(
     exchange: Exchange,
-    read: (limitBytes: number, receive: (piece: Buffer) => void) => Promise<void>,
-  ): Promise<void> {
-    const budget = this.#budget
-    const incoming = budget.begin(exchange, this.#address)
+    enough: (piece: Buffer) => boolean,
+    goOn: () => void,
+    fail: (error: unknown) => void,
+  ): void {
+    const receive = this.#receiver(exchange)
+    exchange.readBodyUntil(this.#budget.limitBytes, both(receive, enough), this.#end(goOn, fail))
+  }
+
+  #receiver(exchange: Exchange): (piece: Buffer) => void {
+    const incoming = this.#budget.begin(exchange, this.#address)
     this.#incoming = incoming
-    try {
-      await read(budget.limitBytes, (piece) => budget.receive(incoming, piece.length))
-    } finally {
-      budget.stopReceiving(incoming)
+    return (piece) => this.#budget.receive(incoming, piece.length)
+  }
+
+  #end(goOn: () => void, fail: (error: unknown) => void): Done {
+    return (failure) => {
+      if (this.#incoming) this.#budget.stopReceiving(this.#incoming)
+      if (failure !== undefined) return fail(failure)
+      try {
+        goOn()
+      } catch (error) {
+        fail(error)
+      }
     }
   }
 
@@ -196,5 +198,12 @@ export class BodyShare {
     this.#arrivedBytes = 0
     if (this.#incoming) this.#budget.giveBack(this.#incoming)
     this.#incoming = undefined
+  }
+}
+
+function both<R>(first: (piece: Buffer) => void, then: (piece: Buffer) => R): (piece: Buffer) => R {
+  return (piece) => {
+    first(piece)
+    return then(piece)
   }
 }

@@ -23,53 +23,88 @@ const parsedBytes = 65_536
 const glancedBytes = 262_144
 const startBytes = 65_536
 
-/** At once when all of it is here and it is plain, as it is with most requests. */
-export function readJsonBody(exchange: Exchange, share: BodyShare, work: TurnWork): JsonAsked | Promise<JsonAsked> {
-  const body = share.arrived(exchange)
-  return body ? askedIn(body, work) : readComing(exchange, share, work)
+/** The body of one request, and what reading it takes. */
+export interface BodySource {
+  readonly exchange: Exchange
+  readonly share: BodyShare
+  readonly work: TurnWork
 }
 
-async function readComing(exchange: Exchange, share: BodyShare, work: TurnWork): Promise<JsonAsked> {
-  if (announcedBytes(exchange) <= glancedBytes) {
-    await share.readWhole(exchange, () => {})
-    return askedIn(share.arrived(exchange) ?? noBytes, work)
+export type Fail = (error: unknown) => void
+
+/** Goes on with `goOn` before it returns when all of the body is here and it is plain, as it is with most requests. */
+export function readJsonBody(source: BodySource, goOn: (asked: JsonAsked) => void, fail: Fail): void {
+  const { exchange, share, work } = source
+  if (!exchange.bodyArrived && announcedBytes(exchange) > glancedBytes) return readLarge(source, goOn, fail)
+  const look = () => {
+    const body = exchange.joinedBody()
+    const asked = askedIn(body, work)
+    if (asked) goOn(asked)
+    else scanFor([body], work, goOn, fail)
   }
+  share.readWhole(exchange, ignore, look, fail)
+}
+
+/** Scans it while it comes. */
+function readLarge({ exchange, share, work }: BodySource, goOn: (asked: JsonAsked) => void, fail: Fail): void {
   const json = new SlicedJson(work, { checksTexts: false })
-  try {
-    await share.readWhole(exchange, (piece) => {
-      // What can only be refused need not be read to its end.
-      if (json.failure) throw json.failure
-      json.push(piece)
-    })
-    return found(await json.finish(), exchange.keptBody, work)
-  } finally {
-    json.abandon()
+  const scan = (piece: Buffer) => {
+    // What can only be refused need not be read to its end.
+    if (json.failure) throw json.failure
+    json.push(piece)
   }
+  const giveUp: Fail = (error) => {
+    json.abandon()
+    fail(error)
+  }
+  const finish = () => {
+    json
+      .finish()
+      .then((scanner) => goOn(found(scanner, exchange.keptBody, work)))
+      .catch(giveUp)
+  }
+  share.readWhole(exchange, scan, finish, giveUp)
 }
 
 /** What a body names that may be anything and goes on as it is; all of it is read. */
-export async function readLooseModel(exchange: Exchange, share: BodyShare, work: TurnWork): Promise<unknown> {
-  if (!share.arrived(exchange)) await share.readWhole(exchange, () => {})
-  const pieces = exchange.keptBody
-  try {
+export function readLooseModel(source: BodySource, goOn: (model: unknown) => void, fail: Fail): void {
+  const { exchange, share, work } = source
+  const look = () => {
+    const pieces = exchange.keptBody
     const [first = noBytes] = pieces
-    const asked = pieces.length > 1 ? found(await scan(pieces, work, true), pieces, work) : await askedIn(first, work)
-    return asked.model
-  } catch {
-    return undefined
+    let asked: JsonAsked | undefined
+    try {
+      asked = pieces.length > 1 ? undefined : askedIn(first, work)
+    } catch {
+      return goOn(undefined)
+    }
+    if (asked) return goOn(asked.model)
+    scan(pieces, work, pieces.length > 1)
+      .then(
+        ({ model }) => model,
+        () => undefined,
+      )
+      .then(goOn)
+      .catch(fail)
   }
+  share.readWhole(exchange, ignore, look, fail)
 }
 
-function askedIn(body: Buffer, work: TurnWork): JsonAsked | Promise<JsonAsked> {
-  if (body.length > glancedBytes) return scan([body], work, false).then((scanner) => found(scanner, [body], work))
+/** What is found at once; `undefined` for what is too large to be looked at in one turn of the event loop. */
+function askedIn(body: Buffer, work: TurnWork): JsonAsked | undefined {
+  if (body.length > glancedBytes) return undefined
   const glance = glanceAt(body)
-  if (body.length > parsedBytes) {
-    if (!glance) return scan([body], work, false).then((scanner) => found(scanner, [body], work))
-    return { ...glance, body, check: () => scan([body], work, true) }
-  }
+  if (body.length > parsedBytes) return glance && { ...glance, body, check: () => scan([body], work, true) }
   if (glance) return { model: glance.model, streamed: glance.streamed, body }
   const { model, stream } = parseJson(body)
   return { model, streamed: stream === true, body }
+}
+
+/** Here a promise is made: others have their turn meanwhile. */
+function scanFor(pieces: readonly Buffer[], work: TurnWork, goOn: (asked: JsonAsked) => void, fail: Fail): void {
+  scan(pieces, work, false)
+    .then((scanner) => goOn(found(scanner, pieces, work)))
+    .catch(fail)
 }
 
 function found({ model, streamed }: JsonScanner, pieces: readonly Buffer[], work: TurnWork): JsonAsked {
@@ -124,3 +159,4 @@ function whyInvalid(body: Buffer, message: string): string {
 }
 
 const noBytes = Buffer.alloc(0)
+const ignore = (): void => {}

@@ -4,10 +4,20 @@ import type { HeaderField } from '../relay/header-field.ts'
 import type { Seat } from '../traffic/endpoint-pool.ts'
 import { engineKeyField } from './engine-key-field.ts'
 import { type EventStreamBody, isEventStream } from './event-stream-body.ts'
-import type { InferenceRequest } from './inference.ts'
 import { errorEvent, openAiError } from './openai-errors.ts'
 import type { RequestRecord } from './request-record.ts'
 import { UsageTail } from './usage-tail.ts'
+
+/** What goes to a model's server. */
+export interface SentRequest {
+  readonly model: string
+  /** Path and query there. */
+  readonly target: string
+  /** What is set and what is removed on the way there, besides the engine's own key. */
+  readonly headers: HeaderChanges
+  /** Whether answers say what they took. */
+  readonly reportsUsage: boolean
+}
 
 /** What the gateway does with one try to get a model's answer: it notes what passes, and speaks when it breaks off. */
 export class ModelAnswer implements ForwardOptions {
@@ -15,13 +25,13 @@ export class ModelAnswer implements ForwardOptions {
   readonly requestHeaders: HeaderChanges
   readonly responseHeaders: readonly HeaderField[]
   readonly into: EventStreamBody | undefined
-  readonly #request: InferenceRequest
+  readonly #request: SentRequest
   readonly #record: RequestRecord
   readonly #seat: Seat
   #tail: UsageTail | undefined
 
   /** `into`: the response has begun while the model woke, and its body goes there. */
-  constructor(request: InferenceRequest, record: RequestRecord, seat: Seat, into: EventStreamBody | undefined) {
+  constructor(request: SentRequest, record: RequestRecord, seat: Seat, into: EventStreamBody | undefined) {
     this.target = request.target
     this.requestHeaders = seat.key === undefined ? request.headers : withKey(request.headers, seat.key)
     this.responseHeaders = record.fields

@@ -1,11 +1,9 @@
 import { SluiceError } from '../foundation/errors.ts'
-import type { Exchange, RequestHead } from '../relay/exchange.ts'
-import type { BodyShare } from './body-budget.ts'
+import type { RequestHead } from '../relay/exchange.ts'
 import { FormScanner, formBoundary } from './form-scanner.ts'
 import type { GrantedModels } from './granted-models.ts'
-import { type JsonAsked, readJsonBody, readLooseModel } from './json-body.ts'
+import { type BodySource, type Fail, type JsonAsked, readJsonBody, readLooseModel } from './json-body.ts'
 import type { InferenceRoute } from './routes.ts'
-import type { TurnWork } from './turn-work.ts'
 
 /** What routing needs to know of a request. */
 export interface Asked {
@@ -17,53 +15,48 @@ export interface Asked {
   readonly check?: JsonAsked['check']
 }
 
+/** A body, and the models that its sender may name in it. */
+export interface AskedSource extends BodySource {
+  readonly models: GrantedModels
+}
+
+type GoOn = (asked: Asked) => void
+
 /**
  * JSON is read whole, within the bound: `model` and `stream` may stand anywhere in it, and what is whole can be sent to
  * another endpoint. A form is read up to its model and streams from there: what follows is an audio file.
  */
-export function readAsked(
-  exchange: Exchange,
-  route: InferenceRoute,
-  models: GrantedModels,
-  share: BodyShare,
-  work: TurnWork,
-): Asked | Promise<Asked> {
-  refuseEncoded(exchange.head)
-  const contentType = exchange.head.headers.get('content-type') ?? ''
+export function readAsked(source: AskedSource, route: InferenceRoute, goOn: GoOn, fail: Fail): void {
+  const { head } = source.exchange
+  refuseEncoded(head)
+  const contentType = head.headers.get('content-type') ?? ''
   if (route.body === 'json') {
     // A page of any site may send other types without asking the browser first.
     if (!isJson(contentType)) throw wrongType('application/json', contentType)
-    const asked = readJsonBody(exchange, share, work)
-    return asked instanceof Promise ? asked.then((known) => chosenIn(known, models)) : chosenIn(asked, models)
+    return readJsonBody(source, (json) => goOn(chosenIn(json, source.models)), fail)
   }
   const boundary = formBoundary(contentType)
   if (boundary === undefined) throw wrongType('multipart/form-data', contentType)
-  return readForm(exchange, boundary, models, share)
+  readForm(source, boundary, goOn, fail)
 }
 
 /** Header, query, JSON body, the only Model, in this order. The body is read only when it is needed. */
-export async function readPassThrough(
-  exchange: Exchange,
-  models: GrantedModels,
-  share: BodyShare,
-  work: TurnWork,
-): Promise<Asked> {
-  return { model: await readPassThroughModel(exchange, models, share, work), streamed: false }
+export function readPassThrough(source: AskedSource, goOn: GoOn, fail: Fail): void {
+  const { exchange, models } = source
+  const { head } = exchange
+  const choose = (model: unknown): void => {
+    const name = typeof model === 'string' && model !== '' ? models.find(model).name : onlyModel(models)
+    goOn({ model: name, streamed: false })
+  }
+  const named = head.headers.get('x-sluice-model') ?? new URLSearchParams(head.query).get('model')
+  if (named !== null && named !== '') return choose(named)
+  if (isJson(head.headers.get('content-type') ?? '') && head.headers.get('content-encoding') === undefined) {
+    return readLooseModel(source, choose, fail)
+  }
+  choose(undefined)
 }
 
-async function readPassThroughModel(
-  exchange: Exchange,
-  models: GrantedModels,
-  share: BodyShare,
-  work: TurnWork,
-): Promise<string> {
-  const { head } = exchange
-  const named = head.headers.get('x-sluice-model') ?? new URLSearchParams(head.query).get('model')
-  if (named !== null && named !== '') return models.find(named).name
-  if (isJson(head.headers.get('content-type') ?? '') && head.headers.get('content-encoding') === undefined) {
-    const model = await readLooseModel(exchange, share, work)
-    if (typeof model === 'string' && model !== '') return models.find(model).name
-  }
+function onlyModel(models: GrantedModels): string {
   const [only, ...others] = models.list()
   if (only && others.length === 0) return only.name
   throw models.required('the header "x-sluice-model", the query "model" or the JSON field "model"')
@@ -73,11 +66,13 @@ function chosenIn({ model, streamed, body, check }: JsonAsked, models: GrantedMo
   return { model: chosen(model, models), streamed, body, check }
 }
 
-async function readForm(exchange: Exchange, boundary: string, models: GrantedModels, share: BodyShare): Promise<Asked> {
+function readForm({ exchange, models, share }: AskedSource, boundary: string, goOn: GoOn, fail: Fail): void {
   const form = new FormScanner(boundary)
-  await share.readUntil(exchange, (piece) => form.push(piece))
-  form.finish()
-  return { model: chosen(form.model, models), streamed: form.streamed }
+  const finish = () => {
+    form.finish()
+    goOn({ model: chosen(form.model, models), streamed: form.streamed })
+  }
+  share.readUntil(exchange, (piece) => form.push(piece), finish, fail)
 }
 
 function chosen(model: unknown, models: GrantedModels): string {

@@ -33,7 +33,7 @@ export function openAiError(error: SluiceError): OpenAiError {
   return { error: { message: error.message, type: errorType(error.status), code: error.code, param } }
 }
 
-export function errorAnswer(error: SluiceError, headers: HeaderPairs): Answer {
+export function errorAnswer(error: SluiceError, headers: HeaderPairs = []): Answer {
   return {
     status: error.status,
     headers: [...headers, ['content-type', 'application/json'], ...retryHeaders(error), ...ownHeader(error)],

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import type { MembersLine } from '../foundation/log.ts'
-import { mostNumberBytes, putNumber } from '../foundation/put-bytes.ts'
+import { mostNumberBytes, putNumber } from '../relay/put-bytes.ts'
 import type { HeaderField } from '../relay/header-field.ts'
 import { headerField } from '../relay/header-list.ts'
+import type { LogLine } from './log-line.ts'
 
 /** Short and plain enough to go into headers and logs as it is. */
 const acceptable = /^[A-Za-z0-9._:/+=-]{1,128}$/
@@ -37,7 +37,7 @@ export function requestIdField(header: string | undefined): RequestIdField {
 }
 
 /** Into a line of the log: a part of a text takes several times as long as what it was made of. */
-export function writeRequestId({ value, count }: RequestIdField, into: MembersLine): void {
+export function writeRequestId({ value, count }: RequestIdField, into: LogLine): void {
   if (count === 0) return into.text(value)
   into.bytes(ownName)
   into.number(count)

@@ -1,5 +1,6 @@
-import { lineEnding, type Logger, MembersLog } from '../foundation/log.ts'
-import { keptBytes } from '../foundation/put-bytes.ts'
+import type { Logger } from '../foundation/log.ts'
+import { keptBytes } from '../relay/put-bytes.ts'
+import { lineEnding, LineLog } from './log-line.ts'
 import { writeRequestId } from './request-id.ts'
 import type { RequestRecord } from './request-record.ts'
 
@@ -24,11 +25,11 @@ const ending = lineEnding('request')
 
 /** The one line in the log that each request gets. Everything in it is a number, a name that was checked, or of our own making. */
 export class RequestLines {
-  readonly #log: MembersLog
+  readonly #log: LineLog
   readonly #steady = new Map<string, SteadyMembers>()
 
   constructor(log: Logger) {
-    this.#log = new MembersLog(log)
+    this.#log = new LineLog(log)
   }
 
   write(record: RequestRecord, method: string, now: number): void {

@@ -6,6 +6,8 @@ export interface WakeFeedbackOptions {
   readonly exchange: Exchange
   readonly clock: Clock
   readonly headers: HeaderPairs
+  /** Since when its client waits. */
+  readonly startedAt: number
   readonly afterMs: number
   readonly everyMs: number
   /** What to say; it is asked anew each time. */
@@ -18,13 +20,11 @@ export interface WakeFeedbackOptions {
  */
 export class WakeFeedback {
   readonly #options: WakeFeedbackOptions
-  readonly #startedAt: number
   #cancel: CancelTimer | undefined
   #stream: ResponseStream | undefined
 
   constructor(options: WakeFeedbackOptions) {
     this.#options = options
-    this.#startedAt = options.clock.now()
   }
 
   get stream(): ResponseStream | undefined {
@@ -47,12 +47,12 @@ export class WakeFeedback {
   }
 
   #tell(): void {
-    const { exchange, clock, everyMs, describe } = this.#options
+    const { exchange, clock, startedAt, everyMs, describe } = this.#options
     if (exchange.signal.aborted) return
     this.#stream ??= exchange.startResponse(200, [...this.#options.headers, ...eventStreamHeaders])
     this.#schedule(everyMs)
     // Comments are small and at most one a second; a client that takes none is cut by the relay's own deadline.
-    this.#stream.write(`: ${oneLine(describe(clock.now() - this.#startedAt))}\n\n`).catch(() => this.#cancel?.())
+    this.#stream.write(`: ${oneLine(describe(clock.now() - startedAt))}\n\n`).catch(() => this.#cancel?.())
   }
 }
 

@@ -4,19 +4,19 @@ import type { Logger } from '../foundation/log.ts'
 import { ClientExchange, type ClientLink, type ExchangeTools } from './client-exchange.ts'
 import { BodyPace } from './body-pace.ts'
 import { Deadline } from './deadline.ts'
-import { errorAnswer, isExpected } from './error-answer.ts'
-import type { ClientFacts, DirectHandler } from './exchange.ts'
+import { codedFailure, isExpected } from './coded-failure.ts'
+import type { Answer, ClientFacts, Done, Handler } from './exchange.ts'
 import { HeadReader } from './head-reader.ts'
-import { OutputBatch } from './output-batch.ts'
 import type { RequestBody } from './request-body.ts'
 import { type ParsedRequest, requestHeads } from './request-head.ts'
-import { answerFields } from './response-fields.ts'
 import { ResponseWriter } from './response-writer.ts'
 import type { SocketInput } from './socket-input.ts'
-import { SocketOutput } from './socket-output.ts'
+import { OutputBatch, SocketOutput } from './socket-output.ts'
 
 export interface ConnectionTools extends ExchangeTools {
-  readonly handler: DirectHandler
+  readonly handler: Handler
+  /** How a failure is told that no handler has answered. */
+  readonly errorAnswer: (error: SluiceError) => Answer
   readonly log: Logger
   /** The socket is gone and no handler works for it any more. */
   readonly onFinished: (connection: ClientConnection) => void
@@ -53,7 +53,11 @@ export class ClientConnection implements ClientLink {
   #pausedAt = 0
   /** Of a body that somebody reads and that did not come whole. */
   #pace: BodyPace | undefined
-  #drainWaiters: Array<{ resolve: () => void; reject: (error: Error) => void }> = []
+  #drainWaiters: Done[] = []
+  /** Requests that are here together are taken one after the other, not one inside of the other. */
+  #isTaking = false
+  /** A request is over, so that the socket is read on where it was paused. */
+  #isReadyForMore = false
 
   constructor(socket: Socket, input: SocketInput, secure: boolean, tools: ConnectionTools) {
     this.#socket = socket
@@ -95,13 +99,11 @@ export class ClientConnection implements ClientLink {
     return !this.#stopping && !this.#closed && this.#requests < this.#tools.limits.maxRequestsPerConnection
   }
 
-  drained(): Promise<void> {
-    if (this.#closed) return Promise.reject(new SluiceError('client_gone'))
-    if (!this.#output.needsDrain) return Promise.resolve()
+  whenDrained(done: Done): void {
+    if (this.#closed) return done(new SluiceError('client_gone'))
+    if (!this.#output.needsDrain) return done()
     this.#writeDeadline.set(this.#tools.limits.writeStallMs, () => this.cut())
-    return new Promise((resolve, reject) => {
-      this.#drainWaiters.push({ resolve, reject })
-    })
+    this.#drainWaiters.push(done)
   }
 
   cut(): void {
@@ -144,7 +146,31 @@ export class ClientConnection implements ClientLink {
 
   readonly #cutOff = (): void => this.cut()
 
-  readonly #onData = (chunk: Buffer): void => {
+  readonly #onData = (chunk: Buffer): void => this.#takeAll(chunk)
+
+  #takeAll(arrived: Buffer | undefined): void {
+    this.#isTaking = true
+    try {
+      if (arrived) this.#take(arrived)
+      while (this.#phase === 'idle' && this.#backlog.length > 0) this.#take(this.#takeBacklog())
+    } finally {
+      this.#isTaking = false
+    }
+    if (!this.#isReadyForMore) return
+    this.#isReadyForMore = false
+    if (this.#socket.isPaused() && !this.#bodyPaused) this.#socket.resume()
+    if (this.#stopping && this.#phase === 'idle') this.cut()
+  }
+
+  #takeBacklog(): Buffer {
+    const backlog = this.#backlog
+    const [first] = backlog
+    this.#backlog = []
+    this.#backlogBytes = 0
+    return backlog.length === 1 && first ? first : Buffer.concat(backlog)
+  }
+
+  #take(chunk: Buffer): void {
     switch (this.#phase) {
       case 'idle':
       case 'head':
@@ -232,28 +258,26 @@ export class ClientConnection implements ClientLink {
       this.#tools.handler(exchange, (failure) => {
         if (this.#exchange !== exchange) return
         if (failure === undefined) this.#handled(exchange)
-        else void this.#handlerFailed(exchange, failure)
+        else this.#handlerFailed(exchange, failure)
       })
     } catch (error) {
-      void this.#handlerFailed(exchange, error)
+      this.#handlerFailed(exchange, error)
     }
   }
 
   #handled(exchange: ClientExchange): void {
     if (!exchange.responseStarted && !exchange.gone) {
-      void this.#handlerFailed(exchange, new Error('the handler returned without an answer'))
-      return
+      return this.#handlerFailed(exchange, new Error('the handler returned without an answer'))
     }
     if (!exchange.writer.finished) this.cut()
     this.#exchangeOver(exchange)
   }
 
-  async #handlerFailed(exchange: ClientExchange, error: unknown): Promise<void> {
+  #handlerFailed(exchange: ClientExchange, error: unknown): void {
     if (!isExpected(error)) {
       this.#tools.log.error({ err: error, path: exchange.head.path }, 'a request handler failed')
     }
-    await this.#answerFailure(exchange, error)
-    this.#exchangeOver(exchange)
+    this.#answerFailure(exchange, error, () => this.#exchangeOver(exchange))
   }
 
   #exchangeOver(exchange: ClientExchange): void {
@@ -262,18 +286,19 @@ export class ClientConnection implements ClientLink {
     if (this.#phase === 'exchange') this.#afterExchange(exchange)
   }
 
-  async #answerFailure(exchange: ClientExchange, error: unknown): Promise<void> {
-    if (exchange.gone) return
+  #answerFailure(exchange: ClientExchange, error: unknown, answered: () => void): void {
+    if (exchange.gone) return answered()
     if (exchange.responseStarted) {
       if (!exchange.writer.finished) this.cut()
-      return
+      return answered()
     }
-    try {
-      await exchange.respond(errorAnswer(error))
-    } catch (failure) {
-      this.#tools.log.debug({ reason: errorMessage(failure) }, 'an error answer could not be sent')
-      this.cut()
-    }
+    exchange.respond(this.#lastAnswer(error), (failure) => {
+      if (failure !== undefined) {
+        this.#tools.log.debug({ reason: errorMessage(failure) }, 'an error answer could not be sent')
+        this.cut()
+      }
+      answered()
+    })
   }
 
   #afterExchange(exchange: ClientExchange): void {
@@ -305,29 +330,24 @@ export class ClientConnection implements ClientLink {
     this.#draining = undefined
     this.#bodyPaused = false
     this.#readDeadline.set(this.#tools.limits.keepAliveIdleMs, this.#cutOff)
-    if (this.#backlog.length > 0) {
-      const backlog = this.#backlog
-      const [first] = backlog
-      this.#backlog = []
-      this.#backlogBytes = 0
-      this.#onData(backlog.length === 1 && first ? first : Buffer.concat(backlog))
-    }
-    if (this.#socket.isPaused() && !this.#bodyPaused) this.#socket.resume()
-    if (this.#stopping && this.#phase === 'idle') this.cut()
+    this.#isReadyForMore = true
+    if (!this.#isTaking) this.#takeAll(undefined)
   }
 
   /** Refuses what never became a request. */
   #refuse(error: unknown): void {
     if (this.#closed) return
-    const answer = errorAnswer(error)
     const { clock } = this.#tools
     const writer = new ResponseWriter(this.out, { method: 'GET', version: '1.1', clock, keepsConnection: () => false })
-    const body = Buffer.from(answer.body ?? '')
-    writer.begin(answer.status, answerFields(answer.headers ?? []), body.length)
-    writer.pieces([body])
-    writer.end()
+    writer.whole(this.#lastAnswer(error))
     writer.flush()
     this.#endGracefully()
+  }
+
+  /** Whatever state the request was in, nothing else can follow on its connection. */
+  #lastAnswer(error: unknown): Answer {
+    const answer = this.#tools.errorAnswer(codedFailure(error))
+    return { ...answer, headers: [...(answer.headers ?? []), ['connection', 'close']] }
   }
 
   /**
@@ -351,7 +371,7 @@ export class ClientConnection implements ClientLink {
     this.#writeDeadline.clear()
     const waiters = this.#drainWaiters
     this.#drainWaiters = []
-    for (const waiter of waiters) waiter.resolve()
+    for (const waiter of waiters) waiter()
   }
 
   /** The client will send no more. In the middle of an exchange that is how clients leave. */
@@ -367,9 +387,9 @@ export class ClientConnection implements ClientLink {
     const gone = new SluiceError('client_gone')
     const waiters = this.#drainWaiters
     this.#drainWaiters = []
-    for (const waiter of waiters) waiter.reject(gone)
-    if (this.#exchange) this.#exchange.abort(gone, true)
-    else this.#tools.onFinished(this)
+    if (!this.#exchange) return this.#tools.onFinished(this)
+    this.#exchange.abort(gone, true)
+    for (const waiter of waiters) waiter(gone)
   }
 }
 

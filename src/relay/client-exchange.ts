@@ -1,34 +1,31 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../foundation/clock.ts'
-import { SluiceError } from '../foundation/errors.ts'
+import { asError, SluiceError } from '../foundation/errors.ts'
 import { type BodyDecoder, ChunkedDecoder, LengthDecoder, emptyBody } from './body-decoder.ts'
 import type {
   Answer,
   ClientFacts,
+  Done,
   Exchange,
   ForwardEnd,
   ForwardOptions,
-  ForwardResult,
   HeaderPairs,
   RequestHead,
   ResponseStream,
   Upstream,
 } from './exchange.ts'
-import { forwardTo } from './forward.ts'
+import { forward } from './forwarding.ts'
 import type { AbortListener, ForwardSide } from './forward-side.ts'
 import type { RelayLimits } from './limits.ts'
 import type { HttpVersion, MessageFacts } from './message-facts.ts'
 import type { OnwardHeads } from './onward-heads.ts'
-import type { OutputBatch } from './output-batch.ts'
-import { type BodySource, RequestBody, withinLimit } from './request-body.ts'
+import type { OutputBatch } from './socket-output.ts'
+import { type BodySource, RequestBody } from './request-body.ts'
 import type { ParsedRequest } from './request-head.ts'
-import { answerFields, statusLine } from './response-fields.ts'
-import { isBodiless } from './response-head.ts'
-import { type ResponseContext, ResponseWriter } from './response-writer.ts'
+import { answerFields, type ResponseContext, ResponseWriter, statusLine } from './response-writer.ts'
 import { tunnel } from './tunnel.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
-const noBytes = Buffer.alloc(0)
 const noPieces: readonly Buffer[] = []
 const noListeners: readonly AbortListener[] = []
 
@@ -39,7 +36,8 @@ export interface ClientLink {
   readonly input: Pick<BodySource, 'pause' | 'resume'> & { bodyWanted(): void }
   /** Whether the connection may serve another request, as far as it knows itself. */
   mayKeep(): boolean
-  drained(): Promise<void>
+  /** When the client has taken what is waiting for it; fails when it leaves before that. */
+  whenDrained(done: Done): void
   cut(): void
   /** Lets go of the socket; input that arrived but belongs to no request comes along. */
   detach(): { socket: Socket; backlog: Buffer[] }
@@ -115,56 +113,56 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     return this.#controller.signal
   }
 
-  arrivedBody(limitBytes: number): Buffer | undefined {
-    if (this.body.declared && !this.body.keepIfArrived()) return undefined
+  get bodyArrived(): boolean {
+    return !this.body.declared || this.body.isHere
+  }
+
+  readBody(limitBytes: number, look: (piece: Buffer) => void, done: Done): void {
+    if (this.#takesArrived()) done(this.body.showKept(limitBytes, look))
+    else this.#holdDuring(this.body.readAll(limitBytes, look), done)
+  }
+
+  readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean, done: Done): void {
+    if (this.#takesArrived()) done(this.body.showKept(limitBytes, enough))
+    else this.#holdDuring(this.body.readUntil(limitBytes, enough), done)
+  }
+
+  #takesArrived(): boolean {
     this.bodyWasRead = true
-    return withinLimit(this.body.declared ? this.body.joined() : noBytes, limitBytes)
+    return !this.body.declared || this.body.keepIfArrived() !== undefined
   }
 
-  async readBody(limitBytes: number): Promise<Buffer> {
-    await this.readWholeBody(limitBytes, () => {})
-    return this.body.joined()
-  }
-
-  readWholeBody(limitBytes: number, look: (piece: Buffer) => void): Promise<void> {
-    return this.#holdWhile((body) => body.readAll(limitBytes, look))
-  }
-
-  readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void> {
-    return this.#holdWhile((body) => body.readUntil(limitBytes, enough))
-  }
-
-  async #holdWhile(read: (body: RequestBody) => Promise<void>): Promise<void> {
-    this.bodyWasRead = true
-    if (!this.body.declared) return
-    this.body.keepIfArrived()
+  /** Here a promise is made: the rest of the body is still on its way. */
+  #holdDuring(reading: Promise<void>, done: Done): void {
     this.holdsBody = true
-    try {
-      await read(this.body)
-    } finally {
+    const end: Done = (failure) => {
       this.holdsBody = false
+      done(failure)
     }
+    reading.then(() => end(), end)
   }
 
   get keptBody(): readonly Buffer[] {
     return this.body.kept ?? noPieces
   }
 
+  joinedBody(): Buffer {
+    return this.body.joined()
+  }
+
   refuseBody(error: Error): void {
     this.body.fail(error)
   }
 
-  async respond(answer: Answer): Promise<void> {
-    this.#assertClient()
-    const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : (answer.body ?? noBytes)
-    this.writer.begin(
-      answer.status,
-      answerFields(answer.headers ?? []),
-      isBodiless(answer.status) ? undefined : body.length,
-    )
-    if (body.length > 0) this.writer.pieces([body])
-    this.writer.end()
-    if (!this.writer.flush()) await this.#link.drained()
+  respond(answer: Answer, done: Done): void {
+    try {
+      this.#assertClient()
+      this.writer.whole(answer)
+    } catch (error) {
+      return done(error)
+    }
+    if (this.writer.flush()) done()
+    else this.#link.whenDrained(done)
   }
 
   startResponse(status: number, headers: HeaderPairs): ResponseStream {
@@ -176,24 +174,26 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
         this.#assertClient()
         if (this.writer.finished) throw new Error('the response has already ended')
         this.writer.pieces([typeof chunk === 'string' ? Buffer.from(chunk) : chunk])
-        if (!this.writer.flush()) await this.#link.drained()
+        if (!this.writer.flush()) await this.#drained()
       },
       end: async () => {
         if (this.writer.finished) return
         this.#assertClient()
         if (!this.writer.end()) this.#link.cut()
-        if (!this.writer.flush()) await this.#link.drained()
+        if (!this.writer.flush()) await this.#drained()
       },
     }
   }
 
-  forward(upstream: Upstream, options: ForwardOptions = {}): Promise<ForwardResult> {
-    return new Promise((resolve, reject) => this.forwardTo(upstream, options, { delivered: resolve, failed: reject }))
+  #drained(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#link.whenDrained((failure) => (failure === undefined ? resolve() : reject(asError(failure))))
+    })
   }
 
-  forwardTo(upstream: Upstream, options: ForwardOptions, end: ForwardEnd): void {
-    if (this.#gone) end.failed(new SluiceError('client_gone'))
-    else forwardTo(this, upstream, options, end)
+  forward(upstream: Upstream, options: ForwardOptions, end: ForwardEnd): void {
+    if (this.#gone) end.onNotDelivered(new SluiceError('client_gone'))
+    else forward(this, upstream, options, end)
   }
 
   onAbort(listener: AbortListener): void {
@@ -221,8 +221,8 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     this.#onBodyWanted()
   }
 
-  drained(): Promise<void> {
-    return this.#link.drained()
+  whenDrained(done: Done): void {
+    this.#link.whenDrained(done)
   }
 
   cut(): void {

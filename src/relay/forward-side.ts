@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../foundation/clock.ts'
-import type { ClientFacts, RequestHead } from './exchange.ts'
+import type { ClientFacts, Done, RequestHead } from './exchange.ts'
 import type { RelayLimits } from './limits.ts'
 import type { MessageFacts } from './message-facts.ts'
 import type { OnwardHeads } from './onward-heads.ts'
@@ -31,8 +31,8 @@ export interface ForwardSide {
   /** Told once when the exchange is aborted, unless it is forgotten before. */
   onAbort(listener: AbortListener): void
   forgetAbort(listener: AbortListener): void
-  /** Resolves when the client has taken what is waiting for it. */
-  drained(): Promise<void>
+  /** When the client has taken what is waiting for it; fails when it leaves before that. */
+  whenDrained(done: Done): void
   /** Ends the client's connection without a proper end, so that it sees that something is missing. */
   cut(): void
   tunnelTo(upstream: Socket, leftover: Buffer): Promise<TunnelResult>

@@ -94,3 +94,9 @@ function roleOf(key: string): FieldRole {
   for (const role of roles) if (role === key) return role
   return 'none'
 }
+
+/** There are a few at most: looking through them is faster than any table. */
+export function isSet(key: string, fields: readonly HeaderField[]): boolean {
+  for (const { known } of fields) if (known.key === key) return true
+  return false
+}

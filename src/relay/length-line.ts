@@ -1,4 +1,4 @@
-import { keptBytes } from '../foundation/put-bytes.ts'
+import { keptBytes } from './put-bytes.ts'
 
 const longestKept = 4_096
 const kept: Array<Buffer | undefined> = Array.from({ length: longestKept + 1 })

@@ -1,6 +1,6 @@
-import { keptBytes } from '../foundation/put-bytes.ts'
+import { keptBytes } from './put-bytes.ts'
 import type { HeaderField } from './header-field.ts'
-import type { OutputBatch } from './output-batch.ts'
+import type { OutputBatch } from './socket-output.ts'
 
 /** The beginning of a head as it goes on: its first line, and of its fields those that are the same each time. */
 export interface OnwardHead {

@@ -1,15 +1,14 @@
 import * as fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
-import { OutputBatch } from './output-batch.ts'
-import { OpenedEnds } from './socket-ends.fixture.ts'
+import { newReadBatch, OpenedEnds } from './socket-ends.fixture.ts'
 import { SocketInput } from './socket-input.ts'
-import { roomBytes, SocketOutput } from './socket-output.ts'
+import { OutputBatch, roomBytes, SocketOutput } from './socket-output.ts'
 
 const ends = new OpenedEnds()
 afterEach(() => ends.clear())
 
 async function connection() {
-  const { accepted: socket, far } = await ends.open((accepted) => new SocketInput().accept(accepted))
+  const { accepted: socket, far } = await ends.open((accepted) => new SocketInput(newReadBatch()).accept(accepted))
   let text = ''
   let enough = () => {}
   far.on('data', (chunk: Buffer) => {

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../foundation/clock.ts'
-import { readBatch } from './read-batch.ts'
+import { ReadBatch } from './read-batch.ts'
 import { OpenedEnds } from './socket-ends.fixture.ts'
 import { SocketInput } from './socket-input.ts'
+import { TurnClock } from './turn-clock.ts'
+
+const clock = new TurnClock(systemClock)
+const readBatch = new ReadBatch(clock)
 
 const ends = new OpenedEnds()
 afterEach(() => ends.clear())
@@ -14,7 +18,7 @@ describe('what was read in one turn', () => {
   it('is handled at its end, in the order it came, at one time', async () => {
     const seen: Array<[string, number]> = []
     const reader = (name: string) => ({
-      take: (chunk: Buffer) => void seen.push([name + chunk.toString(), systemClock.now()]),
+      take: (chunk: Buffer) => void seen.push([name + chunk.toString(), clock.now()]),
     })
     const [one, other] = [reader('a'), reader('b')]
     readBatch.add('requests', one, Buffer.from('1'))
@@ -70,7 +74,7 @@ describe('what was read in one turn', () => {
 
 describe('a connection', () => {
   async function connection() {
-    const input = new SocketInput()
+    const input = new SocketInput(readBatch)
     const { accepted: socket, far } = await ends.open((accepted) => input.accept(accepted))
     return { input, socket, far }
   }

@@ -1,4 +1,4 @@
-import { atOneTime } from '../foundation/clock.ts'
+import type { TurnClock } from './turn-clock.ts'
 
 /** Who gets what was read. */
 export interface ChunkReader {
@@ -49,11 +49,16 @@ class ReadChunks {
  * takes longer than the handling itself. For the same reason answers and requests are not mixed: answers come first, and give
  * back the connections that requests take then.
  */
-class ReadBatch {
+export class ReadBatch {
+  readonly #clock: TurnClock
   readonly #answers = new ReadChunks()
   readonly #requests = new ReadChunks()
   #bytes = 0
   #awaitsTurnsEnd = false
+
+  constructor(clock: TurnClock) {
+    this.#clock = clock
+  }
 
   add(kind: 'answers' | 'requests', reader: ChunkReader, chunk: Buffer): void {
     if (kind === 'answers') this.#answers.add(reader, chunk)
@@ -65,7 +70,12 @@ class ReadBatch {
 
   /** Whoever hears of something else about a connection has heard before what it received. */
   handle(): void {
-    if (this.#count > 0) atOneTime(handOut, this)
+    if (this.#count > 0) this.#clock.during(handOut, this)
+  }
+
+  /** For what comes through a stream of Node's, piece by piece. */
+  handleAlone(handle: (chunk: Buffer) => void, chunk: Buffer): void {
+    this.#clock.during(handle, chunk)
   }
 
   handOut(): void {
@@ -97,5 +107,3 @@ class ReadBatch {
 function handOut(batch: ReadBatch): void {
   batch.handOut()
 }
-
-export const readBatch = new ReadBatch()

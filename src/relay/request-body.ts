@@ -62,6 +62,11 @@ export class RequestBody {
     return this.#taken && this.#kept === undefined
   }
 
+  /** Whether all of it can be had now. */
+  get isHere(): boolean {
+    return this.#kept !== undefined || (this.arrived && !this.#taken && !this.#failure)
+  }
+
   /** Known once it has arrived. */
   get trailers(): readonly HeaderField[] {
     return this.#decoder.trailers
@@ -97,6 +102,17 @@ export class RequestBody {
     const whole = Buffer.concat(kept, this.#keptBytes)
     this.#kept = [whole]
     return whole
+  }
+
+  /** Shows what is kept, until it is enough; returns why that cannot be, if it cannot. */
+  showKept(limitBytes: number, enough: (piece: Buffer) => unknown): Error | undefined {
+    if (this.#keptBytes > limitBytes) return tooLarge(limitBytes)
+    try {
+      for (const piece of this.#kept ?? nothing) if (enough(piece) === true) break
+      return undefined
+    } catch (error) {
+      return asError(error)
+    }
   }
 
   /** Takes input from `start`; returns the offset of what belongs to the next request. */
@@ -192,8 +208,8 @@ export class RequestBody {
    */
   async readUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void> {
     if (this.#kept) {
-      if (this.#keptBytes > limitBytes) throw tooLarge(limitBytes)
-      for (const piece of this.#kept) if (enough(piece)) return
+      const failure = this.showKept(limitBytes, enough)
+      if (failure) throw failure
       return
     }
     const seen = new HeldPieces()
@@ -263,11 +279,6 @@ export class RequestBody {
     this.#consumer = undefined
     consumer.onEnd(this.#decoder.trailers)
   }
-}
-
-export function withinLimit(body: Buffer, limitBytes: number): Buffer {
-  if (body.length > limitBytes) throw tooLarge(limitBytes)
-  return body
 }
 
 function tooLarge(limitBytes: number): SluiceError {

@@ -1,5 +1,8 @@
 import { once } from 'node:events'
 import { type Server, type Socket, connect, createServer } from 'node:net'
+import { systemClock } from '../foundation/clock.ts'
+import { ReadBatch } from './read-batch.ts'
+import { TurnClock } from './turn-clock.ts'
 
 export interface SocketEnds {
   readonly server: Server
@@ -33,4 +36,8 @@ export class OpenedEnds {
       server.close()
     }
   }
+}
+
+export function newReadBatch(): ReadBatch {
+  return new ReadBatch(new TurnClock(systemClock))
 }

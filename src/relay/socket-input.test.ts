@@ -1,14 +1,14 @@
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { afterEach, expect, it } from 'vitest'
-import { OpenedEnds } from './socket-ends.fixture.ts'
+import { newReadBatch, OpenedEnds } from './socket-ends.fixture.ts'
 import { SocketInput } from './socket-input.ts'
 
 const ends = new OpenedEnds()
 afterEach(() => ends.clear())
 
 async function acceptedInput() {
-  const input = new SocketInput()
+  const input = new SocketInput(newReadBatch())
   const { server, accepted: socket, far } = await ends.open((accepted) => input.accept(accepted))
   let text = ''
   let enough = () => {}
@@ -42,7 +42,7 @@ it('takes what an accepted connection receives, past its stream', async () => {
 })
 
 it('keeps what it took when more arrives for somebody else', async () => {
-  const input = new SocketInput()
+  const input = new SocketInput(newReadBatch())
   const { accepted: socket, far } = await ends.open((accepted) => input.accept(accepted))
   const chunks: Buffer[] = []
   const first = new Promise<void>((resolve) => {
@@ -110,7 +110,7 @@ it('listens to a connection that is more than a socket, and stops when it is giv
   const { accepted, far } = await ends.open()
   // As TLS does: another prototype, with a stream of its own.
   Object.setPrototypeOf(accepted, Object.create(Object.getPrototypeOf(accepted)))
-  const input = new SocketInput()
+  const input = new SocketInput(newReadBatch())
   const socket: Socket = input.accept(accepted)
   expect(socket).toBe(accepted)
   const received = new Promise<string>((resolve) => input.listen(socket, (chunk) => resolve(chunk.toString())))

@@ -1,7 +1,6 @@
 import { type OnReadOpts, Socket } from 'node:net'
-import { atOneTime } from '../foundation/clock.ts'
-import { ByteRoom } from '../foundation/byte-room.ts'
-import { type ChunkReader, readBatch } from './read-batch.ts'
+import { ByteRoom } from './byte-room.ts'
+import type { ChunkReader, ReadBatch } from './read-batch.ts'
 import { bytesRead, handleOf, type SocketHandle } from './socket-handle.ts'
 
 /** Node reads into it and calls back at once, so one is enough for all connections. */
@@ -13,6 +12,7 @@ const room = new ByteRoom(65_536)
  */
 export class SocketInput implements OnReadOpts, ChunkReader {
   readonly buffer = room.bytes
+  readonly #batch: ReadBatch
   #listener: (chunk: Buffer) => void = () => {}
   #socket: Socket | undefined
   #isAccepted = false
@@ -20,6 +20,10 @@ export class SocketInput implements OnReadOpts, ChunkReader {
   #stream: Socket | undefined
   /** What Node does by itself when something was read. */
   #nodeReads: SocketHandle['onread'] | undefined
+
+  constructor(batch: ReadBatch) {
+    this.#batch = batch
+  }
 
   /**
    * The connection that a server accepted, to be read in this way. Node offers it for connections that a program opens, not for
@@ -42,11 +46,12 @@ export class SocketInput implements OnReadOpts, ChunkReader {
     if (!handle) return
     const nodeReads = handle.onread
     this.#nodeReads = nodeReads
+    const batch = this.#batch
     const kind = this.#isAccepted ? 'requests' : 'answers'
     handle.onread = (buffer) => {
       const bytes = bytesRead()
-      if (bytes > 0) return readBatch.add(kind, this, received(bytes))
-      readBatch.handle()
+      if (bytes > 0) return batch.add(kind, this, received(bytes))
+      batch.handle()
       return Reflect.apply(nodeReads, handle, [buffer])
     }
   }
@@ -69,11 +74,11 @@ export class SocketInput implements OnReadOpts, ChunkReader {
   readonly callback = (bytes: number): boolean => {
     const chunk = received(bytes)
     if (this.#stream) return this.#stream.push(chunk)
-    atOneTime(this.#listener, chunk)
+    this.#batch.handleAlone(this.#listener, chunk)
     return true
   }
 
-  readonly #onStreamed = (chunk: Buffer): void => atOneTime(this.#listener, chunk)
+  readonly #onStreamed = (chunk: Buffer): void => this.#batch.handleAlone(this.#listener, chunk)
 }
 
 function received(bytes: number): Buffer {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
-import { OpenedEnds } from './socket-ends.fixture.ts'
+import { newReadBatch, OpenedEnds } from './socket-ends.fixture.ts'
 import { SocketInput } from './socket-input.ts'
 import { outputRoom, roomBytes, SocketOutput } from './socket-output.ts'
 
@@ -9,7 +9,7 @@ const ends = new OpenedEnds()
 afterEach(() => ends.clear())
 
 async function output() {
-  const { accepted: socket, far } = await ends.open((accepted) => new SocketInput().accept(accepted))
+  const { accepted: socket, far } = await ends.open((accepted) => new SocketInput(newReadBatch()).accept(accepted))
   let drains = 0
   let onDrain = () => {}
   const drained = () =>

@@ -7,26 +7,17 @@ import {
   rangeOf,
 } from './body-decoder.ts'
 import { asError, errorMessage } from '../foundation/errors.ts'
-import type { ForwardError } from './exchange.ts'
-import { type RequestFraming, trailerFields } from './forward-headers.ts'
+import type { Done, ForwardError } from './exchange.ts'
 import { invalidHttp } from './head-reader.ts'
 import type { HeaderField } from './header-field.ts'
 import type { RelayLimits } from './limits.ts'
-import type { OutputBatch } from './output-batch.ts'
+import { type OutgoingRequest, trailerFields, writeOutgoingHead } from './outgoing-request.ts'
 import type { RequestBody } from './request-body.ts'
 import { isBodiless, type ParsedResponse } from './response-head.ts'
-import type { BodyEnd } from './response-sink.ts'
 import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
 
-export interface CallRequest {
-  readonly method: string
-  readonly framing: RequestFraming
-  /** The whole body, in pieces; without it, it is taken from the stream as it arrives. */
-  readonly whole: readonly Buffer[] | undefined
-  readonly stream: RequestBody
-  readonly upgrade: string | undefined
-  readonly firstByteMs: number
-  writeHead(out: OutputBatch): void
+export interface BodyEnd {
+  readonly trailers: readonly HeaderField[]
 }
 
 /** What happens to a request sent up. Exactly one of `onFailed`, `onUpgraded`, an end of body or `onBroken` is last. */
@@ -35,10 +26,11 @@ export interface CallEvents {
   onInformational(response: ParsedResponse): void
   onHead(response: ParsedResponse): void
   /**
-   * `end` comes with the last pieces. `framed` are the same pieces in the framing they came in, where it can go on as it is. A
-   * returned promise asks to wait before more is read.
+   * `end` comes with the last pieces. `framed` are the same pieces in the framing they came in, where it can go on as it
+   * is. Returns false when no more is to be read until `whenDrained`.
    */
-  onBody(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): Promise<void> | undefined
+  onBody(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): boolean
+  whenDrained(done: Done): void
   onUpgraded(response: ParsedResponse, leftover: Buffer): void
   /** Nothing of a final response arrived whole. `stale`: the connection closed without saying a word. */
   onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void
@@ -58,7 +50,7 @@ const maxInformational = 32
 /** One request on one upstream connection: sends it, reads the response, and says what happened. */
 export class UpstreamCall implements UpstreamListener {
   readonly #connection: UpstreamConnection
-  readonly #request: CallRequest
+  readonly #request: OutgoingRequest
   readonly #events: CallEvents
   readonly #limits: RelayLimits
   #expected: 'answer' | 'head' | 'more' = 'answer'
@@ -70,7 +62,7 @@ export class UpstreamCall implements UpstreamListener {
   #over = false
   requestBytes = 0
 
-  constructor(connection: UpstreamConnection, request: CallRequest, events: CallEvents, limits: RelayLimits) {
+  constructor(connection: UpstreamConnection, request: OutgoingRequest, events: CallEvents, limits: RelayLimits) {
     this.#connection = connection
     this.#request = request
     this.#events = events
@@ -81,7 +73,7 @@ export class UpstreamCall implements UpstreamListener {
     const { out } = this.#connection
     const { whole, stream } = this.#request
     this.#connection.use(this)
-    this.#request.writeHead(out)
+    writeOutgoingHead(this.#request, out)
     this.#expectFirstByte()
     if (whole) {
       this.#sendPieces(whole)
@@ -136,7 +128,7 @@ export class UpstreamCall implements UpstreamListener {
     if (this.#over) return
     if (this.#decoder instanceof UntilCloseDecoder && !error) {
       this.#finish()
-      void this.#events.onBody([], cleanEnd)
+      this.#events.onBody([], cleanEnd)
       return
     }
     this.#fail(error ?? new Error('it closed the connection'))
@@ -183,26 +175,23 @@ export class UpstreamCall implements UpstreamListener {
       } else {
         this.#connection.destroy()
       }
-      void this.#events.onBody(pieces, trailers.length === 0 ? cleanEnd : { trailers: trailerFields(trailers) })
+      this.#events.onBody(pieces, trailers.length === 0 ? cleanEnd : { trailers: trailerFields(trailers) })
       return
     }
     this.#expectMore()
     const framed = this.#decoder.tookWholeChunks ? rangeOf(chunk, start, end) : undefined
-    const wait = this.#events.onBody(pieces, undefined, framed)
-    if (wait) this.#holdUntil(wait)
+    if (!this.#events.onBody(pieces, undefined, framed)) this.#holdUntilDrained()
   }
 
-  #holdUntil(wait: Promise<void>): void {
+  #holdUntilDrained(): void {
     this.#connection.socket.pause()
     this.#connection.deadline.clear()
-    wait.then(
-      () => {
-        if (this.#over) return
-        this.#expectMore()
-        this.#connection.socket.resume()
-      },
-      (error: unknown) => this.#clientFailed(asError(error)),
-    )
+    this.#events.whenDrained((failure) => {
+      if (failure !== undefined) return this.#clientFailed(asError(failure))
+      if (this.#over) return
+      this.#expectMore()
+      this.#connection.socket.resume()
+    })
   }
 
   #pump(body: RequestBody): void {

@@ -4,10 +4,10 @@ import { errorMessage } from '../foundation/errors.ts'
 import { Deadline } from './deadline.ts'
 import { ForwardError, type Upstream } from './exchange.ts'
 import { type HeadLimits, HeadReader } from './head-reader.ts'
-import { OutputBatch } from './output-batch.ts'
+import type { ReadBatch } from './read-batch.ts'
 import { type ParsedResponse, responseHeads } from './response-head.ts'
 import { SocketInput } from './socket-input.ts'
-import { SocketOutput } from './socket-output.ts'
+import { OutputBatch, SocketOutput } from './socket-output.ts'
 
 /** What a request in progress hears from its connection. After `onClosed` nothing more comes. */
 export interface UpstreamListener {
@@ -121,6 +121,7 @@ export class UpstreamConnection {
 }
 
 export interface OpenOptions extends ConnectionOptions {
+  readonly batch: ReadBatch
   readonly timeoutMs: number
   readonly signal: AbortSignal
 }
@@ -130,7 +131,7 @@ export function openUpstream(upstream: Upstream, options: OpenOptions): Promise<
   const { signal } = options
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(abortReason(signal))
-    const input = new SocketInput()
+    const input = new SocketInput(options.batch)
     const { host, port } = upstream
     const socket = connect({ host, port, noDelay: true, allowHalfOpen: true, onread: input })
     const settle = () => {

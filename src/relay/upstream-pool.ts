@@ -2,6 +2,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Upstream } from './exchange.ts'
 import type { HeadLimits } from './head-reader.ts'
 import type { RelayLimits } from './limits.ts'
+import type { ReadBatch } from './read-batch.ts'
 import { type OpenOptions, type UpstreamConnection, openUpstream } from './upstream-connection.ts'
 
 export type PoolLimits = HeadLimits &
@@ -11,13 +12,15 @@ export type PoolLimits = HeadLimits &
 export class UpstreamPool {
   readonly #limits: PoolLimits
   readonly #clock: Clock
+  readonly #batch: ReadBatch
   readonly #idle = new Map<string, UpstreamConnection[]>()
   readonly #onIdleClosed = (connection: UpstreamConnection) => this.#forget(connection)
   #closed = false
 
-  constructor(limits: PoolLimits, clock: Clock) {
+  constructor(limits: PoolLimits, clock: Clock, batch: ReadBatch) {
     this.#limits = limits
     this.#clock = clock
+    this.#batch = batch
   }
 
   /** An open connection that rested no longer than `maxIdleMs`. */
@@ -42,6 +45,7 @@ export class UpstreamPool {
       signal: options.signal,
       timeoutMs: options.timeoutMs ?? this.#limits.upstreamConnectMs,
       clock: this.#clock,
+      batch: this.#batch,
       limits: this.#limits,
     })
   }

@@ -3,14 +3,13 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { ForwardError, type ForwardOptions, type ForwardResult, type Upstream } from './exchange.ts'
 import { headerField } from './header-list.ts'
-import type { Handler } from './relay-server.ts'
-import { type RawPeer, RelayStage, signalled } from './relay-stage.fixture.ts'
+import { type PromisedHandler, type RawPeer, RelayStage, signalled } from './relay-stage.fixture.ts'
 
 const stage = new RelayStage()
 afterEach(() => stage.clear())
 
 const forwardTo =
-  (upstream: Upstream, options: ForwardOptions = {}, results: ForwardResult[] = []): Handler =>
+  (upstream: Upstream, options: ForwardOptions = {}, results: ForwardResult[] = []): PromisedHandler =>
   async (exchange) => {
     results.push(await exchange.forward(upstream, options))
   }
@@ -510,18 +509,6 @@ describe('a client that leaves', () => {
       expect(await outcome.promise).toMatchObject({ code: 'client_gone' })
     },
   )
-
-  it('is no different from an abort by the handler itself', async () => {
-    const asked = signalled()
-    const upstream = await stage.rawUpstream((peer) => void peer.until('\r\n\r\n').then(() => asked.resolve()))
-    const { port } = await stage.relay(async (exchange) => {
-      const controller = new AbortController()
-      void asked.promise.then(() => controller.abort(new Error('enough')))
-      await expect(exchange.forward(upstream, { signal: controller.signal })).rejects.toThrow('enough')
-      await exchange.respond({ status: 504 })
-    })
-    expect(await stage.ask(port, get('/', close))).toMatch(/^HTTP\/1\.1 504 /)
-  })
 })
 
 describe('into a response already begun', () => {

@@ -1,10 +1,13 @@
-import type { ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exchange.ts'
-import type { ForwardSide } from './forward-side.ts'
-import type { HeaderField } from './header-field.ts'
+import type { ClientFacts, ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exchange.ts'
+import { type HeaderField, isSet } from './header-field.ts'
 import { lengthAtEnd } from './length-line.ts'
+import type { RelayLimits } from './limits.ts'
 import { type MessageFacts, splitList } from './message-facts.ts'
-import { type OnwardHead, type OnwardText, writeOnward } from './onward-heads.ts'
-import type { OutputBatch } from './output-batch.ts'
+import { type OnwardHead, type OnwardHeads, type OnwardText, writeOnward } from './onward-heads.ts'
+import type { OutputBatch } from './socket-output.ts'
+import type { RequestBody } from './request-body.ts'
+
+const noPieces: readonly Buffer[] = []
 
 /** In trailers these would change how the message is framed, routed or authorized (RFC 9110 6.5.1). */
 const forbiddenInTrailers = new Set([
@@ -18,7 +21,7 @@ const forbiddenInTrailers = new Set([
   'cache-control',
 ])
 
-export const noChanges: HeaderChanges = { set: [], remove: [] }
+const noChanges: HeaderChanges = { set: [], remove: [] }
 
 /** Protocols that would turn the connection into something whose requests nobody checks. */
 const refusedUpgrades = /^(?:h2c?|http\/|tls\/)/
@@ -26,20 +29,57 @@ const refusedUpgrades = /^(?:h2c?|http\/|tls\/)/
 /** A length, or how else the body's end is told. */
 export type RequestFraming = number | 'none' | 'chunked'
 
+/** A request as it goes to an upstream. */
 export interface OutgoingRequest {
+  readonly method: string
   readonly onward: OnwardHead
   /** Of the handler's fields those are still to be written that are different each time. */
   readonly set: readonly HeaderField[]
   readonly upstream: Upstream
   readonly framing: RequestFraming
+  /** The whole body, in pieces; without it, it is taken from the stream as it arrives. */
+  readonly whole: readonly Buffer[] | undefined
+  readonly stream: RequestBody
   /** Protocols to offer the upstream; see `offeredUpgrade`. */
   readonly upgrade: string | undefined
+  /** How long the upstream may take to its first byte. */
+  readonly firstByteMs: number
 }
 
-type RequestingSide = Pick<ForwardSide, 'head' | 'facts' | 'client' | 'onward'>
+/** The request as its client sent it. */
+export interface IncomingRequest {
+  readonly head: RequestHead
+  readonly facts: MessageFacts
+  readonly client: ClientFacts
+  readonly onward: OnwardHeads
+  readonly body: RequestBody
+  readonly limits: Pick<RelayLimits, 'upstreamFirstByteMs'>
+}
+
+export function outgoingRequest(from: IncomingRequest, upstream: Upstream, options: ForwardOptions): OutgoingRequest {
+  const { body, head } = from
+  const whole = body.declared ? body.keepIfArrived() : noPieces
+  return {
+    method: head.method,
+    onward: onwardUp(from, options),
+    set: (options.requestHeaders ?? noChanges).set,
+    upstream,
+    framing: framingOf(from, whole),
+    whole,
+    stream: body,
+    upgrade: options.into ? undefined : offeredUpgrade(head, from.facts),
+    firstByteMs: options.firstByteTimeoutMs ?? from.limits.upstreamFirstByteMs,
+  }
+}
+
+function framingOf({ body, facts }: IncomingRequest, whole: readonly Buffer[] | undefined): RequestFraming {
+  if (!body.declared) return 'none'
+  if (whole && body.trailers.length === 0) return body.keptBytes
+  return facts.contentLength ?? 'chunked'
+}
 
 /** The protocols a client offers to change to, unless there is one among them that the relay does not let through. */
-export function offeredUpgrade(head: RequestHead, facts: MessageFacts): string | undefined {
+function offeredUpgrade(head: RequestHead, facts: MessageFacts): string | undefined {
   if (facts.upgrade === undefined || facts.chunked || (facts.contentLength ?? 0) > 0) return undefined
   const offered = splitList(facts.upgrade)
   if (offered.length === 0 || offered.some((protocol) => refusedUpgrades.test(protocol))) return undefined
@@ -47,7 +87,7 @@ export function offeredUpgrade(head: RequestHead, facts: MessageFacts): string |
 }
 
 /** How a request's head begins on its way up. */
-export function onwardUp(side: RequestingSide, options: Pick<ForwardOptions, 'target' | 'requestHeaders'>): OnwardHead {
+function onwardUp(side: IncomingRequest, options: ForwardOptions): OnwardHead {
   const changes = options.requestHeaders ?? noChanges
   const { set, remove } = changes
   const target = options.target ?? side.head.target
@@ -66,7 +106,7 @@ export function writeOutgoingHead(request: OutgoingRequest, out: OutputBatch): v
   out.addBuffer(lengthAtEnd(framing))
 }
 
-function textUp({ head, facts, client }: RequestingSide, target: string, changes: HeaderChanges): OnwardText {
+function textUp({ head, facts, client }: IncomingRequest, target: string, changes: HeaderChanges): OnwardText {
   if (!/^[!-~]+$/.test(target)) throw new TypeError('the target for the upstream has a forbidden character')
   const { connectionNames } = facts
   let text = `${head.method} ${target} HTTP/1.1\r\n`
@@ -91,12 +131,6 @@ export function trailerFields(trailers: readonly HeaderField[]): readonly Header
 
 function isChanged(key: string, changes: HeaderChanges): boolean {
   return isSet(key, changes.set) || changes.remove.includes(key)
-}
-
-/** There are a few at most: looking through them is faster than any table. */
-export function isSet(key: string, fields: readonly HeaderField[]): boolean {
-  for (const { known } of fields) if (known.key === key) return true
-  return false
 }
 
 function authorityOf(upstream: Upstream): string {

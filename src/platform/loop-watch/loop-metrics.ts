@@ -1,5 +1,5 @@
-import type { HistogramSeries } from './held-series.ts'
-import type { Metrics } from './metrics.ts'
+import type { HistogramSeries } from '../../foundation/held-series.ts'
+import type { Metrics } from '../../foundation/metrics.ts'
 
 /** Shorter ones are how loops are. */
 export const leastStallMs = 10

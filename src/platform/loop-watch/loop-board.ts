@@ -1,4 +1,4 @@
-import { type MarkBoard, markText } from './loop-marks.ts'
+import { type MarkBoard, markText } from '../../foundation/loop-marks.ts'
 
 export type LoopBoardShape = SharedArrayBuffer
 
