@@ -38,6 +38,12 @@ export function planPod(policy: RestartPolicy, containers: readonly ContainerMem
   return { ...startDue([...before, ...waiting], now), phase: appHasRun ? 'Running' : 'Pending', initialized: true }
 }
 
+/** Of a Pod whose containers will not run again, whatever its policy says. */
+export function phaseAtEnd(containers: readonly ContainerMemory[]): 'Succeeded' | 'Failed' {
+  const apps = containers.filter(({ init }) => !init)
+  return apps.every(({ state }) => state.type === 'exited' && state.exit.exitCode === 0) ? 'Succeeded' : 'Failed'
+}
+
 /** It does not run now but is meant to. */
 export function willStart(policy: RestartPolicy, { state, init, spec }: ContainerMemory): boolean {
   if (init && isSidecar(spec)) return state.type !== 'running'

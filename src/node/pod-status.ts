@@ -55,6 +55,7 @@ export function podStatus(
     initializedCondition(plan, inits),
     { type: 'ContainersReady', ...ready },
     { type: 'Ready', ...podReady },
+    ...disruption(plan),
   ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
   return {
     phase: plan.phase,
@@ -67,6 +68,13 @@ export function podStatus(
     ...(inits.length > 0 && { initContainerStatuses: inits.map(statusOf) }),
     containerStatuses: apps.map(statusOf),
   }
+}
+
+/** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+function disruption({ reason, message = '' }: PodOutcome): Condition[] {
+  return reason === 'Evicted'
+    ? [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }]
+    : []
 }
 
 /** What all containers of a Pod together may have said at their ends, in bytes; as the kubelet has it. */

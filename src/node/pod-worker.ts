@@ -13,13 +13,14 @@ import {
   afterStart,
   attemptOf,
   fullName,
+  lacksConfig,
   leftByNode,
   trySooner,
 } from './container-memory.ts'
 import { runPostStart } from './lifecycle-handler.ts'
 import { OutputStart } from './output-start.ts'
 import { containerParts, isSidecar } from './pod-parts.ts'
-import { planPod } from './pod-plan.ts'
+import { phaseAtEnd, planPod } from './pod-plan.ts'
 import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod-runtime.ts'
 import { PodStatusReport } from './pod-status-report.ts'
 import { type PodOutcome, refusedStatus } from './pod-status.ts'
@@ -86,11 +87,11 @@ export class PodWorker {
   /** One step towards what the Pod asks for. Returns when the next is due, if nothing happens before. */
   async step(pod: Pod, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const shown = ({ metadata }: Pod) => JSON.stringify([metadata.labels, metadata.annotations])
-    if (shown(pod) !== shown(this.#pod)) this.#setup.volumesChanged()
+    if (shown(pod) !== shown(this.#pod)) this.#factsChanged()
     this.#pod = pod
     if (this.#nodeStopping || this.#removed) return {}
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod, signal)
-    if (this.#done && this.#running().length === 0) {
+    if (this.#done && this.#runningNow().length === 0) {
       await this.#services.runtime.settle(this.identity.uid, [...this.#containers.keys()])
       return {}
     }
@@ -126,7 +127,7 @@ export class PodWorker {
 
   async #run(signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { clock } = this.#services
-    const setup = await this.#setup.ensure(this.#pod, this.#running().length > 0, signal)
+    const setup = await this.#setup.ensure(this.#pod, this.#runningNow().length > 0, signal)
     if (!setup.ready) {
       const memories = waitingFor(setup.problem, this.#memories())
       await this.#writeStatus({ phase: 'Pending', initialized: false }, memories, signal)
@@ -147,7 +148,7 @@ export class PodWorker {
   /** The Pod, as long as something of it runs and nobody has decided that it ends. */
   get activePod(): Pod | undefined {
     const ends = this.#done || this.#removed || this.#nodeStopping || this.#terminating || this.#verdict
-    return ends || this.#running().length === 0 ? undefined : this.#pod
+    return ends || this.#runningNow().length === 0 ? undefined : this.#pod
   }
 
   /** The Pod uses more of the machine's storage than it may. */
@@ -172,14 +173,19 @@ export class PodWorker {
       this.#stop(nextToStop(running), verdict.graceMs)
       return {}
     }
+    const { reason, message } = verdict
+    await this.#finish({ phase: 'Failed', initialized: this.#closeContainers(), reason, message }, signal)
+    return {}
+  }
+
+  /** Nothing of it will run any more. Answers whether its init containers had done their part. */
+  #closeContainers(): boolean {
     const now = this.#services.clock.now()
     const { initialized } = planPod(this.#pod.spec.restartPolicy, this.#memories(), now)
     for (const memory of afterVerdict(this.#memories(), initialized, now)) {
       this.#containers.set(memory.spec.name, memory)
     }
-    const { reason, message } = verdict
-    await this.#finish({ phase: 'Failed', initialized, reason, message }, signal)
-    return {}
+    return initialized
   }
 
   #announceStop(running: readonly StoppableContainer[]): void {
@@ -197,6 +203,14 @@ export class PodWorker {
     this.#services.wake()
   }
 
+  /** Labels or annotations of the Pod, of which its volumes and its containers' variables may be made. */
+  #factsChanged(): void {
+    this.#setup.volumesChanged()
+    for (const [name, memory] of this.#containers) {
+      if (lacksConfig(memory)) this.#containers.set(name, trySooner(memory))
+    }
+  }
+
   /** A ConfigMap or Secret has changed. */
   referenceChanged(kind: keyof ReferencedNames, name: string): void {
     this.#names ??= namesIn(this.#pod)
@@ -204,8 +218,7 @@ export class PodWorker {
     if (inVolumes) this.#setup.volumesChanged()
     let waited = inVolumes
     for (const [container, memory] of this.#containers) {
-      const missing = memory.state.type === 'waiting' && memory.state.reason === 'CreateContainerConfigError'
-      if (!missing || this.#names.environments.get(container)?.[kind].has(name) !== true) continue
+      if (!lacksConfig(memory) || this.#names.environments.get(container)?.[kind].has(name) !== true) continue
       this.#containers.set(container, trySooner(memory))
       waited = true
     }
@@ -304,6 +317,11 @@ export class PodWorker {
       return {}
     }
     this.#probes.stopAll()
+    // Who still holds the Pod by a finalizer, as a Job does, is told how it ended.
+    if (!this.#done) {
+      const initialized = this.#closeContainers()
+      await this.#writeStatus({ phase: phaseAtEnd(this.#memories()), initialized }, this.#memories(), signal)
+    }
     this.#release()
     await this.#services.remove(pod, signal)
     this.#removed = true
@@ -357,10 +375,6 @@ export class PodWorker {
 
   #memories(): ContainerMemory[] {
     return [...this.#containers.values()]
-  }
-
-  #running(): string[] {
-    return this.#runningNow().map(({ spec }) => spec.name)
   }
 
   #runningNow(): StoppableContainer[] {

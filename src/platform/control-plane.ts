@@ -157,9 +157,9 @@ export class ControlPlane implements Component {
     const { namespace, name, uid } = pod.metadata
     const account = this.#api.get(serviceAccountKind, { namespace, name: accountOf(pod) })
     const audiences = audience === undefined || audience === '' ? this.#access.tokens.defaultAudiences : [audience]
-    const object = this.#api.get(podKind, { namespace, name })
-    if (object.metadata.uid !== uid) throw notFound(podKind, name)
-    const bound = { kind: 'Pod', object } as const
+    if (this.#api.get(podKind, { namespace, name }).metadata.uid !== uid) throw notFound(podKind, name)
+    // As its node knows it: that it is bound to this node may not be written yet.
+    const bound = { kind: 'Pod', object: pod } as const
     return this.#access.tokens.issue({ account, audiences, expirationSeconds, bound, now: this.#options.clock.now() })
   }
 

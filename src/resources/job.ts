@@ -14,6 +14,16 @@ import { checkJob } from './validation/workload-rules.ts'
 
 const count = z.int().optional()
 
+const failureRuleSchema = z.looseObject({
+  action: z.string(),
+  onExitCodes: z
+    .looseObject({ containerName: z.string().optional(), operator: z.string(), values: z.array(z.int()).optional() })
+    .optional(),
+  onPodConditions: z.array(z.looseObject({ type: z.string(), status: z.string() })).optional(),
+})
+
+const successRuleSchema = z.looseObject({ succeededIndexes: z.string().optional(), succeededCount: count })
+
 export const jobSchema = z.looseObject({
   apiVersion: z.literal('batch/v1'),
   kind: z.literal('Job'),
@@ -22,6 +32,10 @@ export const jobSchema = z.looseObject({
     parallelism: count,
     completions: count,
     backoffLimit: count,
+    backoffLimitPerIndex: count,
+    maxFailedIndexes: count,
+    podFailurePolicy: z.looseObject({ rules: z.array(failureRuleSchema).optional() }).optional(),
+    successPolicy: z.looseObject({ rules: z.array(successRuleSchema).optional() }).optional(),
     activeDeadlineSeconds: count,
     ttlSecondsAfterFinished: count,
     completionMode: z.string().optional(),
@@ -40,6 +54,7 @@ export const jobSchema = z.looseObject({
       failed: count,
       terminating: count,
       completedIndexes: z.string().optional(),
+      failedIndexes: z.string().optional(),
       uncountedTerminatedPods: z
         .looseObject({ succeeded: z.array(z.string()).optional(), failed: z.array(z.string()).optional() })
         .optional(),
@@ -151,7 +166,8 @@ function metadataOfTemplate(job: JsonObject): JsonObject {
 function checkJobUpdate(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
   const [after, before] = [specOf(next), specOf(previous)]
   const resized = before['completionMode'] === 'Indexed' && after['completions'] === after['parallelism']
-  const names = ['selector', 'completionMode', ...(resized ? [] : ['completions'])]
+  const policies = ['podFailurePolicy', 'backoffLimitPerIndex', 'successPolicy']
+  const names = ['selector', 'completionMode', ...policies, ...(resized ? [] : ['completions'])]
   const changed = before['suspend'] === true ? names : [...names, 'template']
   return changed.flatMap((name) => fixed(`spec.${name}`)(next, previous))
 }

@@ -1,8 +1,9 @@
-import type { KubernetesObject, ObjectRef } from '../../resources/kubernetes-object.ts'
-import { timestamp, withCondition } from '../../resources/kubernetes-object.ts'
+import type { Condition, KubernetesObject, ObjectRef } from '../../resources/kubernetes-object.ts'
+import { withCondition } from '../../resources/kubernetes-object.ts'
 import { podKind } from '../../resources/pod.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import type { ClusterApi, WriteOptions } from '../cluster-api.ts'
+import { type DeletionOptions, checkPreconditions } from '../writing/deletion.ts'
 import { type JsonObject, isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { readDeletion } from '../http/request-options.ts'
 
@@ -36,12 +37,12 @@ export async function bindPod(api: ClusterApi, ref: ObjectRef, body: unknown, op
   if (options.dryRun) return
   const scheduled = { type: 'PodScheduled', status: 'True' as const }
   const now = api.clock.now()
-  await api.patch(podKind, ref, (pod) => withScheduled(pod, scheduled, now), options, 'status')
+  await api.patch(podKind, ref, (pod) => withStatusCondition(pod, scheduled, now), options, 'status')
 }
 
-function withScheduled(pod: JsonObject, scheduled: { type: string; status: 'True' }, now: number): JsonObject {
+function withStatusCondition(pod: JsonObject, condition: Condition, now: number): JsonObject {
   const { status } = podKind.schema.parse(pod)
-  const conditions = withCondition(status?.conditions ?? [], { ...scheduled, lastTransitionTime: timestamp(now) }, now)
+  const conditions = withCondition(status?.conditions ?? [], condition, now)
   return { ...pod, status: { ...status, conditions } }
 }
 
@@ -57,7 +58,7 @@ function refuseBound(name: string, pod: JsonObject): void {
   }
 }
 
-/** `POST pods/NAME/eviction`: a deletion. There are no disruption budgets here that could forbid it. */
+/** `POST pods/NAME/eviction`: a deletion that says so. There are no disruption budgets here that could forbid it. */
 export async function evictPod(
   api: ClusterApi,
   ref: ObjectRef,
@@ -67,7 +68,27 @@ export async function evictPod(
   const eviction = named('Eviction', body, ref)
   const { dryRun, ...deletion } = readDeletion(new URLSearchParams(), eviction['deleteOptions'])
   const both = { ...options, dryRun: dryRun || options.dryRun }
-  return (await api.delete(podKind, ref, deletion, both)).object
+  const told = both.dryRun === true ? undefined : await tellEviction(api, ref, deletion, options)
+  // The caller's version was compared before this changed it.
+  const { resourceVersion } = deletion.resourceVersion === undefined || !told ? deletion : told.metadata
+  return (await api.delete(podKind, ref, { ...deletion, resourceVersion }, both)).object
+}
+
+/** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+function tellEviction(
+  api: ClusterApi,
+  ref: ObjectRef,
+  deletion: DeletionOptions,
+  options: WriteOptions,
+): Promise<KubernetesObject> {
+  const reason = { reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' }
+  const evicted = { type: 'DisruptionTarget', status: 'True' as const, ...reason }
+  const now = api.clock.now()
+  const apply = (pod: JsonObject) => {
+    checkPreconditions(podKind, podKind.schema.parse(pod), deletion)
+    return withStatusCondition(pod, evicted, now)
+  }
+  return api.patch(podKind, ref, apply, options, 'status')
 }
 
 function named(kind: string, body: unknown, ref: ObjectRef): JsonObject {

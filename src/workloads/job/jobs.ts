@@ -15,12 +15,11 @@ import { PodControl } from '../pods/pod-control.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
 import { slowStart } from '../slow-start.ts'
 import { sameStatus } from '../status-fields.ts'
-import { isJobFinished, isTracked, jobFacts } from './job-facts.ts'
+import { type JobFacts, isJobFinished, isTracked, jobFacts, withNobodyHeld } from './job-facts.ts'
 import { jobPodIdentity, jobPodTemplate } from './job-pod.ts'
 import { type JobOutcome, jobStatus } from './job-status.ts'
 import { type JobPlan, planJob } from './plan-job.ts'
 import { releaseTracked } from './release-tracked.ts'
-import { unsupportedField } from './unsupported-job.ts'
 
 export interface JobsOptions {
   readonly client: ClusterClient
@@ -69,29 +68,27 @@ export class Jobs {
   }
 
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    const { client, jobs, ownedPods, events, clock } = this.#options
+    const { client, jobs, ownedPods, clock } = this.#options
     const job = jobs.get(ref)
     if (!job || isJobFinished(job)) return {}
     const { managedBy = 'kubernetes.io/job-controller' } = job.spec
     if (managedBy !== 'kubernetes.io/job-controller') return {}
-    const refused = unsupportedField(job)
-    if (refused !== undefined) {
-      events.record(job, 'Warning', 'UnsupportedField', `${refused} is not supported here: the Job is not run`)
-      return {}
-    }
     const { uid = '', deletionTimestamp } = job.metadata
     const mayManage = this.#expectations.satisfied(uid) && deletionTimestamp === undefined
     const adoption = planAdoption(job, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace))
     const pods = await adoptObjects(client, { owner: jobKind, owned: podKind }, job, adoption, signal)
-    const facts = jobFacts(job, pods)
-    const planned = planJob(job, facts, pods, clock.now())
+    const found = jobFacts(job, pods)
+    const planned = planJob(job, found, pods, clock.now())
+    const facts = planned.verdict || deletionTimestamp !== undefined ? withNobodyHeld(job, found) : found
     const plan: JobPlan = mayManage ? planned : { ...planned, create: [], remove: [] }
     await this.#remove(job, plan, signal)
     const outcome = jobStatus(job, facts, plan, pods, clock.now())
     const written = await this.#writeStatus(job, outcome, signal)
-    await releaseTracked(client, [...facts.newlySucceeded, ...facts.newlyFailed, ...counted(job, pods)], signal)
+    const { newlySucceeded, newlyFailed, newlyIgnored } = facts
+    const done = [...newlySucceeded, ...newlyFailed, ...newlyIgnored, ...counted(job, pods)]
+    await releaseTracked(client, done, signal)
     if (written) this.#tell(job, plan, outcome)
-    const failure = await this.#create(job, plan, signal)
+    const failure = await this.#create(job, plan, facts, signal)
     if (failure !== undefined) throw failure
     return plan.lookAgainMs === undefined ? {} : { requeueAfterMs: Math.max(1, plan.lookAgainMs) }
   }
@@ -114,7 +111,7 @@ export class Jobs {
     )
   }
 
-  async #create(job: Job, { create }: JobPlan, signal: AbortSignal): Promise<unknown> {
+  async #create(job: Job, { create }: JobPlan, { heldFailed }: JobFacts, signal: AbortSignal): Promise<unknown> {
     if (create.length === 0) return undefined
     const { uid = '' } = job.metadata
     this.#expectations.expectCreations(uid, create.length)
@@ -122,7 +119,8 @@ export class Jobs {
     const { skipped, failure } = await slowStart(create.length, async () => {
       const index = indexes.next().value
       try {
-        await this.#control.create(job, jobPodTemplate(job, index), jobPodIdentity(job, index), signal)
+        const replaced = index === undefined ? undefined : heldFailed.get(index)
+        await this.#control.create(job, jobPodTemplate(job, index), jobPodIdentity(job, index, replaced), signal)
       } catch (error) {
         this.#expectations.creationObserved(uid)
         throw error
