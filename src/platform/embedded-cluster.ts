@@ -250,6 +250,7 @@ export class EmbeddedCluster {
         onNextNetwork: (listener) => network.onNextNamespace(listener),
       },
       hostIP: network.hostIP,
+      hostIP6: network.hostIP6,
       clock,
       log,
       logHub,
@@ -266,7 +267,7 @@ export class EmbeddedCluster {
       cards,
       network,
       ...(dns !== undefined && {
-        names: (pod, podIP) => podNames(pod, podIP, { clusterDomain, nameserver: dns }),
+        names: (pod, podIPs) => podNames(pod, podIPs, { clusterDomain, nameserver: dns }),
       }),
       clock,
       log,

@@ -1,5 +1,6 @@
 // A program for tests, to be run inside a network namespace: it listens on ports, says who asked, and asks others when it is told to.
 import { createSocket } from 'node:dgram'
+import { existsSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 
@@ -16,16 +17,18 @@ interface Question {
 
 const [name = '', ports = ''] = process.argv.slice(2)
 const longestMs = 1_000
+const hasIpv6 = existsSync('/proc/sys/net/ipv6')
 
 for (const port of ports.split(',').filter(Boolean).map(Number)) {
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.end(`${name} ${socket.remoteAddress?.replace('::ffff:', '')}`)
+    socket.end(`${name} ${plain(socket.remoteAddress ?? '')}`)
   })
-  const udp = createSocket('udp4')
-  udp.on('message', (_message, from) => udp.send(`${name} ${from.address}`, from.port, from.address))
+  // Both families, as most programs listen.
+  const udp = createSocket(hasIpv6 ? 'udp6' : 'udp4')
+  udp.on('message', (_message, from) => udp.send(`${name} ${plain(from.address)}`, from.port, from.address))
   await Promise.all([
-    new Promise<void>((resolve) => void server.listen(port, '0.0.0.0', resolve)),
+    new Promise<void>((resolve) => void server.listen(port, hasIpv6 ? '::' : '0.0.0.0', resolve)),
     new Promise<void>((resolve) => void udp.bind(port, resolve)),
   ])
 }
@@ -52,7 +55,7 @@ function askTcp({ host, port, from }: Question, answer: (words: string) => void)
 }
 
 function askUdp({ host, port, fromPort = 0 }: Question, answer: (words: string) => void): void {
-  const socket = createSocket('udp4')
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
   const end = (words: string) => {
     clearTimeout(timer)
     socket.close()
@@ -63,4 +66,8 @@ function askUdp({ host, port, fromPort = 0 }: Question, answer: (words: string) 
   // An error of the network is told to those who are connected.
   socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : error.message))
   socket.bind(fromPort, () => socket.connect(port, host, () => socket.send('?')))
+}
+
+function plain(address: string): string {
+  return address.replace('::ffff:', '')
 }
