@@ -63,6 +63,8 @@ describe.runIf(mayMakeRules).each(families)('the rules of the network, of IPv%d,
     const { ipv6, ...four } = stage.network.ranges
     return family === 4 ? four : (ipv6 ?? four)
   }
+  /** An address of IPv6 is not asked about first. */
+  const atOnce = family === 4 ? [] : ['nodad']
   const single = (one: string) => `${one}/${family === 4 ? 32 : 128}`
   const serviceAt = (number: number) => (family === 4 ? stage.service(number) : stage.service6(number))
   const hostAddress = () => (family === 4 ? stage.hostAddress : stage.hostAddress6)
@@ -312,8 +314,11 @@ describe.runIf(mayMakeRules).each(families)('the rules of the network, of IPv%d,
   it('let no Pod speak with the address of another', async () => {
     await stage.rules.settle()
     const { namespace } = stage.agent('guest')
-    await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'add', single(address('web')), 'dev', 'lo'])
+    await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'add', single(address('web')), 'dev', 'lo', ...atOnce])
     expect(await stage.agent('guest').ask(address('db'), 80, 'tcp', address('web'))).toBe('silence')
+    // Nor does what needs no answer arrive.
+    expect(await stage.agent('guest').ask(address('stranger'), 1500, 'udp', address('web'))).toBe('silence')
+    expect(await stage.agent('stranger').heard()).not.toContain(address('web'))
     expect(await stage.agent('guest').ask(address('db'), 80)).toBe(`db ${address('guest')}`)
     await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'del', single(address('web')), 'dev', 'lo'])
   })
@@ -343,10 +348,13 @@ describe.runIf(mayMakeRules).each(families)('the rules of the network, of IPv%d,
     const { namespace } = stage.agent('guest')
     const foreign = [stage.network.hostIP6 ?? '', stage.hostAddress6, serviceAt(5), 'fd00:dead::1']
     for (const one of foreign) {
-      await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'add', single(one), 'dev', 'lo'])
+      await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'add', single(one), 'dev', 'lo', ...atOnce])
     }
-    const said = await Promise.all(foreign.map((one) => stage.agent('guest').ask(address('db'), 80, 'tcp', one)))
-    expect(said).toEqual(foreign.map(() => 'silence'))
+    const said = foreign.map((one) => stage.agent('guest').ask(address('db'), 1500, 'udp', one))
+    expect(await Promise.all(said)).toEqual(foreign.map(() => 'silence'))
+    const heard = await stage.agent('db').heard()
+    expect(foreign.filter((one) => heard.includes(one))).toEqual([])
+    expect(await stage.agent('guest').ask(address('db'), 1500, 'udp')).toBe(`db ${address('guest')}`)
     for (const one of foreign) {
       await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'del', single(one), 'dev', 'lo'])
     }
@@ -386,8 +394,19 @@ describe.runIf(mayMakeRules && hasIpv6)('the rules of a network without IPv6', (
       await new Promise<void>((resolve) => server.listen(0, '::', resolve))
       const listening = server.address()
       const port = typeof listening === 'object' && listening ? listening.port : 0
-      // It has none by itself.
+      // The machine has none there by itself, and the Pod's own takes a while.
       await run('ip', ['-6', 'addr', 'add', 'fe80::1/64', 'dev', stage.cable('web'), 'nodad'])
+      const inside = [
+        `--net=${stage.agent('web').namespace}`,
+        'ip',
+        'addr',
+        'add',
+        'fe80::2/64',
+        'dev',
+        'eth0',
+        'nodad',
+      ]
+      await run('nsenter', inside)
       expect(await stage.agent('web').ask('fe80::1%eth0', port)).toBe('silence')
     } finally {
       server.close()

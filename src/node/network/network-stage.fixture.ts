@@ -72,6 +72,8 @@ export class ListedObjects<T extends KubernetesObject> implements ObjectCache<T>
   }
 }
 
+type Protocol = 'tcp' | 'udp' | 'heard'
+
 /** A program in a network namespace that asks and answers. */
 export class NetworkAgent {
   readonly address: string
@@ -111,11 +113,16 @@ export class NetworkAgent {
   }
 
   /** What is answered: `name address`, `refused`, or `silence`. */
-  ask(host: string, port: number, protocol: 'tcp' | 'udp' = 'tcp', from?: string, fromPort?: number): Promise<string> {
+  ask(host: string, port: number, protocol: Protocol = 'tcp', from?: string, fromPort?: number): Promise<string> {
     const id = ++this.#last
     const said = new Promise<string>((resolve) => this.#waiting.set(id, resolve))
     this.#process.stdin?.write(`${JSON.stringify({ id, protocol, host, port, from, fromPort })}\n`)
     return said
+  }
+
+  /** From whom datagrams came until now, answered or not. */
+  async heard(): Promise<string[]> {
+    return (await this.ask('', 0, 'heard')).split(' ')
   }
 
   async stop(): Promise<void> {

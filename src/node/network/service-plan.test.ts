@@ -97,7 +97,7 @@ describe('planServices', () => {
   it('leads at an address of IPv6 to endpoints of IPv6 alone', () => {
     const both = service({ clusterIPs: ['10.64.16.9', 'FD00:0:0:2::9'] })
     const six = {
-      ...slice([at('fd00:0:0:1::5'), at('::1'), at('fe80::7'), at('ff02::1'), at('::')]),
+      ...slice([at('fd00:0:0:1::5'), at('::1'), at('fe80::7'), at('ff02::1'), at('::'), at('::ffff:127.0.0.1')]),
       addressType: 'IPv6' as const,
     }
     const sources = { services: [both], slices: [slice([at('10.64.0.5')]), six], isMachine: () => false }

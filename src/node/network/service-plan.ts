@@ -122,7 +122,8 @@ function affinityOf({ spec }: Service): { affinitySeconds?: number } {
 
 /** No address of this network, of a link or of many at once. */
 function isReachable(address: string): boolean {
-  if (address.includes(':')) return !/^(?:::1?$|f[ef])/.test(address)
+  // Those that begin with zeros are this machine's, nobody's, or another family's in disguise.
+  if (address.includes(':')) return !/^(?:::|f[ef])/.test(address)
   const [first = 0, second] = address.split('.').map(Number)
   return first > 0 && first !== 127 && first < 224 && !(first === 169 && second === 254)
 }
