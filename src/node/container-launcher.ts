@@ -28,6 +28,7 @@ export interface ContainerLauncherOptions {
   readonly isolation: Isolation
   readonly cgroups: Cgroups
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   readonly hostPathAllowed: boolean
   /** What no container sees, wherever it lies. */
   readonly covered: readonly string[]
@@ -201,7 +202,7 @@ export class ContainerLauncher {
   }
 
   #plan(launch: ContainerLaunch, image: FoundImage, security: SecurityPlan, message: Mount): LaunchPlan {
-    const { folders, hostIP, hostPathAllowed, isolation } = this.#options
+    const { folders, hostIP, hostIP6, hostPathAllowed, isolation } = this.#options
     const { pod, container } = launch
     const uid = pod.metadata.uid ?? ''
     const isolated = isolation.mode === 'namespaces'
@@ -220,6 +221,7 @@ export class ContainerLauncher {
       isolated,
       home: isolated ? homeOf(image, security) : folders.home(uid),
       hostIP,
+      hostIP6,
       machineEnv: machineEnvironment(),
       marks: this.#options.marks(launch),
     })

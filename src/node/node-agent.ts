@@ -44,7 +44,7 @@ export interface NodeAgentOptions {
   /** Where Pods get their addresses; the machine's own network, unless given. */
   readonly network?: PodNetwork
   /** By which names a Pod with a network of its own knows itself and finds others. */
-  readonly names?: (pod: Pod, podIP: string) => PodNames
+  readonly names?: (pod: Pod, podIPs: readonly string[]) => PodNames
   readonly hostIP?: string
   readonly cpus?: number
   readonly memoryBytes?: number
@@ -201,7 +201,7 @@ export class NodeAgent implements Component {
     const network = this.#network
     const facts = {
       name,
-      address: this.#hostIP,
+      addresses: [this.#hostIP, this.#network.hostIP6].filter((address) => address !== undefined),
       ...this.#capacity(runtimeFacts.folder),
       arch: arch(),
       platform: platform(),
@@ -318,6 +318,7 @@ export class NodeAgent implements Component {
       network: this.#network,
       cards: this.#cards,
       hostIP: this.#hostIP,
+      hostIP6: this.#network.hostIP6,
       simulatedCards: cards.some(({ simulated }) => simulated),
       hostPathAllowed: allowHostPath,
       tokens,

@@ -77,6 +77,8 @@ export interface ContainerLaunch {
   /** 0 for the first start of the container, one more for each restart. */
   readonly attempt: number
   readonly podIP: string
+  /** Of IPv6, where it has one. */
+  readonly podIP6?: string | undefined
   /** The file of the network namespace it runs in; the machine's own where there is none. */
   readonly network?: string
   /** What stands in its files of names, where these are not the machine's. */

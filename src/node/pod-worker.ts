@@ -58,9 +58,9 @@ export class PodWorker {
   constructor(pod: Pod, adopted: readonly RunningContainer[], services: PodWorkerServices) {
     this.#pod = pod
     this.#services = services
-    const { clock, hostIP } = services
+    const { clock, hostIP, hostIP6 } = services
     this.#report = new PodStatusReport(
-      { clock, hostIP, write: (...about) => services.writeStatus(...about) },
+      { clock, hostIP, hostIP6, write: (...about) => services.writeStatus(...about) },
       pod.status,
     )
     this.#done = isPodFinished(pod)
@@ -348,8 +348,8 @@ export class PodWorker {
   async #writeStatus(outcome: PodOutcome, memories: readonly ContainerMemory[], signal: AbortSignal): Promise<void> {
     const { network, runtime } = this.#services
     const { uid } = this.identity
-    const podIP = this.#nodeStopping ? undefined : network.of(uid)?.address
-    if (!(await this.#report.write(this.#pod, outcome, memories, podIP, signal))) return
+    const place = this.#nodeStopping ? undefined : network.of(uid)
+    if (!(await this.#report.write(this.#pod, outcome, memories, place, signal))) return
     const told = memories.filter(({ state }) => state.type !== 'running').map(({ spec }) => spec.name)
     await runtime.settle(uid, told)
   }

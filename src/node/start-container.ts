@@ -20,15 +20,26 @@ export async function startContainer(
   signal: AbortSignal,
 ): Promise<RunningContainer> {
   const { runtime, allocatable, simulatedCards: cardsSimulated } = services
-  const { address: podIP, namespace: network } = place
+  const { address: podIP, address6: podIP6, namespace: network } = place
   const references = await services.references(pod, namesInEnvironment(container), signal)
   const serviceVariables = services.serviceVariables?.(pod) ?? {}
   // A Pod that was started in the machine's network goes by the machine's names.
-  const names = network === '' ? undefined : services.names?.(pod, podIP)
+  const names = network === '' ? undefined : services.names?.(pod, podIP6 === undefined ? [podIP] : [podIP, podIP6])
   if (attempt === 0) {
     for (const warning of names?.warnings ?? []) services.event(pod, 'Warning', 'DNSConfigForming', warning)
   }
-  const about = { attempt, podIP, network, names, cards, cardsSimulated, references, serviceVariables, allocatable }
+  const about = {
+    attempt,
+    podIP,
+    podIP6,
+    network,
+    names,
+    cards,
+    cardsSimulated,
+    references,
+    serviceVariables,
+    allocatable,
+  }
   const running = await runtime.start({ pod, container, ...about }, signal)
   const tell = (reason: string, message: string) => services.event(pod, 'Normal', reason, message)
   tell('Pulled', `Container image "${container.image}" already present on machine`)

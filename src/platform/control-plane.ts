@@ -38,7 +38,7 @@ import type { Identity } from './identity.ts'
 import { type Listening, listenOn, urlHost } from './listen.ts'
 import { recordApiServerService } from './api-server-service.ts'
 import { giveAddresses } from './give-addresses.ts'
-import { type ServiceNetwork, embeddedServiceNetwork } from './service-network.ts'
+import { type ServiceNetwork, embeddedServiceNetwork, rangesOf } from './service-network.ts'
 import { recordServiceRange } from './service-range.ts'
 
 export interface ControlPlaneOptions {
@@ -101,7 +101,7 @@ export class ControlPlane implements Component {
     const plugins = [
       new ServiceAccountAdmission(this.#store),
       new RuntimeClassAdmission(this.#store),
-      new ServiceAddresses({ store: this.#store, range: this.#services.range }),
+      new ServiceAddresses({ store: this.#store, ranges: rangesOf(this.#services) }),
       // Almost the last: what another refuses uses nothing.
       new QuotaAdmission(this.#quotas),
       bounds,
@@ -134,7 +134,7 @@ export class ControlPlane implements Component {
     const { host, port } = this.#options
     const where = { name: 'control-plane', flag: '--control-plane-port', host, port }
     this.#listening = await listenOn(this.#server, where)
-    await giveAddresses(this.client, this.#services.range)
+    await giveAddresses(this.client, rangesOf(this.#services))
     await this.#listenInside(urlHost(host), this.#listening.port)
   }
 
@@ -179,7 +179,7 @@ export class ControlPlane implements Component {
     }
     const target = { host, port }
     await recordApiServerService(this.client, { clusterIP: apiServer, port: inside, target })
-    await recordServiceRange(this.client, this.#services.range, this.#options.clock)
+    await recordServiceRange(this.client, rangesOf(this.#services), this.#options.clock)
   }
 
   /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */

@@ -245,6 +245,7 @@ export class EmbeddedCluster {
         onNextNetwork: (listener) => network.onNextNamespace(listener),
       },
       hostIP: network.hostIP,
+      hostIP6: network.hostIP6,
       clock,
       log,
       logHub,
@@ -261,7 +262,7 @@ export class EmbeddedCluster {
       cards,
       network,
       ...(dns !== undefined && {
-        names: (pod, podIP) => podNames(pod, podIP, { clusterDomain, nameserver: dns }),
+        names: (pod, podIPs) => podNames(pod, podIPs, { clusterDomain, nameserver: dns }),
       }),
       clock,
       log,

@@ -138,6 +138,7 @@ async function compose(
     directory,
     clusterId: identity.clusterId,
     choice: options.podNetwork,
+    ipv6: options.podIpv6,
     clock,
     log,
   })

@@ -1,6 +1,8 @@
+import { isIPv6 } from 'node:net'
 import { type JsonObject, isJsonObject, sameJson } from './json-value.ts'
 import type { Envelope } from './kind-facts.ts'
 import { specOf } from './update-rules.ts'
+import { textIn, textsIn } from './validation/json-access.ts'
 
 /** What a Service of the type ExternalName has no use for. */
 const addressFields = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
@@ -13,7 +15,7 @@ export function addressService(object: Envelope, previous: JsonObject | undefine
   const spec = specOf(object)
   const before = specOf(previous)
   const kept = previous === undefined ? spec : isOutside(spec) ? withoutUnchanged(spec, before) : withKept(spec, before)
-  return { ...object, spec: isOutside(kept) ? kept : withFamilies(kept) }
+  return { ...object, spec: isOutside(kept) ? kept : withFamilies(kept, isOutside(before) ? {} : before) }
 }
 
 function withKept(spec: JsonObject, before: JsonObject): JsonObject {
@@ -22,7 +24,9 @@ function withKept(spec: JsonObject, before: JsonObject): JsonObject {
   const listUnchanged = clusterIPs === undefined || sameJson(clusterIPs, before['clusterIPs'])
   if (!listUnchanged) return spec
   if (!clusterIP) return { ...spec, clusterIP: before['clusterIP'], clusterIPs: before['clusterIPs'] }
-  return clusterIP === before['clusterIP'] ? spec : { ...spec, clusterIPs: [clusterIP] }
+  return clusterIP === before['clusterIP']
+    ? { ...spec, clusterIPs: before['clusterIPs'] ?? [clusterIP] }
+    : { ...spec, clusterIPs: [clusterIP] }
 }
 
 function withoutUnchanged(spec: JsonObject, before: JsonObject): JsonObject {
@@ -31,18 +35,21 @@ function withoutUnchanged(spec: JsonObject, before: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(spec).filter(([field]) => !dropped.includes(field)))
 }
 
-function withFamilies(spec: JsonObject): JsonObject {
-  const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy, selector } = spec
+function withFamilies(spec: JsonObject, before: JsonObject): JsonObject {
+  const { clusterIP, clusterIPs, selector } = spec
   const addresses = clusterIPs ?? (clusterIP ? [clusterIP] : undefined)
+  const addressed = addresses === undefined ? spec : { ...spec, clusterIPs: addresses }
   // Nobody says which addresses a Service without address and selector leads to: they may be of any family.
-  const anything = clusterIP === 'None' && !isJsonObject(selector) && ipFamilies === undefined
-  const policy = ipFamilyPolicy ?? (anything ? 'RequireDualStack' : 'SingleStack')
-  return {
-    ...spec,
-    ...(addresses === undefined ? {} : { clusterIPs: addresses }),
-    ipFamilies: ipFamilies ?? (anything && policy !== 'SingleStack' ? ['IPv4', 'IPv6'] : ['IPv4']),
-    ipFamilyPolicy: policy,
-  }
+  const forAnybody = clusterIP === 'None' && !isJsonObject(selector) && spec['ipFamilies'] === undefined
+  const policy = spec['ipFamilyPolicy'] ?? before['ipFamilyPolicy'] ?? (forAnybody ? 'RequireDualStack' : 'SingleStack')
+  return { ...addressed, ...familiesFor(addressed, forAnybody && policy !== 'SingleStack'), ipFamilyPolicy: policy }
+}
+
+/** Where another family than IPv4 has a part in it, it is the cluster that says which there are. */
+function familiesFor(spec: JsonObject, both: boolean): { ipFamilies?: unknown } {
+  if (spec['ipFamilies'] !== undefined) return {}
+  if (both) return { ipFamilies: ['IPv4', 'IPv6'] }
+  return [...textsIn(spec, 'clusterIPs'), textIn(spec, 'clusterIP')].some(isIPv6) ? {} : { ipFamilies: ['IPv4'] }
 }
 
 function isOutside({ type }: JsonObject): boolean {

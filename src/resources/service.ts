@@ -27,6 +27,8 @@ export const serviceSchema = z.looseObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']).default('ClusterIP'),
     clusterIP: z.string().optional(),
     clusterIPs: z.array(z.string()).optional(),
+    ipFamilies: z.array(z.string()).optional(),
+    ipFamilyPolicy: z.string().optional(),
     externalName: z.string().optional(),
     sessionAffinity: z.string().optional(),
     sessionAffinityConfig: z

@@ -21,12 +21,19 @@ function judge(object: KubernetesObject, more: Partial<AdmissionRequest> = {}) {
 }
 
 describe('the addresses that endpoints may have', () => {
-  it.each(['192.0.2.1', '2001:db8::1', '239.1.1.1', 'ff05::1', '0.1.2.3', '255.255.255.255', '::ffff:127.0.0.1'])(
-    'are not %s, which is this machine’s or nobody’s',
-    (address) => {
-      expect(judge(sliceOf('10.0.0.1', address))).toMatchObject([{ field: 'endpoints[0].addresses[1]' }])
-    },
-  )
+  it.each([
+    '192.0.2.1',
+    '2001:db8::1',
+    '239.1.1.1',
+    'ff05::1',
+    '0.1.2.3',
+    '255.255.255.255',
+    '::ffff:127.0.0.1',
+    '2001:DB8:0::1',
+    '::ffff:192.0.2.1',
+  ])('are not %s, which is this machine’s or nobody’s', (address) => {
+    expect(judge(sliceOf('10.0.0.1', address))).toMatchObject([{ field: 'endpoints[0].addresses[1]' }])
+  })
 
   it('are all others, and names', () => {
     expect(judge(sliceOf('10.0.0.1', '192.0.2.2', '2001:db8::2', 'example.com'))).toEqual([])

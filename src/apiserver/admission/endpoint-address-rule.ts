@@ -1,5 +1,6 @@
 import { BlockList, isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { formatAddress, parseAddress } from '../../resources/address-range.ts'
 import { faultsOfEach, invalid } from '../../resources/field-error.ts'
 import type { AdmissionRule } from './admission.ts'
 import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
@@ -76,7 +77,15 @@ function refusalOf(address: string, own: ReadonlySet<string>): string | undefine
   const family = version === 4 ? 'ipv4' : 'ipv6'
   const found = refused.find(({ addresses }) => addresses.check(address, family))
   if (found) return found.why(address)
-  return own.has(address) ? 'may not be an address of the machine that the cluster runs on' : undefined
+  return own.has(asMachinesAre(address)) ? 'may not be an address of the machine that the cluster runs on' : undefined
+}
+
+/** The same address may be written in many ways, and one of IPv4 as if it were of IPv6. */
+function asMachinesAre(text: string): string {
+  const address = parseAddress(text)
+  if (!address) return text
+  const isDisguised = address.family === 6 && address.value >> 32n === 0xffffn
+  return formatAddress(isDisguised ? { family: 4, value: address.value & 0xffff_ffffn } : address)
 }
 
 /** Asked each time: a machine gets and loses addresses. */
