@@ -39,6 +39,7 @@ const special: Readonly<Record<string, readonly SubresourceFacts[]>> = {
   Pod: [
     { name: 'attach', verbs: ['create', 'get'], responseKind: coreV1('PodAttachOptions') },
     { name: 'binding', verbs: ['create'], responseKind: coreV1('Binding') },
+    { name: 'ephemeralcontainers', verbs: readAndWrite, responseKind: coreV1('Pod') },
     { name: 'eviction', verbs: ['create'], responseKind: { group: 'policy', version: 'v1', kind: 'Eviction' } },
     { name: 'exec', verbs: ['create', 'get'], responseKind: coreV1('PodExecOptions') },
     { name: 'log', verbs: ['get'], responseKind: coreV1('Pod') },

@@ -2,6 +2,7 @@ import { type FieldError, forbidden, invalid } from '../resources/field-error.ts
 import type { Kind } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectMeta, timestamp } from '../resources/kubernetes-object.ts'
 import { StatusError, conflict, invalidObject } from '../resources/status-error.ts'
+import { checkEphemeralContainersKept } from '../resources/validation/ephemeral-container-rules.ts'
 import { checkImmutable } from './immutable-fields.ts'
 import { type JsonObject, isJsonObject, sameJson } from './json-value.ts'
 import { checkMetadata } from './names.ts'
@@ -123,6 +124,39 @@ export function* prepareStatus(
   const faults = metadata === current.metadata ? [] : checkMetadata(kind, object.metadata)
   refuseInvalid(kind, object, [...faults, ...(yield* checkContent(kind, object, current))])
   return object
+}
+
+/** What arrives at a Pod's ephemeral containers → the Pod with only these replaced. */
+export function* prepareEphemeralContainers(
+  kind: Kind,
+  input: unknown,
+  current: KubernetesObject,
+  reading: Reading,
+): Phases<KubernetesObject> {
+  const envelope = yield* decodeObject(kind, input, reading, current)
+  yield
+  checkIdentity(kind, envelope.metadata, current)
+  const [sent, before] = [envelope['spec'], current['spec']].map((spec) => (isJsonObject(spec) ? spec : {}))
+  const spec = { ...before, ephemeralContainers: withoutRestarts(sent?.['ephemeralContainers']) }
+  const object = typedObject(completeObject(kind, { ...current, spec }, current))
+  const changed = !sameJson(contentOf(kind, object), contentOf(kind, current))
+  const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  yield
+  refuseInvalid(kind, next, [
+    ...(yield* checkContent(kind, next, current)),
+    ...checkEphemeralContainersKept(isJsonObject(next['spec']) ? next['spec'] : {}, before ?? {}),
+  ])
+  return next
+}
+
+/** A policy of their own is not for containers that are never started again: Kubernetes passes it over here. */
+function withoutRestarts(containers: unknown): unknown {
+  if (!Array.isArray(containers)) return undefined
+  return containers.map((container: unknown) => {
+    if (!isJsonObject(container)) return container
+    const { restartPolicy: _policy, restartPolicyRules: _rules, ...rest } = container
+    return rest
+  })
 }
 
 const withStatus = ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const

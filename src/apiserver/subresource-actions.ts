@@ -17,7 +17,7 @@ type Action = (request: ResourceRequest) => Promise<void>
 const kindsToBind: Readonly<Record<BoundKind, Kind>> = { Pod: podKind, Secret: secretKind, Node: nodeKind }
 
 /** What Kubernetes has and this cluster does not: refused by name, so that nobody takes it for a mistake of theirs. */
-const notOffered = new Set(['pods/ephemeralcontainers', 'pods/resize', 'nodes/proxy'])
+const notOffered = new Set(['pods/resize', 'nodes/proxy'])
 
 /** Subresources that are not a side of an object but something done with it. */
 export class SubresourceActions {

@@ -104,6 +104,8 @@ export const podPhases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'
 export const podSpecSchema = z.looseObject({
   containers: z.array(containerSchema).min(1, 'name at least one container'),
   initContainers: z.array(containerSchema).optional(),
+  /** Added while it runs, to look at the others. */
+  ephemeralContainers: z.array(containerSchema.extend({ targetContainerName: z.string().optional() })).optional(),
   volumes: z.array(volumeSchema).optional(),
   nodeName: z.string().optional(),
   nodeSelector: z.record(z.string(), z.string()).optional(),
@@ -138,6 +140,7 @@ export const podSchema = z.looseObject({
       conditions: z.array(conditionSchema.loose()).optional(),
       containerStatuses: z.array(containerStatusSchema).optional(),
       initContainerStatuses: z.array(containerStatusSchema).optional(),
+      ephemeralContainerStatuses: z.array(containerStatusSchema).optional(),
     })
     .optional(),
 })
