@@ -84,8 +84,9 @@ export class NodePodAccess {
     })
     try {
       // What it said last is told by the time its end is known.
-      const exit = await Promise.race([exited, hasLeft, aborted(signal)])
-      return { exitCode: exit?.exitCode ?? 0 }
+      await Promise.race([exited, hasLeft, aborted(signal)])
+      // How the container ended is in its status: here it would say that attaching failed.
+      return { exitCode: 0 }
     } finally {
       left.release()
       left.abort(new Error('nobody is attached any more'))
