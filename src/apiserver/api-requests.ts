@@ -37,7 +37,7 @@ export interface WriteOptions {
   readonly turns?: Turns | undefined
 }
 
-export type Subresource = 'status' | 'scale' | 'finalize'
+export type Subresource = 'status' | 'scale' | 'finalize' | 'ephemeralcontainers'
 
 export interface Deleted {
   readonly object: KubernetesObject

@@ -86,7 +86,6 @@ describe('what is refused', () => {
     ['attach', 'POST', `${pods}/x/attach`, {}, 501],
     ['port-forward', 'POST', `${pods}/x/portforward`, {}, 501],
     ['a Node as a proxy', 'GET', '/api/v1/nodes/x/proxy/metrics', {}, 501],
-    ['ephemeral containers', 'PATCH', `${pods}/x/ephemeralcontainers`, { body: {} }, 501],
     ['resizing a Pod', 'PATCH', `${pods}/x/resize`, { body: {} }, 501],
     ['a token without a signing key', 'POST', '/api/v1/namespaces/default/serviceaccounts/x/token', { body: {} }, 501],
     ['reading a review', 'GET', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {}, 405],

@@ -110,6 +110,8 @@ export const podPhases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'
 export const podSpecSchema = z.looseObject({
   containers: z.array(containerSchema).min(1, 'name at least one container'),
   initContainers: z.array(containerSchema).optional(),
+  /** Added while it runs, to look at the others. */
+  ephemeralContainers: z.array(containerSchema.extend({ targetContainerName: z.string().optional() })).optional(),
   volumes: z.array(volumeSchema).optional(),
   nodeName: z.string().optional(),
   nodeSelector: z.record(z.string(), z.string()).optional(),
@@ -144,6 +146,7 @@ export const podSchema = z.looseObject({
       conditions: z.array(conditionSchema.loose()).optional(),
       containerStatuses: z.array(containerStatusSchema).optional(),
       initContainerStatuses: z.array(containerStatusSchema).optional(),
+      ephemeralContainerStatuses: z.array(containerStatusSchema).optional(),
     })
     .optional(),
 })
@@ -193,13 +196,14 @@ export const podKind = coreKind(podSchema, {
   subresources: [
     { name: 'attach', verbs: ['create', 'get'], responseKind: coreV1('PodAttachOptions') },
     { name: 'binding', verbs: ['create'], responseKind: coreV1('Binding') },
+    { name: 'ephemeralcontainers', verbs: ['get', 'patch', 'update'], responseKind: coreV1('Pod') },
     { name: 'eviction', verbs: ['create'], responseKind: { group: 'policy', version: 'v1', kind: 'Eviction' } },
     { name: 'exec', verbs: ['create', 'get'], responseKind: coreV1('PodExecOptions') },
     { name: 'log', verbs: ['get'], responseKind: coreV1('Pod') },
     { name: 'portforward', verbs: ['create', 'get'], responseKind: coreV1('PodPortForwardOptions') },
     { name: 'proxy', verbs: proxyVerbs, responseKind: coreV1('PodProxyOptions') },
   ],
-  refusedSubresources: ['ephemeralcontainers', 'resize'],
+  refusedSubresources: ['resize'],
   types: { ...podTypes, [`${core}Pod`]: { parts: ['spec'] } },
   complete: completePod,
   initialStatus: ({ spec }) => ({ phase: 'Pending', qosClass: podQualityOfService(spec) }),

@@ -62,6 +62,7 @@ describe('discovery', () => {
     expect(subresourcesOf(podKind).map(({ name }) => name)).toEqual([
       'attach',
       'binding',
+      'ephemeralcontainers',
       'eviction',
       'exec',
       'log',

@@ -267,7 +267,7 @@ function refOf({ namespace, name = '' }: ResourceTarget): ObjectRef {
 }
 
 function subresourceNamed(name: string): Subresource {
-  if (name === 'status' || name === 'scale' || name === 'finalize') return name
+  if (name === 'status' || name === 'scale' || name === 'finalize' || name === 'ephemeralcontainers') return name
   throw new StatusError('NotFound', 'the server could not find the requested resource')
 }
 

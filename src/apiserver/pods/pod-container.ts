@@ -4,8 +4,9 @@ import { StatusError } from '../../resources/status-error.ts'
 /** The container a request is about: the one it names, else the only one there is. */
 export function podContainer({ metadata, spec }: Pod, asked: string): string {
   const names = [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name)
+  const added = (spec.ephemeralContainers ?? []).map(({ name }) => name)
   if (asked !== '') {
-    if (names.includes(asked)) return asked
+    if (names.includes(asked) || added.includes(asked)) return asked
     throw new StatusError('BadRequest', `container ${asked.slice(0, 63)} is not valid for pod ${metadata.name}`)
   }
   const [only, another] = spec.containers

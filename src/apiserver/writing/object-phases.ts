@@ -8,7 +8,7 @@ import { judgeDefinition, isDefinition } from '../custom-resources/check-definit
 import { isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { randomSuffix } from './name-suffix.ts'
 import type { Reading } from './object-decode.ts'
-import { prepareCreate, prepareStatus, prepareUpdate } from './prepare-object.ts'
+import { prepareCreate, prepareEphemeralContainers, prepareStatus, prepareUpdate } from './prepare-object.ts'
 import { scaleOf, scalePathsOf, withReplicas } from './scale.ts'
 import {
   trackChanged,
@@ -89,6 +89,8 @@ function* prepared(change: ObjectChange): Phases<KubernetesObject> {
     case 'status':
       if (!kind.hasStatus) throw new StatusError('NotFound', 'the server could not find the requested resource')
       return yield* prepareStatus(kind, contentOf(change), current, reading)
+    case 'ephemeralcontainers':
+      return yield* prepareEphemeralContainers(kind, contentOf(change), current, reading)
     case 'scale': {
       const version = valueAtPath(input, ['metadata', 'resourceVersion'])
       if (version && version !== current.metadata.resourceVersion) throw conflict(kind, current.metadata.name)

@@ -3,6 +3,7 @@ import type { Kind } from '../../resources/kind.ts'
 import { type KubernetesObject, type ObjectMeta, timestamp } from '../../resources/kubernetes-object.ts'
 import { StatusError, conflict, invalidObject } from '../../resources/status-error.ts'
 import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
+import { checkEphemeralContainersKept } from '../../resources/validation/ephemeral-container-rules.ts'
 import { type Envelope, metadataWithStatus } from '../../resources/kind-facts.ts'
 import { checkMetadata } from './names.ts'
 import { type Reading, decodeObject } from './object-decode.ts'
@@ -117,6 +118,39 @@ export function* prepareStatus(
   const faults = metadata === current.metadata ? [] : checkMetadata(kind, object.metadata)
   refuseInvalid(kind, object, [...faults, ...(yield* checkContent(kind, object, current))])
   return object
+}
+
+/** What arrives at a Pod's ephemeral containers → the Pod with only these replaced. */
+export function* prepareEphemeralContainers(
+  kind: Kind,
+  input: unknown,
+  current: KubernetesObject,
+  reading: Reading,
+): Phases<KubernetesObject> {
+  const envelope = yield* decodeObject(kind, input, reading, current)
+  yield
+  checkIdentity(kind, envelope.metadata, current)
+  const [sent, before] = [envelope['spec'], current['spec']].map((spec) => (isJsonObject(spec) ? spec : {}))
+  const spec = { ...before, ephemeralContainers: withoutRestarts(sent?.['ephemeralContainers']) }
+  const object = typedObject(completeObject(kind, { ...current, spec }, current))
+  const changed = !sameJson(contentOf(kind, object), contentOf(kind, current))
+  const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  yield
+  refuseInvalid(kind, next, [
+    ...(yield* checkContent(kind, next, current)),
+    ...checkEphemeralContainersKept(isJsonObject(next['spec']) ? next['spec'] : {}, before ?? {}),
+  ])
+  return next
+}
+
+/** A policy of their own is not for containers that are never started again: Kubernetes passes it over here. */
+function withoutRestarts(containers: unknown): unknown {
+  if (!Array.isArray(containers)) return undefined
+  return containers.map((container: unknown) => {
+    if (!isJsonObject(container)) return container
+    const { restartPolicy: _policy, restartPolicyRules: _rules, ...rest } = container
+    return rest
+  })
 }
 
 /** Kubernetes keeps the spec of a core kind apart from its status, not the metadata; of a custom one both. */
