@@ -121,5 +121,6 @@ describe.skipIf(!canTalk)('people at a Pod', () => {
     await kubectl('delete pod shell --grace-period=0 --force')
     const mounts = () => readFileSync('/proc/self/mountinfo', 'utf8').includes(data)
     await until('the end of its mounts', patienceMs, () => !mounts())
+    expect(mounts()).toBe(false)
   })
 })
