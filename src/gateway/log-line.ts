@@ -46,9 +46,13 @@ export class LogLine {
   readonly #stream: LineDestination
   #room = new ByteRoom(firstBytes)
   #at = 0
+  /**
+   * How lines of this level and millisecond begin, one at a time: to write a time as text takes longer than all the rest
+   * of a line.
+   */
+  #beginning = Buffer.alloc(0)
   #level: Level | undefined
   #millisecond = 0
-  #beginning = Buffer.alloc(0)
 
   constructor(stream: LineDestination) {
     this.#stream = stream

@@ -1,32 +1,25 @@
 import type { Logger } from '../foundation/log.ts'
-import { keptBytes } from '../relay/put-bytes.ts'
-import { lineEnding, LineLog } from './log-line.ts'
-import { writeRequestId } from './request-id.ts'
+import { lineEnding, LineLog, type LogLine } from './log-line.ts'
 import type { RequestRecord } from './request-record.ts'
 
-/** What the lines of an endpoint's requests have in common, as bytes. */
-interface SteadyMembers {
-  readonly method: string
-  readonly route: string
-  readonly model: string | undefined
-  readonly status: number
-  readonly bytes: Buffer
-}
-
-const mostEndpoints = 4_096
 const names = {
   requestId: Buffer.from(',"requestId":"'),
   client: Buffer.from('","client":"'),
+  method: Buffer.from('","method":"'),
+  route: Buffer.from('","route":"'),
+  model: Buffer.from('","model":"'),
+  endpoint: Buffer.from('","endpoint":"'),
+  status: Buffer.from('","status":'),
+  waitMs: Buffer.from(',"waitMs":'),
   firstByteMs: Buffer.from(',"firstByteMs":'),
   durationMs: Buffer.from(',"durationMs":'),
   bytes: Buffer.from(',"bytes":'),
 }
 const ending = lineEnding('request')
 
-/** The one line in the log that each request gets. Everything in it is a number, a name that was checked, or of our own making. */
+/** The one line in the log that each request gets. All in it is a number, a name that was checked, or of our own making. */
 export class RequestLines {
   readonly #log: LineLog
-  readonly #steady = new Map<string, SteadyMembers>()
 
   constructor(log: Logger) {
     this.#log = new LineLog(log)
@@ -35,21 +28,18 @@ export class RequestLines {
   write(record: RequestRecord, method: string, now: number): void {
     const line = this.#log.begin(levelOf(record), now)
     if (!line) return
-    const { firstByteMs, key, usage, errorCode, attempts } = record
-    line.bytes(names.requestId)
-    writeRequestId(record.idField, line)
-    line.bytes(names.client)
-    line.text(record.client.address)
-    line.bytes(this.#steadyMembers(record, method))
-    line.number(record.waitMs)
-    if (firstByteMs !== undefined) {
-      line.bytes(names.firstByteMs)
-      line.number(firstByteMs)
-    }
-    line.bytes(names.durationMs)
-    line.number(record.elapsedMs(now))
-    line.bytes(names.bytes)
-    line.number(record.bytes)
+    const { model, endpoint, firstByteMs, key, usage, errorCode, attempts } = record
+    writeText(line, names.requestId, record.requestId)
+    writeText(line, names.client, record.client.address)
+    writeText(line, names.method, method)
+    writeText(line, names.route, record.route)
+    if (model !== undefined) writeText(line, names.model, model)
+    if (endpoint !== undefined) writeText(line, names.endpoint, endpoint)
+    writeNumber(line, names.status, record.status)
+    writeNumber(line, names.waitMs, record.waitMs)
+    if (firstByteMs !== undefined) writeNumber(line, names.firstByteMs, firstByteMs)
+    writeNumber(line, names.durationMs, record.elapsedMs(now))
+    writeNumber(line, names.bytes, record.bytes)
     if (key !== undefined) line.text(`,"key":"${key}"`)
     if (usage) line.text(`,"promptTokens":${usage.promptTokens},"completionTokens":${usage.completionTokens}`)
     if (errorCode !== undefined) line.text(`,"errorCode":"${errorCode}"`)
@@ -57,21 +47,17 @@ export class RequestLines {
     if (!record.complete) line.text(',"complete":false')
     line.end(ending)
   }
+}
 
-  #steadyMembers(record: RequestRecord, method: string): Buffer {
-    const { route, model, endpoint, status } = record
-    const known = this.#steady.get(endpoint ?? '')
-    if (known?.status === status && known.route === route && known.model === model && known.method === method) {
-      return known.bytes
-    }
-    let members = `","method":"${method}","route":"${route}"`
-    if (model !== undefined) members += `,"model":"${model}"`
-    if (endpoint !== undefined) members += `,"endpoint":"${endpoint}"`
-    const bytes = keptBytes(`${members},"status":${status},"waitMs":`)
-    if (this.#steady.size >= mostEndpoints) this.#steady.clear()
-    this.#steady.set(endpoint ?? '', { method, route, model, status, bytes })
-    return bytes
-  }
+/** What follows begins with the quote that ends the text. */
+function writeText(line: LogLine, name: Buffer, text: string): void {
+  line.bytes(name)
+  line.text(text)
+}
+
+function writeNumber(line: LogLine, name: Buffer, value: number): void {
+  line.bytes(name)
+  line.number(value)
 }
 
 /** What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails. */

@@ -4,14 +4,14 @@ import { corsHeaders } from './cors.ts'
 import { foreignAnswerFields } from './foreign-answer.ts'
 import type { ForwardedClient } from './forwarded-client.ts'
 import type { GatewayMetrics } from './gateway-metrics.ts'
-import { type RequestIdField, requestIdField } from './request-id.ts'
+import { requestIdField } from './request-id.ts'
 import type { TokenUsage } from './usage-tail.ts'
 
 /** What becomes known of one request while it is served; told once, when it is finished. */
 export class RequestRecord {
   readonly requestId: string
   /** The same as a field. */
-  readonly idField: RequestIdField
+  readonly idField: HeaderField
   readonly #startedAt: number
   /** Who asks, behind the proxies that are trusted. */
   readonly client: ForwardedClient
@@ -52,19 +52,14 @@ export class RequestRecord {
 
   count(metrics: GatewayMetrics, now: number): void {
     const { route, model, status, firstByteMs, bytes } = this
-    const durationMs = this.elapsedMs(now)
-    if (model === undefined) {
-      metrics.requestSeconds.series(route).observe(durationMs / 1000)
-      metrics.requests.series(route, '', String(status)).add()
-    } else {
-      const series = metrics.countAnswer(model, route, status)
-      series.requestSeconds.observe(durationMs / 1000)
-      if (firstByteMs !== undefined) {
-        series.firstByteSeconds.observe(firstByteMs / 1000)
-        series.responseBytes.add(bytes)
-      }
+    metrics.requestSeconds.series(route).observe(this.elapsedMs(now) / 1000)
+    metrics.requests.series(route, model ?? '', String(status)).add()
+    if (model === undefined) return
+    if (firstByteMs !== undefined) {
+      metrics.firstByteSeconds.series(model).observe(firstByteMs / 1000)
+      metrics.responseBytes.series(model).add(bytes)
     }
-    if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
-    if (model !== undefined && this.usage) metrics.countTokens(model, this.usage)
+    if (!this.complete) metrics.brokenOff.inc({ model })
+    if (this.usage) metrics.countTokens(model, this.usage)
   }
 }

@@ -71,7 +71,10 @@ export type HeaderPairs = ReadonlyArray<readonly [name: string, value: string]>
 export interface HeaderChanges {
   /** These replace those of the same name. */
   readonly set: readonly HeaderField[]
-  /** Names, in lower case. */
+  /**
+   * Names, in lower case. Lists are compared by identity, so who sends many requests with the same names uses one list:
+   * otherwise nothing goes wrong, but every head is put together anew.
+   */
   readonly remove: readonly string[]
 }
 

@@ -10,8 +10,10 @@ const lengthLine = /\r\ncontent-length:[ \t]*(\d{1,15})\r\n/i
 const digits = /^\d{1,15}$/
 
 /**
- * One connection's last head. Its sender says the same again and again, and often only the length in it differs: such a head is
- * recognised by its text and need not be parsed. What it says may be secret: it is nobody else's, and goes with its connection.
+ * Remembers one connection's last head, up to 4 KiB of it, as text and as what it says. A sender says the same again and
+ * again, and often only the length differs: such a head is recognised by its text and need not be parsed, which takes a
+ * tenth of the time. A sender that says something else each time is soon not remembered at all. What a head says may be
+ * secret: it is nobody else's, and goes with its connection.
  */
 export class LastHead<T> {
   readonly #withLength: WithLength<T>

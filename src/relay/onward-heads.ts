@@ -20,8 +20,9 @@ export interface OnwardText {
 }
 
 /**
- * Remembers how a head went on. That depends on the head itself, on the target it is sent to, and on the fields that a handler
- * sets or removes; as long as these stay the same, so does the text, and the second time it is turned into bytes.
+ * Remembers how one head was last sent on: one text for each head that a connection remembers. It depends on the head
+ * itself, on the target it is sent to, and on the fields that a handler sets or removes; as long as these stay the same, so
+ * does the text, and the second time it is turned into bytes. To put it together anew takes three times as long.
  */
 export class OnwardHeads {
   #target = ''
@@ -29,7 +30,7 @@ export class OnwardHeads {
   #remove: readonly string[] = []
   #last: OnwardHead | undefined
 
-  /** The list of names to remove is recognised, not compared. */
+  /** `remove` is compared by identity, as `HeaderChanges` says. */
   like(target: string, set: readonly HeaderField[], remove: readonly string[]): OnwardHead | undefined {
     const last = this.#last
     if (!last || this.#target !== target || this.#remove !== remove || !areAlike(this.#set, set)) return undefined

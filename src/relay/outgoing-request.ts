@@ -1,6 +1,5 @@
 import type { ClientFacts, ForwardOptions, HeaderChanges, RequestHead, Upstream } from './exchange.ts'
 import { type HeaderField, isSet } from './header-field.ts'
-import { lengthAtEnd } from './length-line.ts'
 import type { RelayLimits } from './limits.ts'
 import { type MessageFacts, splitList } from './message-facts.ts'
 import { type OnwardHead, type OnwardHeads, type OnwardText, writeOnward } from './onward-heads.ts'
@@ -103,7 +102,7 @@ export function writeOutgoingHead(request: OutgoingRequest, out: OutputBatch): v
   if (upgrade !== undefined) out.addText(`connection: Upgrade\r\nupgrade: ${upgrade}\r\n`)
   if (framing === 'none') return out.addText('\r\n')
   if (framing === 'chunked') return out.addText('transfer-encoding: chunked\r\n\r\n')
-  out.addBuffer(lengthAtEnd(framing))
+  out.addLengthAtEnd(framing)
 }
 
 function textUp({ head, facts, client }: IncomingRequest, target: string, changes: HeaderChanges): OnwardText {

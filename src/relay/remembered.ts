@@ -3,8 +3,10 @@ const longestText = 160
 const mostTexts = 1_024
 
 /**
- * What texts say that come with almost every message (a request line, a field, a status line): they are parsed once. When others
- * have filled the room it is emptied, so that nobody can make it grow.
+ * Remembers what short texts say that come with almost every message (a request line, a field, a status line), so that
+ * they are parsed once: at most 1,024 texts of 160 letters in each table. A full table is emptied, so that nobody can make
+ * it grow. Worth it for heads that are not like the last of their connection: without it they take more than twice as long
+ * to read (1.6 µs and 4.3 µs where it was measured).
  */
 export class Remembered<T> {
   readonly #parse: (text: string) => T

@@ -3,7 +3,6 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Answer, HeaderPairs } from './exchange.ts'
 import { type HeaderField, isSet } from './header-field.ts'
 import { headerField } from './header-list.ts'
-import { lengthAtEnd } from './length-line.ts'
 import type { HttpVersion } from './message-facts.ts'
 import type { OutputBatch } from './socket-output.ts'
 import { maySet, type OnwardHead, type OnwardText, writeOnward } from './onward-heads.ts'
@@ -69,7 +68,7 @@ export class ResponseWriter {
     else if (this.#context.version === '1.0') out.addText('connection: keep-alive\r\n')
     if (this.#framing === 'chunked') out.addText('transfer-encoding: chunked\r\n\r\n')
     else if (bodyLength === undefined || status === 204) out.addText('\r\n')
-    else out.addBuffer(lengthAtEnd(bodyLength))
+    else out.addLengthAtEnd(bodyLength)
   }
 
   /** An answer of our own, from its head to its end. */
@@ -146,7 +145,7 @@ const noTrailers: readonly HeaderField[] = []
 let dateSecond = 0
 let dateBytes = Buffer.alloc(0)
 
-/** Made once per second: a response needs it, and formatting costs more than the rest of a head. */
+/** Remembers one line, that of the current second: to format a time takes longer than all the rest of a head. */
 function dateLine(now: number): Buffer {
   const second = Math.floor(now / 1000)
   if (second !== dateSecond) {

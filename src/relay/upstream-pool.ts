@@ -85,13 +85,6 @@ export class UpstreamPool {
   }
 }
 
-/** Whoever forwards much has one object for each upstream. */
-const addresses = new WeakMap<Upstream, string>()
-
-function addressOf(upstream: Upstream): string {
-  const known = addresses.get(upstream)
-  if (known !== undefined) return known
-  const address = `${upstream.host}|${upstream.port}`
-  addresses.set(upstream, address)
-  return address
+function addressOf({ host, port }: Upstream): string {
+  return `${host}|${port}`
 }
