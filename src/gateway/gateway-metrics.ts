@@ -1,5 +1,5 @@
 import { Metrics } from '../foundation/metrics.ts'
-import type { TokenUsage } from './usage-tail.ts'
+import type { TokenUsage } from './model/usage-tail.ts'
 
 /** What the gateway counts. Routes and statuses are few; models are those that exist. */
 export class GatewayMetrics {
