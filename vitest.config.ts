@@ -19,6 +19,8 @@ export default defineConfig({
           name: 'unit',
           include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'tests/*.test.ts'],
           testTimeout: 20_000,
+          // All cores: the default leaves one idle, and of two that is half of the machine.
+          maxWorkers: '100%',
         },
       },
       {

@@ -1,7 +1,8 @@
 // `npm test [unit|contract|integration|kubernetes …]`: installs what is missing and runs every suite.
 // The last line counts checks and tests over all of them: `N passed, N failed, N skipped`.
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
@@ -22,7 +23,12 @@ if (asked.length === 0) {
   check('lint', 'oxlint', ['--type-aware', '--deny-warnings'])
   check('format', 'prettier', ['--check', '--log-level', 'warn', '.'])
 }
-for (const project of asked.length > 0 ? asked : ['unit', 'contract', 'integration']) suite(project)
+if (asked.length > 0) for (const project of asked) await suites([project])
+else {
+  // Unit tests keep all cores busy; the others wait for servers most of the time, one test after the other.
+  await suites(['unit'])
+  await suites(['integration', 'contract'])
+}
 
 console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
 process.exit(totals.failed > 0 ? 1 : 0)
@@ -34,26 +40,35 @@ function check(name, program, args) {
   console.log(`${passed ? 'ok' : 'FAILED'}  ${name}`)
 }
 
-function suite(project) {
+/** All at once; what the first one says is seen at once, what the others say is printed when all have ended. */
+async function suites(projects) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
-  const report = join(folder, 'report.json')
+  await Promise.all(projects.map((project, index) => suite(project, folder, index > 0)))
+  for (const project of projects.slice(1)) process.stdout.write(readFileSync(join(folder, `${project}.log`)))
+  rmSync(folder, { recursive: true, force: true })
+}
+
+async function suite(project, folder, later) {
+  const report = join(folder, `${project}.json`)
   const args = ['run', '--project', project, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  const result = spawnSync(pinnedNode, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
+  const output = later ? openSync(join(folder, `${project}.log`), 'w') : undefined
+  const child = spawn(pinnedNode, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
     cwd: root,
     env,
-    stdio: 'inherit',
+    stdio: ['inherit', output ?? 'inherit', output ?? 'inherit'],
   })
-  if (existsSync(report)) {
-    const counts = JSON.parse(readFileSync(report, 'utf8'))
-    totals.passed += counts.numPassedTests
-    totals.failed += counts.numFailedTests
-    totals.skipped += counts.numPendingTests + counts.numTodoTests
-    // A file that cannot even be loaded, or an error outside a test, has no failed test to show for itself.
-    if (result.status !== 0 && counts.numFailedTests === 0) totals.failed += 1
-  } else {
+  const [status] = await once(child, 'exit')
+  if (output !== undefined) closeSync(output)
+  if (!existsSync(report)) {
     totals.failed += 1
+    return
   }
-  rmSync(folder, { recursive: true, force: true })
+  const counts = JSON.parse(readFileSync(report, 'utf8'))
+  totals.passed += counts.numPassedTests
+  totals.failed += counts.numFailedTests
+  totals.skipped += counts.numPendingTests + counts.numTodoTests
+  // A file that cannot even be loaded, or an error outside a test, has no failed test to show for itself.
+  if (status !== 0 && counts.numFailedTests === 0) totals.failed += 1
 }
 
 /** A browser for the end-to-end tests and what networks of Pods need, from Debian's packages where we may install it; without it those tests are skipped by name. */
