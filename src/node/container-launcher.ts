@@ -227,7 +227,7 @@ export class ContainerLauncher {
       ],
       replaced: isolated ? [] : [message],
       isolated,
-      visibleCards: isolated ? devicesOf(launch).visible : undefined,
+      ownCards: isolated ? devicesOf(launch) : undefined,
       home: isolated ? homeOf(image, security) : folders.home(uid),
       hostIP,
       machineEnv: machineEnvironment(),
