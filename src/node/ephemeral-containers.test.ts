@@ -92,6 +92,17 @@ describe.skipIf(!permitted)('a container that is added to look at another', () =
     expect(statusOf(ended, 'second')?.state?.terminated).toMatchObject({ exitCode: 137 })
   })
 
+  it('has no more memory than all of the Pod may have', async () => {
+    stage = await new AgentStage('namespaces').prepare()
+    if (!(await stage.runtime.facts()).limitsEnforced) return
+    await stage.create('web', forever, { resources: { limits: { memory: '64Mi', cpu: '1' } } })
+    await stage.until('web', isRunning)
+    await stage.look('web', 'head -c 200000000 /dev/zero | tail')
+    const pod = await stage.until('web', hasLooked)
+    expect(statusOf(pod, 'looker')?.state?.terminated).toMatchObject({ exitCode: 137, reason: 'OOMKilled' })
+    expect(statusOf(pod)?.state?.running).toBeDefined()
+  })
+
   it('waits for one that does not run', async () => {
     stage = await new AgentStage('namespaces').prepare()
     await stage.create('web', 'exit 1')
