@@ -67,6 +67,9 @@ my ($ENOENT, $EINTR, $EAGAIN, $EEXIST, $ENOSYS) = (2, 4, 11, 17, 38);
 # What is still taken of what is said once a program has ended: others may have what it wrote to, and go on.
 my $mostLeft = 1 << 20;
 
+# All that can be caught and ends a process; those that tell of a fault of the process itself are not sent to others.
+my @groupSignals = qw(HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF);
+
 # What steps leave for those after them.
 my ($root, $directory, %file, @words, @drops);
 my ($columns, $rows);
@@ -448,6 +451,12 @@ sub beFirst {
     runProgram();
     exit 125;
   }
+  # The first process of its namespace gets only what it handles; any other would end by what is meant for the program.
+  if ($target ne '') {
+    $SIG{$_} = 'IGNORE' for @groupSignals;
+  }
+  # Who has a terminal is in a group of its own, and is not asked to end when this one is.
+  $SIG{TERM} = sub { kill 'TERM', $child } if defined $terminal;
   relayTerminal($master, $child) if defined $terminal;
   # Whoever waits for the end of what is said must not wait for this process.
   close $_ for grep { defined && defined fileno $_ } @file{qw(control input output)}, $saying;
@@ -524,7 +533,7 @@ sub contain {
     beFirst();
   }
   # Signals are for the group; this process waits, and collects what is said.
-  $SIG{$_} = 'IGNORE' for qw(HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF);
+  $SIG{$_} = 'IGNORE' for @groupSignals;
   close $_ for \*STDIN, $saying, $helper;
   collectFor($first, $said, $asked);
   exit waitFor($first);
