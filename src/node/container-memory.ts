@@ -7,6 +7,8 @@ import { type CrashBackoff, backoffAfterExit, noBackoff } from './restart-policy
 export interface ContainerMemory {
   readonly spec: Container
   readonly init: boolean
+  /** Added to look at the others: it is started once, and says nothing about how the Pod does. */
+  readonly ephemeral: boolean
   readonly state: MemoryState
   readonly lastExit?: (ContainerExit & { readonly startedAt: number }) | undefined
   readonly restarts: number
@@ -34,9 +36,9 @@ export type MemoryState =
   | { readonly type: 'running'; readonly running: RunningContainer }
   | { readonly type: 'exited'; readonly exit: ContainerExit; readonly startedAt: number }
 
-export function freshMemory(spec: Container, init: boolean): ContainerMemory {
+export function freshMemory(spec: Container, init: boolean, ephemeral = false): ContainerMemory {
   const state = { type: 'waiting', reason: init ? 'PodInitializing' : 'ContainerCreating' } as const
-  return { spec, init, state, restarts: 0, backoff: noBackoff, startAt: 0, started: false, ready: false }
+  return { spec, init, ephemeral, state, restarts: 0, backoff: noBackoff, startAt: 0, started: false, ready: false }
 }
 
 /** What keeps containers from their first start, said where their status is read. */

@@ -20,12 +20,13 @@ export interface PodWorkerServices {
   readonly cards: CardLedger
   readonly hostPorts: HostPortLedger
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   /** Said in events where cards are handed out that are only declared. */
   readonly simulatedCards: boolean
   readonly hostPathAllowed: boolean
   readonly tokens: Tokens | undefined
   /** By which names a Pod with a network of its own knows itself and finds others. */
-  readonly names?: ((pod: Pod, podIP: string) => PodNames) | undefined
+  readonly names?: ((pod: Pod, podIPs: readonly string[]) => PodNames) | undefined
   readonly serviceVariables?: ((pod: Pod) => Readonly<Record<string, string>>) | undefined
   /** What a container without limits may use. */
   readonly allocatable: { readonly cpus: number; readonly memoryBytes: number }

@@ -12,6 +12,7 @@ import {
   afterStartError,
   afterStart,
   attemptOf,
+  freshMemory,
   fullName,
   lacksConfig,
   leftByNode,
@@ -52,15 +53,15 @@ export class PodWorker {
   #removed = false
   /** Refused, succeeded or failed: nothing of it will run again. */
   #done: boolean
-  /** What it refers to; a Pod's spec stays as it is. */
+  /** What it refers to; a Pod's spec stays as it is, but for containers that are added. */
   #names: ReturnType<typeof namesIn> | undefined
 
   constructor(pod: Pod, adopted: readonly RunningContainer[], services: PodWorkerServices) {
     this.#pod = pod
     this.#services = services
-    const { clock, hostIP } = services
+    const { clock, hostIP, hostIP6 } = services
     this.#report = new PodStatusReport(
-      { clock, hostIP, write: (...about) => services.writeStatus(...about) },
+      { clock, hostIP, hostIP6, write: (...about) => services.writeStatus(...about) },
       pod.status,
     )
     this.#done = isPodFinished(pod)
@@ -89,6 +90,7 @@ export class PodWorker {
     const shown = ({ metadata }: Pod) => JSON.stringify([metadata.labels, metadata.annotations])
     if (shown(pod) !== shown(this.#pod)) this.#factsChanged()
     this.#pod = pod
+    this.#meetAdded(pod)
     if (this.#nodeStopping || this.#removed) return {}
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod, signal)
     if (this.#done && this.#runningNow().length === 0) {
@@ -122,7 +124,7 @@ export class PodWorker {
     this.#ended.abort(new Error('the node stops'))
     if (this.#removed || this.#done) return
     if (this.#pod.metadata.deletionTimestamp !== undefined) return this.#services.remove(this.#pod, signal)
-    const left = this.#memories().map(leftByNode)
+    const left = this.#memories().map((memory) => (memory.ephemeral ? memory : leftByNode(memory)))
     await this.#writeStatus({ phase: 'Pending', initialized: false }, left, signal)
   }
 
@@ -231,7 +233,8 @@ export class PodWorker {
     if (!memory) return
     const { spec: container } = memory
     try {
-      const start = { container, attempt: attemptOf(memory), place, cards: granted.get(name) ?? [] }
+      const target = this.#pod.spec.ephemeralContainers?.find((added) => added.name === name)?.targetContainerName
+      const start = { container, attempt: attemptOf(memory), place, cards: granted.get(name) ?? [], target }
       const running = await startContainer(this.#services, this.#pod, start, signal)
       const { postStart } = containerParts(container).lifecycle
       this.#watch(running, { ...afterStart(memory, running), ...(postStart && { started: false, ready: false }) })
@@ -243,7 +246,8 @@ export class PodWorker {
       const reason = error instanceof ContainerRefused ? error.reason : 'RunContainerError'
       const message = errorMessage(error)
       this.#services.event(this.#pod, 'Warning', 'Failed', `Error: ${message}`)
-      const isFinal = reason === 'RunContainerError' && this.#pod.spec.restartPolicy === 'Never'
+      const isTriedOnce = memory.ephemeral || this.#pod.spec.restartPolicy === 'Never'
+      const isFinal = reason === 'RunContainerError' && isTriedOnce
       const next = isFinal ? afterStartError(memory, message, now) : afterRefusal(memory, reason, message, now)
       this.#containers.set(name, next)
     }
@@ -258,8 +262,8 @@ export class PodWorker {
       this.#change(name, (current) =>
         afterExit({ ...current, state: { type: 'exited', exit, startedAt: running.startedAt } }, clock.now()),
       )
-      const delay = this.#containers.get(name)?.backoff.delayMs ?? 0
-      if (delay > 0 && !this.#terminating && !this.#nodeStopping && !this.#verdict) {
+      const { backoff, ephemeral } = this.#containers.get(name) ?? memory
+      if (backoff.delayMs > 0 && !ephemeral && !this.#terminating && !this.#nodeStopping && !this.#verdict) {
         const message = `Back-off restarting failed container ${name} in pod ${fullName(this.#pod)}`
         this.#services.event(this.#pod, 'Warning', 'BackOff', message)
       }
@@ -349,8 +353,8 @@ export class PodWorker {
   async #writeStatus(outcome: PodOutcome, memories: readonly ContainerMemory[], signal: AbortSignal): Promise<void> {
     const { network, runtime } = this.#services
     const { uid } = this.identity
-    const podIP = this.#nodeStopping ? undefined : network.of(uid)?.address
-    if (!(await this.#report.write(this.#pod, outcome, memories, podIP, signal))) return
+    const place = this.#nodeStopping ? undefined : network.of(uid)
+    if (!(await this.#report.write(this.#pod, outcome, memories, place, signal))) return
     const told = memories.filter(({ state }) => state.type !== 'running').map(({ spec }) => spec.name)
     await runtime.settle(uid, told)
   }
@@ -371,6 +375,15 @@ export class PodWorker {
       if (state.type !== 'running') continue
       this.#watch(state.running, memory)
       this.#probes.start(spec, state.running, memory)
+    }
+  }
+
+  /** Containers that were added while it runs. */
+  #meetAdded({ spec }: Pod): void {
+    for (const added of spec.ephemeralContainers ?? []) {
+      if (this.#containers.has(added.name)) continue
+      this.#containers.set(added.name, freshMemory(added, false, true))
+      this.#names = undefined
     }
   }
 

@@ -4,10 +4,10 @@ import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Job, jobKind } from '../../resources/job.ts'
-import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { Expectations } from '../expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
@@ -43,11 +43,11 @@ export class Jobs {
     const { client, events, clock, log, jobs, pods } = options
     this.#expectations = new Expectations(clock)
     this.#control = new PodControl(client, events)
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'jobs', clock, log, concurrency: 4, reconcile })
     jobs.onChange(({ type, object }) => {
       if (type === 'deleted') this.#expectations.forget(object.metadata.uid ?? '')
-      this.#queue.add(keyOf(refOf(object)))
+      this.#queue.add(refOf(object))
     })
     pods.onChange((change) => this.#podChanged(change))
   }
@@ -60,24 +60,23 @@ export class Jobs {
     const { namespace, uid = '', deletionTimestamp } = object.metadata
     const owner = controllerOf(object)
     for (const each of [owner, previous && controllerOf(previous)]) {
-      if (each?.kind === 'Job') this.#queue.add(keyOf({ namespace, name: each.name }))
+      if (each?.kind === 'Job') this.#queue.add({ namespace, name: each.name })
     }
     if (owner?.kind !== 'Job') return
     if (type === 'added') this.#expectations.creationObserved(owner.uid)
     if (type === 'deleted' || deletionTimestamp !== undefined) this.#expectations.deletionObserved(owner.uid, uid)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, jobs, ownedPods, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const job = jobs.get({ namespace, name })
+    const job = jobs.get(ref)
     if (!job || isJobFinished(job)) return {}
     const { managedBy = 'kubernetes.io/job-controller' } = job.spec
     if (managedBy !== 'kubernetes.io/job-controller') return {}
     const { uid = '', deletionTimestamp } = job.metadata
     const mayManage = this.#expectations.satisfied(uid) && deletionTimestamp === undefined
-    const claims = planClaims(job, ownedPods.of(uid), ownedPods.orphansIn(namespace))
-    const pods = await claimObjects(client, { owner: jobKind, owned: podKind }, job, claims, signal)
+    const adoption = planAdoption(job, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace))
+    const pods = await adoptObjects(client, { owner: jobKind, owned: podKind }, job, adoption, signal)
     const found = jobFacts(job, pods)
     const planned = planJob(job, found, pods, clock.now())
     const facts = planned.verdict || deletionTimestamp !== undefined ? withNobodyHeld(job, found) : found
