@@ -57,7 +57,7 @@ export class ResourceQuotaStatus {
     const counted = (current: ResourceQuota) =>
       current.metadata.uid === quota.metadata.uid ? { ...current, status: next } : current
     try {
-      await client.changeStatus(resourceQuotaKind, { namespace, name }, counted, signal)
+      await client.changeStatus(resourceQuotaKind, ref, counted, signal)
     } catch (error) {
       if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
     }
