@@ -4,14 +4,14 @@
 //   node bench/gateway/least-gateway.ts UPSTREAM_PORT LOG_FILE → prints its port
 import { connect, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../src/foundation/clock.ts'
-import { GatheredFile } from '../../src/platform/gathered-file.ts'
-import { ReadBatch } from '../../src/relay/read-batch.ts'
-import { SocketInput } from '../../src/relay/socket-input.ts'
-import { outputRoom, SocketOutput } from '../../src/relay/socket-output.ts'
-import { TurnClock } from '../../src/relay/turn-clock.ts'
+import { LineFile } from '../../src/platform/line-file.ts'
+import { ReadBatch } from '../../src/relay/socket/read-batch.ts'
+import { SocketInput } from '../../src/relay/socket/socket-input.ts'
+import { outputRoom, SocketOutput } from '../../src/relay/socket/socket-output.ts'
+import { TurnClock } from '../../src/relay/socket/turn-clock.ts'
 
 const [upstreamPort, logFile = '/dev/null'] = process.argv.slice(2)
-const log = new GatheredFile(logFile)
+const log = new LineFile(logFile)
 setInterval(() => log.flush(), 200).unref()
 
 const models = new Map([['bench', { requests: 0, bytes: 0 }]])

@@ -29,8 +29,8 @@ export interface RoutePlan {
 }
 
 /**
- * Which hosts lead where, and what to tell each ServiceExporter. Of two bindings of one host in one namespace the older one has
- * it, and one that leads nowhere has no claim. Between namespaces nobody takes a host over: see `planOwners`.
+ * Which hosts lead where, and what to tell each ServiceExporter. Of two bindings of one host in one namespace the older
+ * one has it, and one that leads nowhere has no claim. Between namespaces nobody takes a host over: see `planOwners`.
  */
 export function planRoutes(
   exporters: readonly ServiceExporter[],

@@ -53,6 +53,11 @@ export class AgentStage {
     return this.#agent
   }
 
+  get runtime(): ProcessRuntime {
+    if (!this.#runtime) throw new Error('no runtime')
+    return this.#runtime
+  }
+
   get nodeMark(): string {
     return `SLUICE_NODE_ID=${this.#runtime?.nodeId}`
   }

@@ -6,6 +6,8 @@ export interface CardDevices {
   readonly names: readonly string[]
   /** What `CUDA_VISIBLE_DEVICES` is there. */
   readonly visible: string
+  /** What `NVIDIA_VISIBLE_DEVICES` is, by which it can tell its cards from those that others have by the same numbers. */
+  readonly ids?: string
 }
 
 /** What all cards of NVIDIA's are reached by, besides their own. */
@@ -24,5 +26,9 @@ export function cardDevices(cards: readonly Card[], present: readonly string[]):
   const minors = cards.flatMap(({ kind, minor }) => (nvidiaKind.test(kind) && minor !== undefined ? [minor] : []))
   if (minors.length < cards.length) return { names: present.filter((name) => anyCard.test(name)), visible: ofMachine }
   const own = new Set([...sharedByNvidia, ...minors.map((minor) => `nvidia${minor}`)])
-  return { names: present.filter((name) => own.has(name)), visible: [...cards.keys()].join(',') }
+  return {
+    names: present.filter((name) => own.has(name)),
+    visible: [...cards.keys()].join(','),
+    ids: cards.map(({ uuid = '' }) => uuid).join(','),
+  }
 }

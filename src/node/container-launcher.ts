@@ -15,6 +15,7 @@ import { type Isolation, isExecutable } from './isolation/detect-isolation.ts'
 import { type NamespaceTools, plainTools } from './isolation/isolated-command.ts'
 import { type LaunchPlan, planLaunch } from './launch-plan.ts'
 import type { PodFolders } from './pod-folders.ts'
+import { podLimit } from './pod-limits.ts'
 import { namesInFolder } from './names-in-folder.ts'
 import { containerParts } from './pod-parts.ts'
 import type { ContainerRecord } from './pod-records.ts'
@@ -228,7 +229,7 @@ export class ContainerLauncher {
       ],
       replaced: isolated ? [] : [message],
       isolated,
-      visibleCards: isolated ? devicesOf(launch).visible : undefined,
+      ownCards: isolated ? devicesOf(launch) : undefined,
       home: isolated ? homeOf(image, security) : folders.home(uid),
       hostIP,
       hostIP6,
@@ -342,7 +343,11 @@ function requireProgram({ program, env, workingDir, mounts }: LaunchPlan): void 
   if (!there) throw new ContainerRefused('RunContainerError', `cannot run "${program}": there is no such program`)
 }
 
-function limitsOf({ container }: ContainerLaunch) {
+/** One that was added to the Pod has no limits of its own: it may have what all others together may. */
+function limitsOf({ pod, container }: ContainerLaunch) {
+  if (pod.spec.ephemeralContainers?.some(({ name }) => name === container.name)) {
+    return { memoryBytes: podLimit(pod, 'memory') || undefined, cpus: podLimit(pod, 'cpu') || undefined }
+  }
   const { memory, cpu } = container.resources?.limits ?? {}
   return {
     memoryBytes: memory === undefined ? undefined : parseQuantity(memory),

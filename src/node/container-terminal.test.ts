@@ -95,6 +95,18 @@ describe.skipIf(!permitted)('a container with a terminal', () => {
     expect(await running.exited).toMatchObject({ exitCode: 7 })
   })
 
+  it('is asked to end as others are', async () => {
+    const runtime = stage.runtime()
+    const launch = stage.launch('trap "echo asked; exit 9" TERM; echo ready; while :; do sleep 0.05; done', {
+      tty: true,
+    })
+    const running = await runtime.start(launch, never)
+    await expect.poll(() => stage.said(launch.pod), patience).toContain('ready')
+    await runtime.stop(launch.pod.metadata.uid ?? '', 60_000)
+    expect(await running.exited).toMatchObject({ exitCode: 9 })
+    expect(stage.said(launch.pod)).toContain('asked')
+  })
+
   it('ends with its program, though others go on writing to the terminal', async () => {
     const launch = stage.launch('(trap "" HUP; while :; do echo noise; done) & sleep 0.2; exit 5', { tty: true })
     const running = await stage.runtime().start(launch, never)

@@ -92,6 +92,33 @@ describe.skipIf(!permitted)('a container that is added to look at another', () =
     expect(statusOf(ended, 'second')?.state?.terminated).toMatchObject({ exitCode: 137 })
   })
 
+  it.each([false, true])('is asked to end, and may take its time to (with a terminal: %s)', async (tty) => {
+    stage = await new AgentStage('namespaces').prepare()
+    await stage.create('web', forever, {}, { terminationGracePeriodSeconds: 20 })
+    await stage.until('web', isRunning)
+    const script = 'trap "sleep 0.2; exit 9" TERM; touch ~/looks; while :; do sleep 0.05; done'
+    await stage.look('web', script, { targetContainerName: 'main', tty })
+    const pod = await stage.until('web', looks)
+    const uid = pod.metadata.uid ?? ''
+    const words = ['/bin/sh', '-c', 'until [ -e /home/pod/looks ]; do sleep 0.02; done']
+    await stage.runtime.exec(uid, 'main', words, {}, new AbortController().signal)
+    await stage.runtime.stop(uid, 15_000, 'looker')
+    const ended = await stage.until('web', hasLooked)
+    expect(statusOf(ended, 'looker')?.state?.terminated).toMatchObject({ exitCode: 9 })
+    expect(statusOf(ended)?.state?.running).toBeDefined()
+  })
+
+  it('has no more memory than all of the Pod may have', async () => {
+    stage = await new AgentStage('namespaces').prepare()
+    if (!(await stage.runtime.facts()).limitsEnforced) return
+    await stage.create('web', forever, { resources: { limits: { memory: '64Mi', cpu: '1' } } })
+    await stage.until('web', isRunning)
+    await stage.look('web', 'head -c 200000000 /dev/zero | tail')
+    const pod = await stage.until('web', hasLooked)
+    expect(statusOf(pod, 'looker')?.state?.terminated).toMatchObject({ exitCode: 137, reason: 'OOMKilled' })
+    expect(statusOf(pod)?.state?.running).toBeDefined()
+  })
+
   it('waits for one that does not run', async () => {
     stage = await new AgentStage('namespaces').prepare()
     await stage.create('web', 'exit 1')

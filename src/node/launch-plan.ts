@@ -1,4 +1,5 @@
 import type { Container } from '../resources/pod.ts'
+import type { CardDevices } from './card-devices.ts'
 import type { ContainerLaunch } from './pod-runtime.ts'
 import { ContainerRefused } from './pod-runtime.ts'
 import { containerVariables } from './container-environment.ts'
@@ -27,7 +28,7 @@ export interface LaunchSurroundings {
   /** Files the container knows by another name in any case. */
   readonly replaced?: readonly Mount[]
   /** What it is to call its cards, where that is not by their numbers on the machine. */
-  readonly visibleCards?: string | undefined
+  readonly ownCards?: Pick<CardDevices, 'visible' | 'ids'> | undefined
   /** Where the user lives that runs it: also its working directory, where nothing else is said. */
   readonly home: string
   readonly hostIP: string
@@ -70,7 +71,8 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   }
   const env = new Map([...variables].map(([name, value]) => [name, replaceMountPaths(value, replaced)]))
   // After everything else: whatever a manifest says, a card is never used twice and a process never hides whose it is.
-  env.set('CUDA_VISIBLE_DEVICES', surroundings.visibleCards ?? cards.join(','))
+  env.set('CUDA_VISIBLE_DEVICES', surroundings.ownCards?.visible ?? cards.join(','))
+  if (surroundings.ownCards?.ids) env.set('NVIDIA_VISIBLE_DEVICES', surroundings.ownCards.ids)
   // The indices are those of the driver's list, which goes by place on the bus; CUDA's own order would be by speed.
   env.set('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
   if (launch.cardsSimulated && cards.length > 0) env.set('SLUICE_SIMULATED_CARDS', 'true')

@@ -9,11 +9,12 @@ import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
 import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
-import { type Pod, podKind } from '../resources/pod.ts'
+import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
 import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { CardLedger } from './card-ledger.ts'
+import { HostPortLedger } from './host-port-ledger.ts'
 import { watchCards } from './card-watch.ts'
 import type { Card } from './gpu-inventory.ts'
 import { type MachineReadings, readMachine, reservedMemoryBytes } from './machine/machine-readings.ts'
@@ -77,6 +78,7 @@ export class NodeAgent implements Component {
   readonly #events: EventRecorder
   readonly #network: PodNetwork
   readonly #cards: CardLedger
+  readonly #hostPorts = new HostPortLedger()
   readonly #hostIP: string
   /** By the Pod's uid; a new Pod of the same name may come while the old one's processes still end. */
   readonly #workers = new Map<string, PodWorker>()
@@ -267,6 +269,7 @@ export class NodeAgent implements Component {
   }
 
   #newWorker(key: string, pod: Pod, adopted: readonly RunningContainer[]): PodWorker {
+    if (pod.status?.startTime !== undefined && !isPodFinished(pod)) this.#hostPorts.hold(pod)
     const worker = new PodWorker(pod, adopted, this.#servicesFor(refOf(pod)))
     this.#workers.set(worker.identity.uid, worker)
     this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(worker))
@@ -317,6 +320,7 @@ export class NodeAgent implements Component {
       log: log.child({ pod: keyOf(ref) }),
       network: this.#network,
       cards: this.#cards,
+      hostPorts: this.#hostPorts,
       hostIP: this.#hostIP,
       hostIP6: this.#network.hostIP6,
       simulatedCards: cards.some(({ simulated }) => simulated),

@@ -102,6 +102,7 @@ export class PodWorker {
     if (this.#verdict) return this.#endEarly(this.#verdict, signal)
     const unsupported = unsupportedPart(pod, this.#services.hostPathAllowed)
     if (unsupported !== undefined) return this.#refuse('UnsupportedPod', unsupported, signal)
+    if (!this.#services.hostPorts.take(pod)) return this.#refuse('NodePorts', 'Predicate NodePorts failed', signal)
     return this.#run(signal)
   }
 
@@ -397,8 +398,8 @@ export class PodWorker {
   }
 
   #release(): void {
-    this.#services.cards.release(this.identity.uid)
-    this.#services.network.release(this.identity.uid)
+    const { cards, network, hostPorts } = this.#services
+    for (const held of [cards, network, hostPorts]) held.release(this.identity.uid)
     this.#services.roomFreed()
   }
 

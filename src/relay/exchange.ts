@@ -1,9 +1,10 @@
-import type { HeaderField } from './header-field.ts'
-import type { HeaderList } from './header-list.ts'
+import type { HeaderField } from './http/header-field.ts'
+import type { HeaderList } from './http/header-list.ts'
 
 /**
- * Hears once how something ended: nothing when it went well, else why it did not. It may hear that before the call returns
- * that it was handed to: what need not wait is done at once, without a promise and without a turn of the event loop.
+ * Hears once how something ended: nothing when it went well, else why it did not. It may hear that before the call
+ * returns that it was handed to: what need not wait is done at once, without a promise and without a turn of the event
+ * loop.
  */
 export type Done = (failure?: unknown) => void
 
@@ -12,7 +13,9 @@ export type Done = (failure?: unknown) => void
  */
 export type Handler = (exchange: Exchange, done: Done) => void
 
-/** The door of the relay: what a handler sees of one request and may do with it. Exactly one answer is given to each. */
+/**
+ * The door of the relay: what a handler sees of one request and may do with it. Exactly one answer is given to each.
+ */
 export interface Exchange {
   readonly head: RequestHead
   readonly client: ClientFacts
@@ -71,7 +74,10 @@ export type HeaderPairs = ReadonlyArray<readonly [name: string, value: string]>
 export interface HeaderChanges {
   /** These replace those of the same name. */
   readonly set: readonly HeaderField[]
-  /** Names, in lower case. */
+  /**
+   * Names, in lower case. Lists are compared by identity, so who sends many requests with the same names uses one list:
+   * otherwise nothing goes wrong, but every head is put together anew.
+   */
   readonly remove: readonly string[]
 }
 
@@ -103,13 +109,13 @@ export interface ForwardOptions {
   /** How long the upstream may take to its first response byte. */
   readonly firstByteTimeoutMs?: number
   /**
-   * A response already begun with `startResponse`: the upstream's body goes there, its end ends it, and its head is only
-   * reported. It may be a stream of the handler's own that passes on to the real one.
+   * A response already begun with `startResponse`: the upstream's body goes there, its end ends it, and its head is
+   * only reported. It may be a stream of the handler's own that passes on to the real one.
    */
   readonly into?: ResponseStream | undefined
   /**
-   * Sees the upstream's response head before a byte of it goes to the client. When it throws, the response is dropped and
-   * it is why `forward` fails: another answer, or another upstream, is still possible.
+   * Sees the upstream's response head before a byte of it goes to the client. When it throws, the response is dropped
+   * and it is why `forward` fails: another answer, or another upstream, is still possible.
    */
   readonly onResponseHead?: (head: ResponseHead, firstByteAt: number) => void
   /** Sees every piece of the upstream's body on its way. */

@@ -5,7 +5,7 @@ import { silentLogger } from '../foundation/log.ts'
 import { asError, type SluiceError } from '../foundation/errors.ts'
 import type { Answer, Done, Exchange, ForwardOptions, ForwardResult, Handler, Upstream } from './exchange.ts'
 import { RelayServer, type RelayServerOptions } from './relay-server.ts'
-import { TurnClock } from './turn-clock.ts'
+import { TurnClock } from './socket/turn-clock.ts'
 
 type RelayOptions = Partial<Omit<RelayServerOptions, 'handler' | 'clock'>> & { readonly clock?: Clock }
 

@@ -136,6 +136,7 @@ describe.runIf(mayMakeNetworks && hasIpv6)('a cluster on a machine with IPv6', (
     await client.create(networkPolicyKind, { metadata: { name: 'closed', namespace }, spec })
     const url = `http://${host(of('web')[0] ?? '')}:${port}/`
     await until('the policy to be kept', 10_000, async () => (await heardBy('guest', url)) === 'silence')
+    expect(await heardBy('guest', url)).toBe('silence')
     await closed()
   })
 

@@ -115,11 +115,12 @@ describe.skipIf(!canTalk)('people at a Pod', () => {
     const state = 'jsonpath={.status.ephemeralContainerStatuses[0].state.terminated.exitCode}'
     await until('its end', patienceMs, async () => (await kubectl(`get pod shell -o ${state}`)) === '0')
     expect(await kubectl('get pod shell -o jsonpath={.status.phase}')).toBe('Running')
+    expect(await kubectl('logs shell -c look')).toContain('sh is 42')
   })
 
   it('leave nothing behind', async () => {
     await kubectl('delete pod shell --grace-period=0 --force')
-    const mounts = () => readFileSync('/proc/self/mountinfo', 'utf8').includes(data)
-    await until('the end of its mounts', patienceMs, () => !mounts())
+    const isMounted = () => readFileSync('/proc/self/mountinfo', 'utf8').includes(data)
+    await expect.poll(isMounted, { timeout: patienceMs }).toBe(false)
   })
 })

@@ -38,12 +38,12 @@ my %calls = (
   x64 => {
     mkdirat => 258, symlinkat => 266, mount => 165, umount2 => 166, pivot_root => 155, sethostname => 170, prctl => 157,
     capset => 126, setgroups => 116, setresuid => 117, setresgid => 119, unshare => 272, setns => 308, seccomp => 317,
-    prlimit64 => 302, fchdir => 81, setsid => 112, close => 3, keyctl => 250,
+    prlimit64 => 302, fchdir => 81, setsid => 112, close => 3, keyctl => 250, sendmsg => 46, recvmsg => 47,
   },
   arm64 => {
     mkdirat => 34, symlinkat => 36, mount => 40, umount2 => 39, pivot_root => 41, sethostname => 161, prctl => 167,
     capset => 91, setgroups => 159, setresuid => 147, setresgid => 149, unshare => 97, setns => 268, seccomp => 277,
-    prlimit64 => 261, fchdir => 50, setsid => 157, close => 57, keyctl => 219,
+    prlimit64 => 261, fchdir => 50, setsid => 157, close => 57, keyctl => 219, sendmsg => 211, recvmsg => 212,
   },
 );
 # These have the same number everywhere.
@@ -66,6 +66,9 @@ my ($ENOENT, $EINTR, $EAGAIN, $EEXIST, $ENOSYS) = (2, 4, 11, 17, 38);
 
 # What is still taken of what is said once a program has ended: others may have what it wrote to, and go on.
 my $mostLeft = 1 << 20;
+
+# All that can be caught and ends a process; those that tell of a fault of the process itself are not sent to others.
+my @groupSignals = qw(HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF);
 
 # What steps leave for those after them.
 my ($root, $directory, %file, @words, @drops);
@@ -177,10 +180,13 @@ my %step = (
   # it writes to, what it has said stays. By that process, which is there until everything here has ended. It also keeps the input
   # from ending, where that is to end when it is told so.
   collect => sub {
-    my (@paths) = @_;
-    wholly($helper, pack('N/a*', pack('N/a*', join '', map { pack 'N/a*', $_ } @paths))) or die "the output: $!\n";
-    my $answer = message($helper) // die "the output: nobody takes it\n";
-    die "$answer->[0][1]\n" if $answer->[0][1] ne '';
+    my ($output, $control, $input) = @_;
+    my %handed;
+    open($handed{o}, '>>', $output) or die "$output: $!\n";
+    # For both directions: they neither block here nor end.
+    $control eq '' or open($handed{c}, '+<', $control) or die "$control: $!\n";
+    $input eq '' or open($handed{i}, '+<', $input) or die "$input: $!\n";
+    handOver($helper, \%handed);
     $file{output} = $saying;
   },
   'user-map' => sub {
@@ -445,6 +451,12 @@ sub beFirst {
     runProgram();
     exit 125;
   }
+  # The first process of its namespace gets only what it handles; any other would end by what is meant for the program.
+  if ($target ne '') {
+    $SIG{$_} = 'IGNORE' for @groupSignals;
+  }
+  # Who has a terminal is in a group of its own, and is not asked to end when this one is.
+  $SIG{TERM} = sub { kill 'TERM', $child } if defined $terminal;
   relayTerminal($master, $child) if defined $terminal;
   # Whoever waits for the end of what is said must not wait for this process.
   close $_ for grep { defined && defined fileno $_ } @file{qw(control input output)}, $saying;
@@ -521,29 +533,46 @@ sub contain {
     beFirst();
   }
   # Signals are for the group; this process waits, and collects what is said.
-  $SIG{$_} = 'IGNORE' for qw(HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF);
+  $SIG{$_} = 'IGNORE' for @groupSignals;
   close $_ for \*STDIN, $saying, $helper;
   collectFor($first, $said, $asked);
   exit waitFor($first);
 }
 
-# Opens what it is asked to, before the container's own mounts may lie above it, and adds to it what is said until all has ended.
+# Adds what is said to the file that it is handed, until all has ended.
 sub collectFor {
   my ($first, $said, $asked) = @_;
-  my $steps = message($asked) // return;
-  my ($output, $control, $input) = @{$steps->[0]};
-  my %open;
-  eval {
-    open($open{output}, '>>', $output) or die "$output: $!\n";
-    $control eq '' or open($open{control}, '+<', $control) or die "$control: $!\n";
-    # For both directions: it neither blocks here nor ends for the program.
-    $input eq '' or open($open{input}, '+<', $input) or die "$input: $!\n";
-    defined($open{ended} = call('pidfd_open', $first, 0)) or die "no process can be waited for: $!\n";
-  };
-  my $problem = $@;
-  chomp $problem;
-  wholly($asked, pack('N/a*', pack('N/a*', pack('N/a*', 'opened') . pack('N/a*', $problem))));
-  collect($said, \%open) if $problem eq '';
+  my $handed = handedOver($asked) // return;
+  my $ended = call('pidfd_open', $first, 0) // fail("no process can be waited for: $!\n");
+  collect($said, { ended => $ended, output => $handed->{o}, control => $handed->{c}, input => $handed->{i} });
+}
+
+# Open files, by a letter each. Whoever gets them need not be waited for.
+sub handOver {
+  my ($socket, $files) = @_;
+  my @letters = sort keys %$files;
+  my $letters = join '', @letters;
+  my $rights = pack('Q l l l*', 16 + 4 * @letters, 1, 1, map { fileno $files->{$_} } @letters);
+  $rights .= "\0" x (-length($rights) % 8);
+  my $text = pack('P Q', $letters, length $letters);
+  my $message = pack('Q Q P Q P Q Q', 0, 0, $text, 1, $rights, length $rights, 0);
+  must('the output', call('sendmsg', fileno $socket, $message, 0));
+}
+
+# undef where there never come any.
+sub handedOver {
+  my ($socket) = @_;
+  my ($letters, $rights) = ("\0" x 8, "\0" x 64);
+  my $text = pack('P Q', $letters, length $letters);
+  my $message = pack('Q Q P Q P Q Q', 0, 0, $text, 1, $rights, length $rights, 0);
+  my $got;
+  do { $got = call('recvmsg', fileno $socket, $message, 0x40000000) } while !defined $got && $! == $EINTR;
+  return undef if !$got;
+  my @letters = split //, substr($letters, 0, $got);
+  my @numbers = unpack 'x16 l*', substr($rights, 0, unpack('Q', $rights));
+  my %files;
+  open($files{$letters[$_]}, $letters[$_] eq 'o' ? '>>&=' : '+<&=', $numbers[$_]) or fail("the output: $!\n") for 0 .. $#letters;
+  return \%files;
 }
 
 sub collect {
