@@ -41,7 +41,10 @@ const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64
 /** So many slices are read ahead while one is decoded. */
 const slicesAhead = 2
 
-/** The thread that has the file (`log-thread.ts`), as the main thread sees it: what is sent to it never waits for a disk. */
+/**
+ * The thread that has the file (`log-thread.ts`), as the main thread sees it: what is
+ * sent to it never waits for a disk.
+ */
 export class LogThreadClient {
   readonly #options: LogThreadClientOptions
   readonly #thread: Worker
