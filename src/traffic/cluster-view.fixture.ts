@@ -1,7 +1,7 @@
 import type { ObjectCache, ObjectChange } from '../cluster/informer.ts'
 import { engineKeysName, engineKeysType, engineKeyVariable } from '../resources/engine-keys.ts'
-import type { Model, ModelPhase } from '../resources/model.ts'
 import { keyOf, type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
+import type { Model, ModelPhase } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { Secret } from '../resources/secret.ts'
 
