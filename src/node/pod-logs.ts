@@ -41,10 +41,9 @@ export class PodLogs {
     yield* this.#show(await LogReader.open(path, options.tailLines), path, since, options, signal)
   }
 
-  /** What a container writes from now on: nothing that is written once this has resolved is missed. */
-  async fromNow(pod: Pod, container: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
-    const path = await this.#pathOf(pod, container, false)
-    return this.#show(await LogReader.open(path, 0), path, '', { follow: true, timestamps: false }, signal)
+  /** Tells what a container says from now on, as it comes; nothing that is said once this has resolved is missed. Returns how to stop. */
+  async hear(pod: Pod, container: string, listen: (said: Buffer) => void): Promise<() => void> {
+    return this.#options.hub.hear(await this.#pathOf(pod, container, false), listen)
   }
 
   async *#show(
@@ -121,7 +120,8 @@ const pullProblems: Readonly<Record<string, string>> = {
 }
 
 function statusOf(pod: Pod, container: string) {
-  const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
+  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {}
+  const statuses = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses]
   return statuses.find(({ name }) => name === container)
 }
 
@@ -129,7 +129,7 @@ function chosenContainer(pod: Pod, wanted: string | undefined): string {
   const names = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map(({ name }) => name)
   const [first, ...others] = pod.spec.containers.map(({ name }) => name)
   if (wanted !== undefined && wanted !== '') {
-    if (names.includes(wanted)) return wanted
+    if (names.includes(wanted) || pod.spec.ephemeralContainers?.some(({ name }) => name === wanted)) return wanted
     throw badRequest(`container ${wanted} is not valid for pod ${pod.metadata.name}`)
   }
   if (first !== undefined && others.length === 0) return first

@@ -35,9 +35,10 @@ export function podStatus(
   const longestMessage = Math.floor(longestMessages / Math.max(1, containers.length))
   const statusOf = (memory: ContainerMemory) =>
     withShortMessages(containerStatus(memory, pod, !finished && willStart(policy, memory)), longestMessage)
-  const apps = containers.filter(({ init }) => !init)
+  const apps = containers.filter(({ init, ephemeral }) => !init && !ephemeral)
   const inits = containers.filter(({ init }) => init)
-  const staying = containers.filter(({ init, spec }) => !init || isSidecar(spec))
+  const added = containers.filter(({ ephemeral }) => ephemeral)
+  const staying = containers.filter(({ init, ephemeral, spec }) => (init ? isSidecar(spec) : !ephemeral))
   const unready = staying.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
   const ready: Omit<Condition, 'type'> =
     finished || unready.length > 0 ? { status: 'False', ...reasonOf(plan.phase, unready) } : { status: 'True' }
@@ -57,6 +58,7 @@ export function podStatus(
     initializedCondition(plan, inits),
     { type: 'ContainersReady', ...ready },
     { type: 'Ready', ...podReady },
+    ...disruption(plan),
   ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
   return {
     phase: plan.phase,
@@ -68,11 +70,24 @@ export function podStatus(
     conditions,
     ...(inits.length > 0 && { initContainerStatuses: inits.map(statusOf) }),
     containerStatuses: apps.map(statusOf),
+    ...(added.length > 0 && { ephemeralContainerStatuses: added.map(statusOf).map(withoutReadiness) }),
   }
+}
+
+/** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+function disruption({ reason, message = '' }: PodOutcome): Condition[] {
+  return reason === 'Evicted'
+    ? [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }]
+    : []
 }
 
 function addressList(...addresses: ReadonlyArray<string | undefined>): Array<{ ip: string }> {
   return addresses.flatMap((ip) => (ip === undefined ? [] : [{ ip }]))
+}
+
+/** Nobody asks whether it is ready. */
+function withoutReadiness({ started: _started, ...status }: ContainerStatus): ContainerStatus {
+  return { ...status, ready: false }
 }
 
 /** What all containers of a Pod together may have said at their ends, in bytes; as the kubelet has it. */

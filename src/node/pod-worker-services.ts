@@ -3,6 +3,7 @@ import type { Logger } from '../foundation/log.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { RuntimeClass } from '../resources/runtime-class.ts'
 import type { CardLedger } from './card-ledger.ts'
+import type { HostPortLedger } from './host-port-ledger.ts'
 import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
 import type { PodRuntime } from './pod-runtime.ts'
@@ -17,6 +18,7 @@ export interface PodWorkerServices {
   readonly log: Logger
   readonly network: PodNetwork
   readonly cards: CardLedger
+  readonly hostPorts: HostPortLedger
   readonly hostIP: string
   readonly hostIP6?: string | undefined
   /** Said in events where cards are handed out that are only declared. */

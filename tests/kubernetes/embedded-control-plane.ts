@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createTestCertificates } from '../../src/apiserver/certificates.fixture.ts'
+import { createTestCertificates } from '../../src/apiserver/test-support/certificates.fixture.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
 import { silentLogger } from '../../src/foundation/log.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'

@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createTestCertificates } from '../../src/apiserver/certificates.fixture.ts'
+import { createTestCertificates } from '../../src/apiserver/test-support/certificates.fixture.ts'
 
 /** A control plane that a client reaches by a kubeconfig and nothing else. */
 export interface ControlPlane {

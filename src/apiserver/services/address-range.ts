@@ -38,8 +38,8 @@ export class AddressRange {
   }
 
   /**
-   * A free address, looked for from anywhere (`start` in 0…1): two clusters on one machine hardly ever choose the same. The
-   * beginning of the range is left to those who ask for an address by name, as Kubernetes does.
+   * A free address, looked for from anywhere (`start` in 0…1): two clusters on one machine hardly ever choose the same.
+   * The beginning of the range is left to those who ask for an address by name, as Kubernetes does.
    */
   pick(isTaken: (address: string) => boolean, start: number): string | undefined {
     const reserved = Math.min(Math.max(16, Math.floor(this.#size / 16)), 256, this.#size - 1)

@@ -5,8 +5,8 @@ import { type KubernetesObject, keyOf, refOf } from '../../resources/kubernetes-
 import { StatusError, invalidObject } from '../../resources/status-error.ts'
 import { textIn, textsIn } from '../../resources/validation/json-access.ts'
 import type { Store } from '../../store/store.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import type { AdmissionPlugin, AdmissionRequest } from '../admission/admission.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import { AddressRange, type FamilyName } from './address-range.ts'
 import { familyOf, settleFamilies } from './service-families.ts'
 

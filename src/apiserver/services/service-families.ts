@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { type FieldError, invalid } from '../../resources/field-error.ts'
 import { textIn, textsIn } from '../../resources/validation/json-access.ts'
-import { type JsonObject, isJsonObject, sameJson } from '../json-value.ts'
+import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
 import type { FamilyName } from './address-range.ts'
 
 export interface FamilyChange {
