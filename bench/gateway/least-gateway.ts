@@ -3,16 +3,20 @@
 // refuses nothing and waits for nobody.
 //   node bench/gateway/least-gateway.ts UPSTREAM_PORT LOG_FILE → prints its port
 import { connect, createServer, type Socket } from 'node:net'
-import { GatheredFile } from '../../src/platform/gathered-file.ts'
-import { SocketInput } from '../../src/relay/socket-input.ts'
-import { outputRoom, SocketOutput } from '../../src/relay/socket-output.ts'
+import { systemClock } from '../../src/foundation/clock.ts'
+import { LineFile } from '../../src/platform/line-file.ts'
+import { ReadBatch } from '../../src/relay/socket/read-batch.ts'
+import { SocketInput } from '../../src/relay/socket/socket-input.ts'
+import { outputRoom, SocketOutput } from '../../src/relay/socket/socket-output.ts'
+import { TurnClock } from '../../src/relay/socket/turn-clock.ts'
 
 const [upstreamPort, logFile = '/dev/null'] = process.argv.slice(2)
-const log = new GatheredFile(logFile)
+const log = new LineFile(logFile)
 setInterval(() => log.flush(), 200).unref()
 
 const models = new Map([['bench', { requests: 0, bytes: 0 }]])
 const idle: Upstream[] = []
+const batch = new ReadBatch(new TurnClock(systemClock))
 let ids = 0
 
 interface Request {
@@ -33,7 +37,7 @@ class Upstream {
   #request: Request | undefined
 
   constructor() {
-    const input = new SocketInput()
+    const input = new SocketInput(batch)
     const address = { port: Number(upstreamPort), host: '127.0.0.1', noDelay: true }
     const socket = connect({ ...address, onread: input })
     socket.on('connect', () => {
@@ -68,7 +72,7 @@ class Upstream {
 }
 
 const server = createServer({ noDelay: true }, (accepted) => {
-  const input = new SocketInput()
+  const input = new SocketInput(batch)
   const socket = input.accept(accepted)
   const client = { socket, out: new SocketOutput(socket, () => {}) }
   input.listen(socket, (chunk) => {

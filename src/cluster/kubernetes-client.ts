@@ -12,10 +12,10 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './cluster-client.ts'
-import { jsonLines } from './json-lines.ts'
-import { KubernetesConnection } from './kubernetes-connection.ts'
-import { labelSelectorText, resourcePath } from './resource-path.ts'
-import { statusErrorOf } from './status-response.ts'
+import { jsonLines } from './kubernetes/json-lines.ts'
+import { KubernetesConnection } from './kubernetes/kubernetes-connection.ts'
+import { labelSelectorText, resourcePath } from './kubernetes/resource-path.ts'
+import { statusErrorOf } from './kubernetes/status-response.ts'
 
 const pageSize = 500
 const longestWatchSeconds = 300
@@ -28,7 +28,10 @@ const listSchema = z.looseObject({
 const eventSchema = z.looseObject({ type: z.string(), object: z.looseObject({}) })
 const bookmarkSchema = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) })
 
-/** The library of Kubernetes is large: it is loaded only by those who attach to a cluster. Undefined: as kubectl would find it. */
+/**
+ * The library of Kubernetes is large: it is loaded only by those who attach to a cluster.
+ * Undefined: as kubectl would find it.
+ */
 export async function connectKubernetes(
   kubeconfigPath: string | undefined,
   options: { readonly answerDeadlineMs?: number | undefined } = {},
@@ -52,7 +55,8 @@ export class KubernetesClient implements ClusterClient {
     try {
       return typed(kind, await this.#connection.json({ method: 'GET', path: resourcePath(kind, ref) }, signal))
     } catch (error) {
-      // Without a name it is the resource that is not there, not the object: a missing CustomResourceDefinition must be seen.
+      // Without a name it is the resource that is not there, not the object: a missing
+      // CustomResourceDefinition must be seen.
       if (isStatusError(error, 'NotFound') && error.details.name === ref.name) return undefined
       throw error
     }

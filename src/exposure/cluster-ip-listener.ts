@@ -1,6 +1,6 @@
 import { type Server, type Socket, connect, createServer } from 'node:net'
 import type { Clock } from '../foundation/clock.ts'
-import { tunnel } from '../relay/tunnel.ts'
+import { tunnel } from '../relay/upstream/tunnel.ts'
 import { pickUpstream, upstreamKey } from './pick-upstream.ts'
 import type { ClusterIpRoute } from './plan-cluster-ip.ts'
 import type { RouteEndpoint } from './service-endpoints.ts'
@@ -15,7 +15,10 @@ interface Companion {
   readonly until: number
 }
 
-/** Listens on one port of one Service, and takes every connection to one of the endpoints, in turn. Bytes pass unchanged. */
+/**
+ * Listens on one port of one Service, and takes every connection to one of the endpoints, in turn. Bytes pass
+ * unchanged.
+ */
 export class ClusterIpListener {
   readonly #clock: Clock
   readonly #server: Server

@@ -1,16 +1,17 @@
 import type { SluiceError } from '../foundation/errors.ts'
 import type { Answer } from '../relay/exchange.ts'
 
-const retryAfterSeconds = 5
+const defaultRetryAfterSeconds = 5
 
 /** The edge serves any kind of Service, so its own errors are plain JSON that no Service is likely to use. */
 export function edgeErrorAnswer(error: SluiceError): Answer {
+  const retryAfter = error.details['retryAfterSeconds'] ?? (error.status === 503 ? defaultRetryAfterSeconds : undefined)
   return {
     status: error.status,
     headers: [
       ['content-type', 'application/json'],
       ['cache-control', 'no-store'],
-      ...(error.status === 503 ? ([['retry-after', String(retryAfterSeconds)]] as const) : []),
+      ...(retryAfter === undefined ? [] : ([['retry-after', String(retryAfter)]] as const)),
     ],
     body: JSON.stringify({ error: { code: error.code, message: error.message } }),
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -88,6 +89,19 @@ describe('ExposureEdge', () => {
     const { status, body } = await ask({ headers: { host: asked } })
     expect([400, 404]).toContain(status)
     expect(Object.keys(JSON.parse(body) as object)).toEqual(['error'])
+  })
+
+  it('answers what is no HTTP in the form of its other errors', async () => {
+    const { port } = await startEdge([])
+    const socket = tls.connect({ host: '127.0.0.1', port, servername: host, ca: certificate.cert })
+    onTestFinished(() => void socket.destroy())
+    let text = ''
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()))
+    socket.write('GET / HTTP/1.1\r\nhost : x\r\n\r\n')
+    await once(socket, 'end')
+    const [head = '', body = ''] = text.split('\r\n\r\n')
+    expect(head).toMatch(/^HTTP\/1\.1 400 [^]*cache-control: no-store\r\n[^]*connection: close/)
+    expect(JSON.parse(body)).toEqual({ error: { code: 'invalid_http', message: expect.any(String) } })
   })
 
   it('says so when the Service has no ready endpoint', async () => {

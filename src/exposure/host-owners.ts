@@ -1,6 +1,13 @@
 import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { exposedHostLabel, type ServiceExporter } from '../resources/service-exporter.ts'
-import type { ExposureFacts } from './plan-routes.ts'
+
+/** What the exposure knows about where it is. */
+export interface ExposureFacts {
+  readonly clusterId: string
+  readonly proxyDomain: string
+  /** The port clients use; 22443 unless told otherwise. */
+  readonly port: number
+}
 
 /** The namespace that a host belongs to, and the binding by which it does. */
 export interface HostOwner {
@@ -13,10 +20,10 @@ export interface HostOwner {
 export type HostOwners = ReadonlyMap<string, HostOwner>
 
 /**
- * Different names can make one host: the Service `a-x-b` in `c`, and `a` in `b-x-c`. Whose it is stays so for as long as that
- * namespace has a binding of it, even while its Service is gone: nobody else gets its clients by being quick, by being older, or by
- * renaming what an older binding leads to. Without anything before, it is the one's whose status says so, then the oldest's.
- * The claims come by age.
+ * Different names can make one host: the Service `a-x-b` in `c`, and `a` in `b-x-c`. Whose it is stays so for as long
+ * as that namespace has a binding of it, even while its Service is gone: nobody else gets its clients by being quick,
+ * by being older, or by renaming what an older binding leads to. Without anything before, it is the one's whose status
+ * says so, then the oldest's. The claims come by age.
  */
 export function planOwners(claims: readonly ServiceExporter[], facts: ExposureFacts, before: HostOwners): HostOwners {
   const byHost = Map.groupBy(claims, (exporter) => hostOf(exporter, facts))

@@ -12,8 +12,8 @@ export interface ClusterIpRoute {
 }
 
 /**
- * What to listen on for a Service: the TCP ports behind which something is ready. Where nothing is, nobody listens, and a
- * connection is refused as kube-proxy refuses it. Where somebody else leads to an endpoint, nobody listens either.
+ * What to listen on for a Service: the TCP ports behind which something is ready. Where nothing is, nobody listens, and
+ * a connection is refused as kube-proxy refuses it. Where somebody else leads to an endpoint, nobody listens either.
  */
 export function planClusterIp(
   service: Service | undefined,

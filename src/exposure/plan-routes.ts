@@ -2,16 +2,8 @@ import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slic
 import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { exposedHostLabel, longestHostLabel, type ServiceExporter } from '../resources/service-exporter.ts'
 import type { Service } from '../resources/service.ts'
-import { byAge, hostOf, type HostOwners, namespaceOf, planOwners } from './host-owners.ts'
+import { byAge, type ExposureFacts, hostOf, type HostOwners, namespaceOf, planOwners } from './host-owners.ts'
 import { readyEndpoints, type RouteEndpoint, servicePortOf } from './service-endpoints.ts'
-
-/** What the exposure knows about where it is. */
-export interface ExposureFacts {
-  readonly clusterId: string
-  readonly proxyDomain: string
-  /** The port clients use; 22443 unless told otherwise. */
-  readonly port: number
-}
 
 export interface ExposureRoute {
   readonly host: string
@@ -37,8 +29,8 @@ export interface RoutePlan {
 }
 
 /**
- * Which hosts lead where, and what to tell each ServiceExporter. Of two bindings of one host in one namespace the older one has
- * it, and one that leads nowhere has no claim. Between namespaces nobody takes a host over: see `planOwners`.
+ * Which hosts lead where, and what to tell each ServiceExporter. Of two bindings of one host in one namespace the older
+ * one has it, and one that leads nowhere has no claim. Between namespaces nobody takes a host over: see `planOwners`.
  */
 export function planRoutes(
   exporters: readonly ServiceExporter[],

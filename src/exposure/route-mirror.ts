@@ -31,7 +31,10 @@ export class RouteFeed {
     this.#unsubscribe = source.onChange(() => this.#tellSoon())
   }
 
-  /** Everything there is, for somebody new. The others hear first what they have not yet: what is told next builds upon it. */
+  /**
+   * Everything there is, for somebody new. The others hear first what they have not yet: what is told next builds upon
+   * it.
+   */
   whole(): RouteNews {
     this.#tellChanged()
     return { put: [...this.#told.values()], gone: [] }

@@ -1,15 +1,9 @@
 import type { ObjectCache } from '../cluster/informer.ts'
 import type { EndpointSlice } from '../resources/endpoint-slice.ts'
 import type { ServiceExporter } from '../resources/service-exporter.ts'
-import type { HostOwners } from './host-owners.ts'
 import type { Service } from '../resources/service.ts'
-import {
-  type ExporterVerdict,
-  type ExposureFacts,
-  type ExposureRoute,
-  planRoutes,
-  type RoutePlan,
-} from './plan-routes.ts'
+import type { ExposureFacts, HostOwners } from './host-owners.ts'
+import { type ExporterVerdict, type ExposureRoute, planRoutes, type RoutePlan } from './plan-routes.ts'
 
 export interface RouteTableOptions {
   readonly exporters: ObjectCache<ServiceExporter>

@@ -1,5 +1,5 @@
-import { describe, expect, it, vi } from 'vitest'
-import { atOneTime, systemClock } from './clock.ts'
+import { describe, expect, it } from 'vitest'
+import { systemClock } from './clock.ts'
 import { FakeClock } from './fake-clock.ts'
 
 describe('FakeClock', () => {
@@ -43,37 +43,5 @@ describe('systemClock', () => {
     cancel()
     await systemClock.sleep(5)
     expect(called).toBe(false)
-  })
-})
-
-describe('an event at one time', () => {
-  it('is one time for everybody who asks during an event, and moves on after it', () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 1_000 })
-    try {
-      const seen = atOneTime((step: number) => {
-        const before = systemClock.now()
-        vi.setSystemTime(1_000 + step)
-        return [before, systemClock.now()]
-      }, 5)
-      expect(seen).toEqual([1_000, 1_000])
-      expect(systemClock.now()).toBe(1_005)
-    } finally {
-      vi.useRealTimers()
-    }
-  })
-
-  it('moves on after an event that fails, and after one within another', () => {
-    vi.useFakeTimers({ toFake: ['Date'], now: 2_000 })
-    try {
-      const fail = () => {
-        atOneTime(() => vi.setSystemTime(2_001), undefined)
-        expect(systemClock.now()).toBe(2_000)
-        throw new Error('no')
-      }
-      expect(() => atOneTime(fail, undefined)).toThrow('no')
-      expect(systemClock.now()).toBe(2_001)
-    } finally {
-      vi.useRealTimers()
-    }
   })
 })

@@ -12,30 +12,13 @@ export interface Clock {
 
 export type CancelTimer = () => void
 
-/** What time it is for the event that is being handled; 0 outside of one that asked for it. */
-let eventTime = 0
-
 export const systemClock: Clock = {
-  now: () => eventTime || Date.now(),
+  now: () => Date.now(),
   after(ms, callback) {
     const timer = setTimeout(callback, ms)
     return () => clearTimeout(timer)
   },
   sleep: (ms, signal) => sleepWith(systemClock, ms, signal),
-}
-
-/**
- * Handles an event for which it is one time, whoever asks: a request looks at the clock ten times in some microseconds, and each
- * look takes as long as finding its route. Not for work that takes long or waits.
- */
-export function atOneTime<T, R>(handle: (input: T) => R, input: T): R {
-  if (eventTime > 0) return handle(input)
-  eventTime = Date.now()
-  try {
-    return handle(input)
-  } finally {
-    eventTime = 0
-  }
 }
 
 /** The one implementation of `sleep` over `after`, shared by every Clock. */

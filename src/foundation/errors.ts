@@ -3,8 +3,8 @@ import { type ErrorCode, type ErrorDetails, errorCatalog } from './error-catalog
 export type { ErrorCode, ErrorDetails }
 
 /**
- * The one error type that crosses rooms. It carries a code from the catalog and the facts of the case; each face renders
- * it once, in its own shape (OpenAI error, `{code,msg}`, a line on the terminal).
+ * The one error type that crosses rooms. It carries a code from the catalog and the facts of the case; each face
+ * renders it once, in its own shape (OpenAI error, `{code,msg}`, a line on the terminal).
  */
 export class SluiceError extends Error {
   readonly code: ErrorCode

@@ -37,9 +37,9 @@ interface HeldOptions {
 }
 
 /**
- * For what every request counts: a series is found by its label values, which are looked up as they are, and counting is an
- * addition. prom-client checks and hashes the labels anew each time, which for the five series of a request takes longer than
- * parsing its head.
+ * For what every request counts: a series is found by its label values, which are looked up as they are, and counting
+ * is an addition. prom-client checks and hashes the labels anew each time, which for the five series of a request takes
+ * longer than parsing its head.
  */
 class SeriesTable<S> {
   readonly #labelNames: readonly string[]

@@ -47,7 +47,9 @@ export class Lifecycle {
     }
   }
 
-  /** Stops what was started, once, however often it is called. One failing component does not keep the others running. */
+  /**
+   * Stops what was started, once, however often it is called. One failing component does not keep the others running.
+   */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll()
     return this.#stopped

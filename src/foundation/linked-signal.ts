@@ -9,9 +9,9 @@ export interface LinkedSignal {
 }
 
 /**
- * What `AbortSignal.any` does, with an end. That one keeps weak references on the signals it follows, one for each call, which
- * somebody who makes thousands of them in one turn of the event loop cannot have: V8 ends the process for it. Here the long-lived
- * signal has a listener as long as the work lasts, and nothing afterwards.
+ * What `AbortSignal.any` does, with an end. That one keeps weak references on the signals it follows, one for each
+ * call, which somebody who makes thousands of them in one turn of the event loop cannot have: V8 ends the process for
+ * it. Here the long-lived signal has a listener as long as the work lasts, and nothing afterwards.
  */
 export function linkSignals(...parents: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const own = new AbortController()

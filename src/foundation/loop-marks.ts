@@ -12,8 +12,9 @@ let count = 0
 let board: MarkBoard | undefined
 
 /**
- * Leaves a mark that something begins in this thread's loop, such as `markLoop('api GET', path)`. When the loop does not turn for
- * long, those that began meanwhile are what is to be looked at. It costs two assignments: whoever calls makes no text for it.
+ * Leaves a mark that something begins in this thread's loop, such as `markLoop('api GET', path)`. When the loop does
+ * not turn for long, those that began meanwhile are what is to be looked at. It costs two assignments: whoever calls
+ * makes no text for it.
  */
 export function markLoop(what: string, subject: string): void {
   const at = count++ & mask

@@ -7,14 +7,15 @@ export interface TurnLimits {
 }
 
 /**
- * Fifty reconciles or ten milliseconds, whichever is first: between them the loop answers sockets and timers, and a stream sees no
- * gap that a person could notice.
+ * Fifty reconciles or ten milliseconds, whichever is first: between them the loop answers sockets and timers, and a
+ * stream sees no gap that a person could notice.
  */
 const usual: TurnLimits = { items: 50, ms: 10 }
 
 /**
- * Lets the event loop turn between pieces of work. Promises that are resolved already, as those of a cluster in the same process
- * are, never leave the microtask queue: a loop over them shuts out everybody else until it ends, and one that feeds itself for ever.
+ * Lets the event loop turn between pieces of work. Promises that are resolved already, as those of a cluster in the
+ * same process are, never leave the microtask queue: a loop over them shuts out everybody else until it ends, and one
+ * that feeds itself for ever.
  */
 export class LoopTurns {
   readonly #clock: Pick<Clock, 'now'>

@@ -35,8 +35,8 @@ function send(port: number, body: Buffer) {
 }
 
 /**
- * How much of the processor the longest turn of the event loop took, and the most memory between turns. The clock would also count
- * what other programs take.
+ * How much of the processor the longest turn of the event loop took, and the most memory between turns. The clock would
+ * also count what other programs take.
  */
 function watchTurns() {
   const seen = { longestMs: 0, mostBytes: 0 }

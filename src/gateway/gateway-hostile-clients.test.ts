@@ -35,6 +35,17 @@ function flood({ socket }: { socket: net.Socket }, piece: string): void {
   more()
 }
 
+it('answers what is no HTTP with an error as OpenAI has it', async () => {
+  const { port } = await setUp()
+  const client = connectRaw(port)
+  client.socket.write('GET / HTTP/1.1\r\nhost : x\r\n\r\n')
+  await until(() => client.closed)
+  const [head = '', body = ''] = client.text.split('\r\n\r\n')
+  expect(head).toMatch(/^HTTP\/1\.1 400 [^]*content-type: application\/json\r\n[^]*connection: close/)
+  const error = { type: 'invalid_request_error', code: 'invalid_http', param: null, message: expect.any(String) }
+  expect(JSON.parse(body)).toEqual({ error })
+})
+
 describe('clients that are slow on purpose', () => {
   it('keep nobody else waiting, and are sent away when the time for a head is over', async () => {
     const { port, url, upstream, pool } = await setUp()

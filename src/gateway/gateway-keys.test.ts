@@ -2,7 +2,7 @@ import OpenAI, { AuthenticationError, PermissionDeniedError } from 'openai'
 import { describe, expect, it } from 'vitest'
 import type { ApiKey } from '../resources/api-key.ts'
 import { FakeCache, fakeModel } from '../traffic/cluster-view.fixture.ts'
-import { bearerKeyText, generateBearerKey, secretDigest } from './bearer-key.ts'
+import { bearerKeyText, generateBearerKey, secretDigest } from './access/bearer-key.ts'
 import { postJson, startGateway, startUpstream, until } from './gateway.fixture.ts'
 
 const chat = '/openai/v1/chat/completions'

@@ -3,7 +3,9 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { RelayServer } from '../relay/relay-server.ts'
+import { TurnClock } from '../relay/socket/turn-clock.ts'
 import { postJson, startGateway, startUpstream, until, type SetUpOptions } from './gateway.fixture.ts'
+import { errorAnswer } from './answers/openai-errors.ts'
 
 const chat = '/openai/v1/chat/completions'
 const ask = { model: 'tiny', messages: [{ role: 'user', content: 'Hi' }] }
@@ -16,7 +18,12 @@ async function setUp(options: SetUpOptions = {}) {
   const { gateway, addPod, metrics, requestLines } = await startGateway(options)
   addPod('one', upstream.port)
   const clock = new FakeClock()
-  const server = new RelayServer({ handler: gateway.handler, log: silentLogger, clock })
+  const server = new RelayServer({
+    handler: gateway.handler,
+    errorAnswer,
+    log: silentLogger,
+    clock: new TurnClock(clock),
+  })
   const { port } = await server.listen('127.0.0.1', 0)
   onTestFinished(() => server.close({ graceMs: 0 }))
   const inFlight = async () =>
@@ -103,7 +110,7 @@ describe('clients that announce large bodies and send a byte now and then', () =
   })
 
   it('are counted by who they are behind a proxy that is trusted', async () => {
-    const { TrustedProxies } = await import('./trusted-proxies.ts')
+    const { TrustedProxies } = await import('./access/trusted-proxies.ts')
     const settings = { maxBodyBytes: 100_000, maxHeldBytes: 1_000_000, addressShare: 0.1 }
     const trustedProxies = TrustedProxies.parse('127.0.0.1', '--trusted-proxies')
     const { port, untilInFlight } = await setUp({ gateway: { settings, trustedProxies } })

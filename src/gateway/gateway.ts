@@ -3,34 +3,38 @@ import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { markLoop } from '../foundation/loop-marks.ts'
 import { Metrics } from '../foundation/metrics.ts'
-import type { Answer, DirectHandler, Exchange, HeaderPairs } from '../relay/exchange.ts'
+import type { Answer, Done, Exchange, Handler, HeaderPairs } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
 import { type ListenOptions, RelayServer } from '../relay/relay-server.ts'
+import { TurnClock } from '../relay/socket/turn-clock.ts'
 import type { EndpointPool } from '../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../traffic/model-catalog.ts'
-import { BodyBudget, type BodyShare } from './body-budget.ts'
-import { ChatPage } from './chat-page.ts'
-import { isClientGone } from './client-gone.ts'
-import { isPreflight, preflightAnswer } from './cors.ts'
-import { forwardedClient } from './forwarded-client.ts'
+import { BodyBudget, type BodyShare } from './body/body-budget.ts'
+import { ChatPage } from './answers/chat-page.ts'
+import { isClientGone } from './model/client-gone.ts'
+import { isPreflight, preflightAnswer } from './answers/cors.ts'
+import { forwardedClient } from './access/forwarded-client.ts'
 import { GatewayMetrics } from './gateway-metrics.ts'
 import { defaultGatewaySettings, type GatewaySettings } from './gateway-settings.ts'
-import { GrantedModels, openGrant } from './granted-models.ts'
-import { Inference, type InferenceRequest } from './inference.ts'
-import { KeyCheck, type KeySource } from './key-check.ts'
-import { openAiModel, openAiModelList } from './model-listing.ts'
-import { type Asked, readAsked, readPassThrough } from './model-name.ts'
-import { codedError, errorAnswer } from './openai-errors.ts'
-import { RequestLines } from './request-lines.ts'
-import { RequestRecord } from './request-record.ts'
+import { GrantedModels, openGrant } from './access/granted-models.ts'
+import { KeyCheck, type KeySource } from './access/key-check.ts'
+import { openAiModel, openAiModelList } from './answers/model-listing.ts'
+import { type Asked, readAsked, readPassThrough } from './body/asked-model.ts'
+import { ModelRequest, type ModelRequestTools } from './model/model-request.ts'
+import { codedError, errorAnswer } from './answers/openai-errors.ts'
+import { RequestLines } from './request-log/request-lines.ts'
+import { RequestRecord } from './request-log/request-record.ts'
 import { matchRoute, type Route } from './routes.ts'
-import { noProxies, type TrustedProxies } from './trusted-proxies.ts'
-import { TurnWork } from './turn-work.ts'
+import { noProxies, type TrustedProxies } from './access/trusted-proxies.ts'
+import { TurnWork } from './body/turn-work.ts'
 
 export interface GatewayOptions {
   readonly catalog: ModelCatalog
   readonly pool: EndpointPool
   readonly log: Logger
+  /** The time of its connections. */
+  readonly turnClock?: TurnClock
+  /** The time of everything else, where it is another. */
   readonly clock?: Clock
   readonly metrics?: Metrics
   /** What `/metrics` answers, where it is more than this gateway's own. */
@@ -45,9 +49,6 @@ export interface GatewayOptions {
   readonly relayLimits?: Partial<RelayLimits>
 }
 
-/** How serving a request ended: well, or why not. */
-type Ended = (failure?: unknown) => void
-
 type ModelRoute = Extract<Route, { kind: 'inference' | 'pass-through' }>
 
 /** The OpenAI face of the cluster's Models. */
@@ -58,7 +59,7 @@ export class Gateway {
   readonly #registry: Metrics
   readonly #metrics: GatewayMetrics
   readonly #requestLines: RequestLines
-  readonly #inference: Inference
+  readonly #modelTools: ModelRequestTools
   readonly #bodies: BodyBudget
   readonly #work = new TurnWork()
   readonly #keys: KeyCheck | undefined
@@ -69,11 +70,12 @@ export class Gateway {
   #chatPage: ChatPage | undefined
   #stopping = false
 
-  readonly handler: { readonly direct: DirectHandler } = { direct: (exchange, end) => this.#handle(exchange, end) }
+  readonly handler: Handler = (exchange, done) => this.#handle(exchange, done)
 
   constructor(options: GatewayOptions) {
     this.#options = options
-    this.#clock = options.clock ?? systemClock
+    const turnClock = options.turnClock ?? new TurnClock(systemClock)
+    this.#clock = options.clock ?? turnClock
     this.#settings = { ...defaultGatewaySettings, ...options.settings }
     this.#registry = options.metrics ?? new Metrics()
     this.#metrics = new GatewayMetrics(this.#registry)
@@ -86,15 +88,11 @@ export class Gateway {
     this.#trusted = options.trustedProxies ?? noProxies
     const { catalog, pool } = options
     this.#allModels = new GrantedModels(catalog, openGrant)
-    this.#inference = new Inference({
-      catalog,
-      pool,
-      clock: this.#clock,
-      metrics: this.#metrics,
-      settings: this.#settings,
-    })
+    this.#modelTools = { catalog, pool, clock: this.#clock, metrics: this.#metrics, settings: this.#settings }
     this.#server = new RelayServer({
       handler: this.handler,
+      errorAnswer,
+      clock: turnClock,
       log: options.log,
       isShared: (address) => this.#trusted.includes(address),
       ...(options.relayLimits && { limits: options.relayLimits }),
@@ -125,23 +123,23 @@ export class Gateway {
     }
   }
 
-  #handle(exchange: Exchange, ended: Ended): void {
+  #handle(exchange: Exchange, done: Done): void {
     markLoop('gateway', exchange.head.path)
     const record = new RequestRecord(exchange, forwardedClient(exchange, this.#trusted), this.#clock.now())
     const share = this.#bodies.share(record.client.address)
     this.#metrics.inFlight++
-    const finish: Ended = (failure) => {
+    const finish: Done = (failure) => {
       share.release()
       this.#metrics.inFlight--
       this.#tell(record, exchange)
-      ended(failure)
+      done(failure)
     }
-    const end: Ended = (failure) => {
+    const end: Done = (failure) => {
       if (failure === undefined) finish()
-      else this.#answerError(exchange, record, failure).then(() => finish(), finish)
+      else this.#answerError(exchange, record, failure, finish)
     }
     try {
-      this.#serve(exchange, record, share, end)?.then(() => end(), end)
+      this.#serve(exchange, record, share, end)
     } catch (error) {
       end(error)
     }
@@ -158,8 +156,7 @@ export class Gateway {
     }
   }
 
-  /** A promise, or nothing where `end` is called instead. */
-  #serve(exchange: Exchange, record: RequestRecord, share: BodyShare, end: Ended): Promise<void> | undefined {
+  #serve(exchange: Exchange, record: RequestRecord, share: BodyShare, end: Done): void {
     const { method, path, headers } = exchange.head
     const preflight = isPreflight(method, headers)
     const match = matchRoute(preflight ? (headers.get('access-control-request-method') ?? '') : method, path)
@@ -167,68 +164,67 @@ export class Gateway {
       case 'route':
         if (!preflight) return this.#serveRoute(exchange, match.route, record, share, end)
         record.route = 'preflight'
-        return this.#respond(exchange, record, preflightAnswer(headers, match.methods))
+        return this.#respond(exchange, record, preflightAnswer(headers, match.methods), end)
       case 'method-refused':
         throw new SluiceError('method_not_allowed', { method, path, allowed: [...match.methods, 'OPTIONS'].join(', ') })
       case 'nothing': {
         const page = method === 'GET' || method === 'HEAD' ? this.#chatPage?.answer(path, headers) : undefined
         if (!page) throw new SluiceError('route_not_found', { method, path: path.slice(0, 200) })
         record.route = 'chat-page'
-        return this.#respond(exchange, record, page)
+        return this.#respond(exchange, record, page, end)
       }
       default:
         return match satisfies never
     }
   }
 
-  #serveRoute(
-    exchange: Exchange,
-    route: Route,
-    record: RequestRecord,
-    share: BodyShare,
-    end: Ended,
-  ): Promise<void> | undefined {
+  #serveRoute(exchange: Exchange, route: Route, record: RequestRecord, share: BodyShare, end: Done): void {
     record.route = route.kind === 'inference' || route.kind === 'pass-through' ? route.name : route.kind
-    if (route.kind === 'health') return this.#respond(exchange, record, textAnswer(200, 'ok'))
-    if (route.kind === 'readiness') return this.#respond(exchange, record, this.#readiness())
+    if (route.kind === 'health') return this.#respond(exchange, record, textAnswer(200, 'ok'), end)
+    if (route.kind === 'readiness') return this.#respond(exchange, record, this.#readiness(), end)
     const models = this.#modelsFor(exchange, record)
+    const source = { exchange, models, share, work: this.#work }
     switch (route.kind) {
       case 'models':
-        return this.#respond(exchange, record, jsonAnswer(openAiModelList(models.list())))
+        return this.#respond(exchange, record, jsonAnswer(openAiModelList(models.list())), end)
       case 'model':
-        return this.#respond(exchange, record, jsonAnswer(openAiModel(models.find(route.id))))
+        return this.#respond(exchange, record, jsonAnswer(openAiModel(models.find(route.id))), end)
       case 'inference':
-        return this.#serveModel(exchange, route, readAsked(exchange, route, models, share, this.#work), record, end)
+        return readAsked(source, route, (asked) => this.#serveModel(exchange, route, asked, record, end), end)
       case 'pass-through':
-        return this.#serveModel(exchange, route, readPassThrough(exchange, models, share, this.#work), record, end)
+        return readPassThrough(source, (asked) => this.#serveModel(exchange, route, asked, record, end), end)
       case 'metrics':
         models.requireAll('the metrics of all models')
-        return this.#serveMetrics(exchange, record)
+        return this.#serveMetrics(exchange, record, end)
       default:
         return route satisfies never
     }
   }
 
-  #serveModel(
-    exchange: Exchange,
-    route: ModelRoute,
-    asked: Asked | Promise<Asked>,
-    record: RequestRecord,
-    end: Ended,
-  ): undefined {
-    if (asked instanceof Promise) {
-      asked
-        .then((known) => this.#inference.serve(exchange, this.#requestOf(exchange, route, known, record), record, end))
-        .catch(end)
-    } else {
-      this.#inference.serve(exchange, this.#requestOf(exchange, route, asked, record), record, end)
+  #serveModel(exchange: Exchange, route: ModelRoute, asked: Asked, record: RequestRecord, end: Done): void {
+    const { model, streamed, body, check } = asked
+    const { query } = exchange.head
+    record.model = model
+    const request = {
+      model,
+      streamed,
+      body,
+      check,
+      target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
+      headers: {
+        set: record.client.fields.length === 0 ? [record.idField] : [record.idField, ...record.client.fields],
+        // A key of ours is between the client and the gateway. Without keys it may be one that the engine asks for.
+        remove: this.#keys ? ownFieldsAndKey : ownFields,
+      },
+      reportsUsage: route.kind === 'inference',
     }
+    new ModelRequest(this.#modelTools, exchange, request, record, end).try()
   }
 
-  async #serveMetrics(exchange: Exchange, record: RequestRecord): Promise<void> {
-    const body = await (this.#options.metricsText?.() ?? this.#registry.text())
+  #serveMetrics(exchange: Exchange, record: RequestRecord, end: Done): void {
     const headers: HeaderPairs = [['content-type', this.#registry.contentType]]
-    return this.#respond(exchange, record, { status: 200, headers, body })
+    const text = this.#options.metricsText?.() ?? this.#registry.text()
+    text.then((body) => this.#respond(exchange, record, { status: 200, headers, body }, end), end)
   }
 
   /** The models that the request's key allows. */
@@ -239,24 +235,6 @@ export class Gateway {
     return new GrantedModels(this.#options.catalog, grant)
   }
 
-  #requestOf(exchange: Exchange, route: ModelRoute, asked: Asked, record: RequestRecord): InferenceRequest {
-    record.model = asked.model
-    const { query } = exchange.head
-    return {
-      model: asked.model,
-      streamed: asked.streamed,
-      body: asked.body,
-      check: asked.check,
-      target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
-      headers: {
-        set: record.client.fields.length === 0 ? [record.idField] : [record.idField, ...record.client.fields],
-        // A key of ours is between the client and the gateway. Without keys it may be one that the engine asks for.
-        remove: this.#keys ? ownFieldsAndKey : ownFields,
-      },
-      reportsUsage: route.kind === 'inference',
-    }
-  }
-
   #readiness(): Answer {
     if (this.#stopping) return textAnswer(503, 'stopping')
     if (!this.#options.catalog.synced) return textAnswer(503, 'the Models are not known yet')
@@ -264,30 +242,30 @@ export class Gateway {
     return textAnswer(200, 'ok')
   }
 
-  async #respond(exchange: Exchange, record: RequestRecord, answer: Answer): Promise<void> {
+  #respond(exchange: Exchange, record: RequestRecord, answer: Answer, end: Done): void {
     record.status = answer.status
     record.bytes = answer.body === undefined ? 0 : Buffer.byteLength(answer.body)
     const isPage = record.route === 'chat-page' || record.route === 'preflight'
     const common = isPage ? record.headers.slice(0, 1) : record.headers
-    await exchange.respond({ ...answer, headers: [...common, ...(answer.headers ?? [])] })
+    exchange.respond({ ...answer, headers: [...common, ...(answer.headers ?? [])] }, end)
   }
 
-  async #answerError(exchange: Exchange, record: RequestRecord, error: unknown): Promise<void> {
+  #answerError(exchange: Exchange, record: RequestRecord, error: unknown, finish: Done): void {
     const known = codedError(error)
     if (isClientGone(exchange)) {
       record.status = 499
       record.errorCode = 'client_gone'
-      return
+      return finish()
     }
     record.status = known.status
     record.errorCode = known.code
     if (known.code === 'internal_error') {
       this.#options.log.error({ requestId: record.requestId, err: error }, 'a request failed inside the gateway')
     }
-    if (exchange.responseStarted) throw known
+    if (exchange.responseStarted) return finish(known)
     const answer = errorAnswer(known, record.headers)
     record.bytes = answer.body === undefined ? 0 : Buffer.byteLength(answer.body)
-    await exchange.respond(answer)
+    exchange.respond(answer, finish)
   }
 }
 

@@ -33,6 +33,7 @@ export interface ContainerLauncherOptions {
   readonly cgroups: Cgroups
   readonly volumeGroups: VolumeGroups
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   readonly hostPathAllowed: boolean
   /** What no container sees, wherever it lies. */
   readonly covered: readonly string[]
@@ -211,7 +212,7 @@ export class ContainerLauncher {
   }
 
   #plan(launch: ContainerLaunch, image: FoundImage, security: SecurityPlan, message: Mount): LaunchPlan {
-    const { folders, hostIP, hostPathAllowed, isolation } = this.#options
+    const { folders, hostIP, hostIP6, hostPathAllowed, isolation } = this.#options
     const { pod, container } = launch
     const uid = pod.metadata.uid ?? ''
     const isolated = isolation.mode === 'namespaces'
@@ -231,6 +232,7 @@ export class ContainerLauncher {
       ownCards: isolated ? devicesOf(launch) : undefined,
       home: isolated ? homeOf(image, security) : folders.home(uid),
       hostIP,
+      hostIP6,
       machineEnv: machineEnvironment(),
       marks: this.#options.marks(launch),
     })

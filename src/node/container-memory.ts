@@ -92,6 +92,11 @@ export function afterStartError(memory: ContainerMemory, message: string, now: n
   return afterExit({ ...memory, state: { type: 'exited', exit, startedAt: 0 } }, now)
 }
 
+/** Refused for something that it is made of and that may still change. */
+export function lacksConfig({ state }: ContainerMemory): boolean {
+  return state.type === 'waiting' && state.reason === 'CreateContainerConfigError'
+}
+
 const leastPauseMs = 1000
 
 /** What it was refused for has changed: worth a try before its time, but not one for each of many changes. */

@@ -32,6 +32,7 @@ export interface LaunchSurroundings {
   /** Where the user lives that runs it: also its working directory, where nothing else is said. */
   readonly home: string
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   /** What every process of this node gets from the machine (PATH and the like), and the marks it is recognised by. */
   readonly machineEnv: Readonly<Record<string, string>>
   readonly marks: Readonly<Record<string, string>>
@@ -39,8 +40,8 @@ export interface LaunchSurroundings {
 
 /** Turns a container into a command line: the image's command is its ENTRYPOINT, which `command` replaces and `args` follow. */
 export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurroundings): LaunchPlan {
-  const { pod, container, podIP, cards } = launch
-  const { image, home, hostIP, marks, isolated } = surroundings
+  const { pod, container, podIP, podIP6, cards } = launch
+  const { image, home, hostIP, hostIP6, marks, isolated } = surroundings
   if (image.found === 'root' && !isolated) {
     throw new ContainerRefused(
       'CreateContainerError',
@@ -56,7 +57,7 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
       ? { ...own, ...imageEnvironment(image.config) }
       : { ...surroundings.machineEnv, ...own, ...image.env }
   const given = { ...ofImage, ...launch.serviceVariables }
-  const facts = { podIP, hostIP, allocatable: launch.allocatable }
+  const facts = { podIP, podIP6, hostIP, hostIP6, allocatable: launch.allocatable }
   const variables = containerVariables(pod, container, facts, new Map(Object.entries(given)), launch.references)
   const mounts = surroundings.mounts(variables)
   const replaced = [...(surroundings.replaced ?? []), ...(isolated ? [] : mounts)]

@@ -45,6 +45,12 @@ export function planPod(policy: RestartPolicy, all: readonly ContainerMemory[], 
   }
 }
 
+/** Of a Pod whose containers will not run again, whatever its policy says. */
+export function phaseAtEnd(containers: readonly ContainerMemory[]): 'Succeeded' | 'Failed' {
+  const apps = containers.filter(({ init }) => !init)
+  return apps.every(({ state }) => state.type === 'exited' && state.exit.exitCode === 0) ? 'Succeeded' : 'Failed'
+}
+
 /** It does not run now but is meant to. */
 export function willStart(policy: RestartPolicy, { state, init, spec, ephemeral }: ContainerMemory): boolean {
   if (ephemeral) return state.type === 'waiting'

@@ -78,6 +78,8 @@ export interface ContainerLaunch {
   /** 0 for the first start of the container, one more for each restart. */
   readonly attempt: number
   readonly podIP: string
+  /** Of IPv6, where it has one. */
+  readonly podIP6?: string | undefined
   /** The file of the network namespace it runs in; the machine's own where there is none. */
   readonly network?: string
   /** The container whose processes it is to be among. */

@@ -16,7 +16,9 @@ export interface PodOutcome extends Pick<PodPlan, 'phase' | 'initialized'> {
 
 export interface PodAddressing {
   readonly podIP?: string | undefined
+  readonly podIP6?: string | undefined
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
 }
 
 /** The status that says what the node knows of a Pod. Conditions of others are kept. */
@@ -27,7 +29,7 @@ export function podStatus(
   addressing: PodAddressing,
   now: number,
 ): PodStatus {
-  const { podIP, hostIP } = addressing
+  const { podIP, podIP6, hostIP, hostIP6 } = addressing
   const finished = plan.phase === 'Succeeded' || plan.phase === 'Failed'
   const policy = pod.spec.restartPolicy
   const longestMessage = Math.floor(longestMessages / Math.max(1, containers.length))
@@ -56,19 +58,31 @@ export function podStatus(
     initializedCondition(plan, inits),
     { type: 'ContainersReady', ...ready },
     { type: 'Ready', ...podReady },
+    ...disruption(plan),
   ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
   return {
     phase: plan.phase,
     ...(plan.reason !== undefined && { reason: plan.reason, message: plan.message ?? '' }),
     hostIP,
-    hostIPs: [{ ip: hostIP }],
-    ...(podIP !== undefined && { podIP, podIPs: [{ ip: podIP }] }),
+    hostIPs: addressList(hostIP, hostIP6),
+    ...(podIP !== undefined && { podIP, podIPs: addressList(podIP, podIP6) }),
     startTime: pod.status?.startTime ?? timestamp(now),
     conditions,
     ...(inits.length > 0 && { initContainerStatuses: inits.map(statusOf) }),
     containerStatuses: apps.map(statusOf),
     ...(added.length > 0 && { ephemeralContainerStatuses: added.map(statusOf).map(withoutReadiness) }),
   }
+}
+
+/** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+function disruption({ reason, message = '' }: PodOutcome): Condition[] {
+  return reason === 'Evicted'
+    ? [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }]
+    : []
+}
+
+function addressList(...addresses: ReadonlyArray<string | undefined>): Array<{ ip: string }> {
+  return addresses.flatMap((ip) => (ip === undefined ? [] : [{ ip }]))
 }
 
 /** Nobody asks whether it is ready. */

@@ -55,6 +55,7 @@ export interface ProcessRuntimeOptions {
   readonly log: Logger
   readonly logHub: LogHub
   readonly hostIP?: string
+  readonly hostIP6?: string | undefined
   /** The network namespace that the next Pod will be in: a container can be made ready there. */
   readonly networks?: NextNetwork
   readonly logLimits?: LogLimits
@@ -318,7 +319,7 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   #launcher(isolation: Isolation): ContainerLauncher {
-    const { images, hostIP = '127.0.0.1', allowHostPath = false } = this.#options
+    const { images, hostIP = '127.0.0.1', hostIP6, allowHostPath = false } = this.#options
     return new ContainerLauncher({
       images,
       folders: this.#folders,
@@ -326,6 +327,7 @@ export class ProcessRuntime implements PodRuntime {
       cgroups: this.#cgroups,
       volumeGroups: this.#volumeGroups,
       hostIP,
+      hostIP6,
       hostPathAllowed: allowHostPath,
       covered: [realpathSync.native(this.#options.dataDir)],
       marks: ({ pod, container, attempt }) =>

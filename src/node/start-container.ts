@@ -22,16 +22,16 @@ export async function startContainer(
   signal: AbortSignal,
 ): Promise<RunningContainer> {
   const { runtime, allocatable, simulatedCards: cardsSimulated } = services
-  const { address: podIP, namespace: network } = place
+  const { address: podIP, address6: podIP6, namespace: network } = place
   const references = await services.references(pod, namesInEnvironment(container), signal)
   const serviceVariables = services.serviceVariables?.(pod) ?? {}
   // A Pod that was started in the machine's network goes by the machine's names.
-  const names = network === '' ? undefined : services.names?.(pod, podIP)
+  const names = network === '' ? undefined : services.names?.(pod, podIP6 === undefined ? [podIP] : [podIP, podIP6])
   if (attempt === 0) {
     for (const warning of names?.warnings ?? []) services.event(pod, 'Warning', 'DNSConfigForming', warning)
   }
   const ofCards = { cards, cardFacts: services.cards.describe(cards), cardsSimulated }
-  const about = { attempt, podIP, network, names, ...ofCards, references, serviceVariables, allocatable }
+  const about = { attempt, podIP, podIP6, network, names, ...ofCards, references, serviceVariables, allocatable }
   const among = target === undefined || target === '' ? {} : { target }
   const running = await runtime.start({ pod, container, ...about, ...among }, signal)
   if (running.warning !== undefined) services.event(pod, 'Warning', 'Degraded', running.warning)

@@ -1,7 +1,7 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { connectKubernetes } from '../cluster/kubernetes-client.ts'
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
-import { bearerKeyText, generateBearerKey, secretDigest } from '../gateway/bearer-key.ts'
+import { bearerKeyText, generateBearerKey, secretDigest } from '../gateway/access/bearer-key.ts'
 import { type ApiKey, apiKeyKind } from '../resources/api-key.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
 import { StatusError } from '../resources/status-error.ts'

@@ -1,7 +1,7 @@
 import { fstat, rename, renameSync, stat, statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import { type Logger, createLogger } from '../foundation/log.ts'
-import { GatheredFile } from './gathered-file.ts'
+import { LineFile } from './line-file.ts'
 
 /** Does something again and again, as long as the program runs and without keeping it running. */
 type Repeat = (everyMs: number, act: () => void) => void
@@ -32,8 +32,8 @@ export function joinLogFile(path: string, options: Pick<LogFileOptions, 'repeat'
 }
 
 /** Every thread notices by itself when its file is no longer the one of that name, whoever moved it. */
-function logInto(path: string, repeat: Repeat = onTimer, moveAside: (file: GatheredFile) => Promise<void>): Logger {
-  const destination = new GatheredFile(path)
+function logInto(path: string, repeat: Repeat = onTimer, moveAside: (file: LineFile) => Promise<void>): Logger {
+  const destination = new LineFile(path)
   const look = async () => {
     await moveAside(destination)
     const [named, open] = await Promise.all([

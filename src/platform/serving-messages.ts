@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import type { RouteNews } from '../exposure/route-mirror.ts'
-import type { LoopBoardShape } from '../foundation/loop-board.ts'
+import type { LoopBoardShape } from './loop-watch/loop-board.ts'
 import type { MetricsSnapshot } from '../foundation/metrics.ts'
 import type { ApiKey } from '../resources/api-key.ts'
 import type { Model } from '../resources/model.ts'

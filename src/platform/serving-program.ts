@@ -5,12 +5,13 @@ import { RouteMirror } from '../exposure/route-mirror.ts'
 import { systemClock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import { silentLogger } from '../foundation/log.ts'
-import { LoopBoard } from '../foundation/loop-board.ts'
-import { LoopWatch } from '../foundation/loop-watch.ts'
+import { LoopBoard } from './loop-watch/loop-board.ts'
+import { LoopWatch } from './loop-watch/loop-watch.ts'
 import { Metrics } from '../foundation/metrics.ts'
-import { StuckLoopAlarm } from '../foundation/stuck-loop-alarm.ts'
+import { StuckLoopAlarm } from './loop-watch/stuck-loop-alarm.ts'
 import { Gateway } from '../gateway/gateway.ts'
-import { TrustedProxies } from '../gateway/trusted-proxies.ts'
+import { TrustedProxies } from '../gateway/access/trusted-proxies.ts'
+import { TurnClock } from '../relay/socket/turn-clock.ts'
 import type { ApiKey } from '../resources/api-key.ts'
 import type { Model } from '../resources/model.ts'
 import { LoadTable } from '../traffic/load-table.ts'
@@ -32,6 +33,8 @@ class ServingProgram {
   readonly #tell: (message: FromServingThread) => void
   readonly #metrics = new Metrics()
   readonly #log
+  /** One time for all that is read together and for those who work on it. */
+  readonly #clock = new TurnClock(systemClock)
   readonly #models = new ObjectMirror<Model>()
   readonly #keys = new ObjectMirror<ApiKey>()
   readonly #routes = new RouteMirror()
@@ -43,7 +46,7 @@ class ServingProgram {
     this.#log = data.logPath === undefined ? silentLogger : joinLogFile(data.logPath)
     this.#faces = {
       gateway: data.gateway && this.#createGateway(data.gateway, data.row),
-      exposure: data.exposure && new ExposureEdge({ tls: data.exposure, log: this.#log, metrics: this.#metrics }),
+      exposure: data.exposure && this.#createEdge(data.exposure),
     }
     this.#faces.exposure?.addRoutes(this.#routes)
     const common = { clock: systemClock, log: this.#log }
@@ -73,9 +76,13 @@ class ServingProgram {
     }
   }
 
+  #createEdge(tls: NonNullable<ServingData['exposure']>): ExposureEdge {
+    return new ExposureEdge({ tls, clock: this.#clock, log: this.#log, metrics: this.#metrics })
+  }
+
   #createGateway({ settings, loads, poolPort }: NonNullable<ServingData['gateway']>, row: number): Gateway {
     const { namespace, wakeDeadlineMs, requireApiKeys, bodyLimitBytes, heldLimitBytes } = settings
-    const clock = systemClock
+    const clock = this.#clock
     return new Gateway({
       catalog: new ClusterModelCatalog({ models: this.#models, namespace }),
       pool: new WorkerPool({ port: poolPort, loads: new LoadTable(loads), row, clock, wakeDeadlineMs }),
@@ -83,7 +90,7 @@ class ServingProgram {
       trustedProxies: TrustedProxies.parse(settings.trustedProxies, '--trusted-proxies'),
       settings: { maxBodyBytes: bodyLimitBytes, maxHeldBytes: heldLimitBytes },
       log: this.#log,
-      clock,
+      turnClock: clock,
       metrics: this.#metrics,
       metricsText: async () => {
         const text = await this.#texts.ask((id) => this.#tell({ type: 'metrics', id }))

@@ -3,10 +3,10 @@ import { dirname } from 'node:path'
 import { MessageChannel, SHARE_ENV, Worker, type WorkerOptions } from 'node:worker_threads'
 import { type Clock, abortReason } from '../foundation/clock.ts'
 import { asError, SluiceError } from '../foundation/errors.ts'
-import type { LoopBoardShape } from '../foundation/loop-board.ts'
+import type { LoopBoardShape } from './loop-watch/loop-board.ts'
 import type { MetricsSnapshot } from '../foundation/metrics.ts'
 import type { LoadTable } from '../traffic/load-table.ts'
-import { type DeskPool, PoolDesk } from '../traffic/pool-desk.ts'
+import { type WaitingPool, PoolForWorker } from '../traffic/pool-for-worker.ts'
 import { PendingAnswers } from './pending-answers.ts'
 import type {
   FromServingThread,
@@ -19,7 +19,8 @@ import type {
 
 export interface ServingThreadOptions {
   readonly row: number
-  readonly gateway: { readonly settings: ServedGateway; readonly loads: LoadTable; readonly pool: DeskPool } | undefined
+  readonly gateway:
+    { readonly settings: ServedGateway; readonly loads: LoadTable; readonly pool: WaitingPool } | undefined
   readonly exposure: ServedExposure | undefined
   readonly logPath: string | undefined
   readonly ownerLoop: LoopBoardShape | undefined
@@ -74,12 +75,12 @@ export class ServingThread {
     const name = `serving-${row}`
     const transferList = gateway ? [port2] : []
     this.#thread = new Worker(program, { workerData: data, transferList, name, env: environment(), resourceLimits })
-    const desk = gateway && new PoolDesk({ pool: gateway.pool, port: port1, row })
+    const link = gateway && new PoolForWorker({ pool: gateway.pool, port: port1, row })
     this.#thread.on('message', (message: FromServingThread) => this.#hear(message))
     this.#thread.on('error', (error) => (this.#error = asError(error)))
     this.ended = new Promise((resolve) => {
       this.#thread.on('exit', (code) => {
-        desk?.close()
+        link?.close()
         const error = this.#error ?? (this.#stopping ? undefined : new Error(`the thread ended with ${code}`))
         this.#error = error ?? new SluiceError('stopping')
         for (const { reject } of this.#listening.values()) reject(this.#error)

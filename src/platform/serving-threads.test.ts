@@ -1,7 +1,7 @@
 import type * as http from 'node:http'
 import * as net from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { bearerKeyText, generateBearerKey, secretDigest } from '../gateway/bearer-key.ts'
+import { bearerKeyText, generateBearerKey, secretDigest } from '../gateway/access/bearer-key.ts'
 import { startUpstream } from '../gateway/gateway.fixture.ts'
 import { fakePod } from '../traffic/cluster-view.fixture.ts'
 import { defaultServingThreads } from './serving-count.ts'

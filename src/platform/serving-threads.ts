@@ -1,16 +1,16 @@
 import * as net from 'node:net'
-import { backoffMs } from '../cluster/backoff.ts'
+import { backoffMs } from '../cluster/pace/backoff.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import { RouteFeed, type RouteSource } from '../exposure/route-mirror.ts'
 import type { Clock } from '../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
-import type { LoopBoardShape } from '../foundation/loop-board.ts'
+import type { LoopBoardShape } from './loop-watch/loop-board.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import type { ApiKey } from '../resources/api-key.ts'
 import type { Model } from '../resources/model.ts'
 import type { LoadTable } from '../traffic/load-table.ts'
-import type { DeskPool } from '../traffic/pool-desk.ts'
+import type { WaitingPool } from '../traffic/pool-for-worker.ts'
 import { MirrorFeed } from './mirror-feed.ts'
 import type { ServedExposure, ServedGateway, ServingFace, ToServingThread } from './serving-messages.ts'
 import { ServingMetrics } from './serving-metrics.ts'
@@ -20,7 +20,7 @@ import { type ListenAt, ServingThread, type ServingThreadOptions } from './servi
 export interface GatewayToServe {
   readonly settings: ServedGateway
   readonly loads: LoadTable
-  readonly pool: DeskPool
+  readonly pool: WaitingPool
   readonly models: ObjectCache<Model>
   readonly keys: ObjectCache<ApiKey>
 }

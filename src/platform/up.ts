@@ -3,8 +3,8 @@ import { exportControllerFigures } from '../cluster/controller-figures.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { Lifecycle } from '../foundation/lifecycle.ts'
-import { LoopBoard } from '../foundation/loop-board.ts'
-import { LoopWatch } from '../foundation/loop-watch.ts'
+import { LoopBoard } from './loop-watch/loop-board.ts'
+import { LoopWatch } from './loop-watch/loop-watch.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { Card } from '../node/gpu-inventory.ts'
 import { detectCards } from '../node/gpu-inventory.ts'
@@ -138,6 +138,7 @@ async function compose(
     directory,
     clusterId: identity.clusterId,
     choice: options.podNetwork,
+    ipv6: options.podIpv6,
     clock,
     log,
   })
@@ -191,7 +192,7 @@ async function compose(
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
         cardKindOf: (model) => cluster.cardKindOf(model),
-        foresee: (model, replicas) => cluster.foresee(model, replicas),
+        foresight: cluster.foresight,
       })
     : undefined
   const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())

@@ -1,7 +1,21 @@
-import type { HeaderField } from './header-field.ts'
-import type { HeaderList } from './header-list.ts'
+import type { HeaderField } from './http/header-field.ts'
+import type { HeaderList } from './http/header-list.ts'
 
-/** The door of the relay: what a handler sees of one request and may do with it. Exactly one answer is given to each. */
+/**
+ * Hears once how something ended: nothing when it went well, else why it did not. It may hear that before the call
+ * returns that it was handed to: what need not wait is done at once, without a promise and without a turn of the event
+ * loop.
+ */
+export type Done = (failure?: unknown) => void
+
+/**
+ * Answers requests. When it fails without having answered, the server tells the client so and closes the connection.
+ */
+export type Handler = (exchange: Exchange, done: Done) => void
+
+/**
+ * The door of the relay: what a handler sees of one request and may do with it. Exactly one answer is given to each.
+ */
 export interface Exchange {
   readonly head: RequestHead
   readonly client: ClientFacts
@@ -9,42 +23,34 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** True once a byte of the response head has been handed to the socket: from then on no other answer can be given. */
   readonly responseStarted: boolean
-  /** The whole body when all of it is here already, as with most requests; otherwise `readBody` waits for it. */
-  arrivedBody(limitBytes: number): Buffer | undefined
-  /** Reads the whole body once and keeps it for `forward`. Throws `body_too_large` beyond the limit. */
-  readBody(limitBytes: number): Promise<Buffer>
-  /** The same, left in the pieces it comes in; `look` sees them, and ends it by throwing. They are `keptBody` then. */
-  readWholeBody(limitBytes: number, look: (piece: Buffer) => void): Promise<void>
+  /** Whether all of the body is here already, as with most requests: reading it does not wait then. */
+  readonly bodyArrived: boolean
   /**
-   * Shows the body piece by piece until `enough` says so or it ends. What was shown is kept for `forward`, and the rest
-   * streams: nothing counts as consumed yet. Throws `body_too_large` beyond the limit, and whatever `enough` throws; the
-   * connection ends with the answer then.
+   * Reads the whole body and keeps it for `forward`; `look` sees it piece by piece, and ends it by throwing. Fails with
+   * `body_too_large` beyond the limit, and with whatever `look` throws; the connection ends with the answer then.
    */
-  readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void>
+  readBody(limitBytes: number, look: (piece: Buffer) => void, done: Done): void
+  /** The same until `enough` says so: what was shown is kept for `forward`, and the rest streams. */
+  readBodyUntil(limitBytes: number, enough: (piece: Buffer) => boolean, done: Done): void
   /** All of the body, in pieces as they came, once it was read to its end. */
   readonly keptBody: readonly Buffer[]
+  /** The same as one buffer. */
+  joinedBody(): Buffer
   /** Whoever reads the body gets this error instead, unless all of it is here. The connection ends with the answer. */
   refuseBody(error: Error): void
   /** A whole answer at once. */
-  respond(answer: Answer): Promise<void>
+  respond(answer: Answer, done: Done): void
   /** Sends the head now and leaves the body open (chunked, or until close for HTTP/1.0). */
   startResponse(status: number, headers: HeaderPairs): ResponseStream
-  /**
-   * Moves the request to an upstream and the response back, streaming both ways with backpressure. Throws a ForwardError
-   * while nothing of a response has arrived, `client_gone` when the client leaves, and the reason of an abort.
-   */
-  forward(upstream: Upstream, options?: ForwardOptions): Promise<ForwardResult>
-  /** The same without a promise; `end` may hear of a failure before this returns. */
-  forwardTo(upstream: Upstream, options: ForwardOptions, end: ForwardEnd): void
+  /** Moves the request to an upstream and the response back, streaming both ways with backpressure. */
+  forward(upstream: Upstream, options: ForwardOptions, end: ForwardEnd): void
 }
 
-/** What answers requests tens of thousands of times a second; `end` is called once, with why it failed if it did. */
-export type DirectHandler = (exchange: Exchange, end: (failure?: unknown) => void) => void
-
-/** Hears how forwarding ended: one of these, once. */
+/** Hears how forwarding ended: one of these, once, and perhaps before `forward` returns. */
 export interface ForwardEnd {
-  delivered(result: ForwardResult): void
-  failed(error: Error): void
+  onDelivered(result: ForwardResult): void
+  /** A ForwardError while nothing of a response has arrived, `client_gone` when the client left, `stopping`. */
+  onNotDelivered(error: Error): void
 }
 
 export interface RequestHead {
@@ -68,7 +74,10 @@ export type HeaderPairs = ReadonlyArray<readonly [name: string, value: string]>
 export interface HeaderChanges {
   /** These replace those of the same name. */
   readonly set: readonly HeaderField[]
-  /** Names, in lower case. */
+  /**
+   * Names, in lower case. Lists are compared by identity, so who sends many requests with the same names uses one list:
+   * otherwise nothing goes wrong, but every head is put together anew.
+   */
   readonly remove: readonly string[]
 }
 
@@ -96,18 +105,17 @@ export interface ForwardOptions {
   readonly requestHeaders?: HeaderChanges
   /** What is set on the way back, replacing the upstream's. */
   readonly responseHeaders?: readonly HeaderField[]
-  readonly signal?: AbortSignal
   readonly connectTimeoutMs?: number
   /** How long the upstream may take to its first response byte. */
   readonly firstByteTimeoutMs?: number
   /**
-   * A response already begun with `startResponse`: the upstream's body goes there, its end ends it, and its head is only
-   * reported. It may be a stream of the handler's own that passes on to the real one.
+   * A response already begun with `startResponse`: the upstream's body goes there, its end ends it, and its head is
+   * only reported. It may be a stream of the handler's own that passes on to the real one.
    */
   readonly into?: ResponseStream | undefined
   /**
-   * Sees the upstream's response head before a byte of it goes to the client. When it throws, the response is dropped and
-   * `forward` throws the same: another answer, or another upstream, is still possible.
+   * Sees the upstream's response head before a byte of it goes to the client. When it throws, the response is dropped
+   * and it is why `forward` fails: another answer, or another upstream, is still possible.
    */
   readonly onResponseHead?: (head: ResponseHead, firstByteAt: number) => void
   /** Sees every piece of the upstream's body on its way. */

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
-import type { Handler } from './relay-server.ts'
-import { RelayStage, signalled } from './relay-stage.fixture.ts'
+import { type PromisedHandler, RelayStage, signalled } from './relay-stage.fixture.ts'
 
 const stage = new RelayStage()
 afterEach(() => stage.clear())
 
 const get = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
-const hello: Handler = (exchange) => exchange.respond({ status: 200, body: 'hello' })
-const never: Handler = (exchange) =>
+const hello: PromisedHandler = (exchange) => exchange.respond({ status: 200, body: 'hello' })
+const never: PromisedHandler = (exchange) =>
   new Promise((_resolve, reject) => exchange.signal.addEventListener('abort', () => reject(exchange.signal.reason)))
 
 describe('connections of one address', () => {
@@ -57,7 +56,7 @@ describe('a server that has as many connections as it can', () => {
 
   it('says so where all are busy', async () => {
     const begun = signalled()
-    const handler: Handler = (exchange) => {
+    const handler: PromisedHandler = (exchange) => {
       begun.resolve()
       return never(exchange)
     }

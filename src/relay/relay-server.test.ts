@@ -1,13 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { SluiceError } from '../foundation/errors.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'
-import type { Handler } from './relay-server.ts'
-import { RelayStage, signalled } from './relay-stage.fixture.ts'
+import { type PromisedHandler, RelayStage, signalled } from './relay-stage.fixture.ts'
 
 const stage = new RelayStage()
 afterEach(() => stage.clear())
 
-const echo: Handler = async (exchange) => {
+const echo: PromisedHandler = async (exchange) => {
   const body = await exchange.readBody(1_000_000)
   await exchange.respond({ status: 200, body: `${exchange.head.method} ${exchange.head.target} [${body.toString()}]` })
 }
@@ -55,6 +54,17 @@ describe('a request', () => {
     const text = await client.until('POST /19 [b19]')
     const order = [...text.matchAll(/POST \/(\d+)/g)].map(([, index]) => Number(index))
     expect(order).toEqual(Array.from({ length: 20 }, (_, index) => index))
+  })
+
+  it('is answered though thousands are here together, each before the next is looked at', async () => {
+    const { port } = await stage.relayAtOnce((exchange, done) => {
+      exchange.respond({ status: 200, body: exchange.head.path }, done)
+    })
+    const requests = Array.from({ length: 5_000 }, (_, index) => `GET /${index} HTTP/1.1\r\nHost: a\r\n\r\n`)
+    const client = await stage.client(port)
+    client.send(requests.join(''))
+    const text = await client.until('\r\n\r\n/4999')
+    expect([...text.matchAll(/\r\n\r\n\/(\d+)/g)].map(([, path]) => Number(path))).toEqual(requests.map((_, at) => at))
   })
 
   it('with Connection: close is the last one', async () => {
@@ -188,7 +198,7 @@ describe('what is refused before any handler', () => {
     ['431', get('/', 'a: b\r\n'.repeat(300))],
     ['501', get('/', 'Transfer-Encoding: gzip, chunked\r\n')],
     ['505', 'GET / HTTP/3.0\r\nHost: a\r\n\r\n'],
-  ])('gets %s as a JSON error on a closed connection', async (status, bytes) => {
+  ])('gets %s as the face has it, on a closed connection', async (status, bytes) => {
     let handled = 0
     const { port } = await stage.relay(async (exchange) => {
       handled++
@@ -198,7 +208,7 @@ describe('what is refused before any handler', () => {
     expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
     expect(text).toContain('connection: close')
     const { error } = JSON.parse(bodyOf(text))
-    expect(error).toMatchObject({ param: null, code: expect.any(String), message: expect.any(String) })
+    expect(error).toEqual({ code: expect.any(String), message: expect.any(String) })
     expect(handled).toBe(0)
   })
 
@@ -241,7 +251,7 @@ describe('time', () => {
   it('a body that stalls while it is being read gets 408', async () => {
     const clock = new FakeClock()
     const reading = signalled()
-    const handler: Handler = (exchange) => {
+    const handler: PromisedHandler = (exchange) => {
       reading.resolve()
       return echo(exchange)
     }

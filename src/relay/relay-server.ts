@@ -1,23 +1,25 @@
 import * as net from 'node:net'
 import * as tls from 'node:tls'
-import { type Clock, systemClock } from '../foundation/clock.ts'
+import { systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
-import { addressOf, ClientConnection, type ConnectionTools } from './client-connection.ts'
-import { ClientCounts } from './client-counts.ts'
-import { clientNetwork } from './client-network.ts'
-import type { DirectHandler, Exchange } from './exchange.ts'
+import { addressOf, ClientConnection, type ConnectionTools } from './client/client-connection.ts'
+import { ClientCounts } from './client/client-counts.ts'
+import { clientNetwork } from './client/client-network.ts'
+import type { Answer, Handler } from './exchange.ts'
 import { type RelayLimits, defaultRelayLimits } from './limits.ts'
-import { SocketInput } from './socket-input.ts'
-import { UpstreamPool } from './upstream-pool.ts'
-
-/** What answers requests. When it throws without having answered, the server answers 500 and closes the connection. */
-export type Handler = (exchange: Exchange) => Promise<void>
+import { ReadBatch } from './socket/read-batch.ts'
+import { SocketInput } from './socket/socket-input.ts'
+import { TurnClock } from './socket/turn-clock.ts'
+import { UpstreamPool } from './upstream/upstream-pool.ts'
 
 export interface RelayServerOptions {
-  readonly handler: Handler | { readonly direct: DirectHandler }
+  readonly handler: Handler
+  /** How a failure is told where no handler could: the shape of errors is the face's, the relay only sends them. */
+  readonly errorAnswer: (error: SluiceError) => Answer
   readonly log: Logger
-  readonly clock?: Clock
+  /** Its time; to be handed over where others who work on the same requests go by the same. */
+  readonly clock?: TurnClock
   /** With it the server speaks TLS. The function form is asked again on every `reloadTls`. */
   readonly tls?: tls.SecureContextOptions | (() => tls.SecureContextOptions)
   readonly limits?: Partial<RelayLimits>
@@ -40,7 +42,8 @@ export interface ListenOptions {
 /** Accepts clients and gives each request to the handler. */
 export class RelayServer {
   readonly #options: RelayServerOptions
-  readonly #clock: Clock
+  readonly #clock: TurnClock
+  readonly #batch: ReadBatch
   readonly #limits: RelayLimits
   readonly #pool: UpstreamPool
   readonly #server: net.Server
@@ -50,16 +53,14 @@ export class RelayServer {
   #refused = 0
   /** Every accepted socket, those in the middle of a TLS handshake too. */
   readonly #sockets = new Set<net.Socket>()
-  readonly #handler: DirectHandler
   #onEmpty: () => void = () => {}
 
   constructor(options: RelayServerOptions) {
     this.#options = options
-    const { handler } = options
-    this.#handler = 'direct' in handler ? handler.direct : directly(handler)
-    this.#clock = options.clock ?? systemClock
+    this.#clock = options.clock ?? new TurnClock(systemClock)
     this.#limits = { ...defaultRelayLimits, ...options.limits }
-    this.#pool = new UpstreamPool(this.#limits, this.#clock)
+    this.#batch = new ReadBatch(this.#clock)
+    this.#pool = new UpstreamPool(this.#limits, this.#clock, this.#batch)
     this.#server = this.#createServer()
     this.#server.maxConnections = this.#limits.maxConnections + 2 * mostRefused
     if (options.tls) this.#server.on('connection', (socket) => this.#keep(socket))
@@ -144,7 +145,7 @@ export class RelayServer {
   }
 
   #accept(accepted: net.Socket, secure: boolean): void {
-    const input = new SocketInput()
+    const input = new SocketInput(this.#batch)
     const socket = input.accept(accepted)
     if (!secure) this.#keep(socket)
     const client = clientNetwork(addressOf(socket))
@@ -154,7 +155,8 @@ export class RelayServer {
       return
     }
     const tools: ConnectionTools = {
-      handler: this.#handler,
+      handler: this.#options.handler,
+      errorAnswer: this.#options.errorAnswer,
       log: this.#options.log,
       clock: this.#clock,
       limits: this.#limits,
@@ -196,11 +198,5 @@ export class RelayServer {
       return true
     }
     return false
-  }
-}
-
-function directly(handler: Handler): DirectHandler {
-  return (exchange, end) => {
-    handler(exchange).then(() => end(), end)
   }
 }

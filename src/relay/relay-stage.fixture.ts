@@ -1,15 +1,78 @@
 import { type Server, createServer as createHttpServer, type RequestListener } from 'node:http'
 import { type Server as NetServer, type Socket, connect, createServer } from 'node:net'
+import type { Clock } from '../foundation/clock.ts'
 import { silentLogger } from '../foundation/log.ts'
-import type { Upstream } from './exchange.ts'
-import { type Handler, RelayServer, type RelayServerOptions } from './relay-server.ts'
+import { asError, type SluiceError } from '../foundation/errors.ts'
+import type { Answer, Done, Exchange, ForwardOptions, ForwardResult, Handler, Upstream } from './exchange.ts'
+import { RelayServer, type RelayServerOptions } from './relay-server.ts'
+import { TurnClock } from './socket/turn-clock.ts'
+
+type RelayOptions = Partial<Omit<RelayServerOptions, 'handler' | 'clock'>> & { readonly clock?: Clock }
+
+/** The simplest face there can be: the code, and when to come back. */
+export function plainError({ status, code, message, details }: SluiceError): Answer {
+  const { retryAfterSeconds } = details
+  const headers = retryAfterSeconds === undefined ? [] : [['retry-after', String(retryAfterSeconds)] as const]
+  return { status, headers, body: JSON.stringify({ error: { code, message } }) }
+}
+
+/** An exchange by promises, which is how a test is easiest to read. */
+export type PromisedExchange = Pick<Exchange, 'head' | 'client' | 'signal' | 'responseStarted' | 'startResponse'> & {
+  readBody(limitBytes: number): Promise<Buffer>
+  respond(answer: Answer): Promise<void>
+  forward(upstream: Upstream, options?: ForwardOptions): Promise<ForwardResult>
+}
+
+export type PromisedHandler = (exchange: PromisedExchange) => Promise<void>
+
+export function handledBy(handler: PromisedHandler): Handler {
+  return (exchange, end) => {
+    handler(promised(exchange)).then(() => end(), end)
+  }
+}
+
+function promised(exchange: Exchange): PromisedExchange {
+  return {
+    head: exchange.head,
+    client: exchange.client,
+    get signal() {
+      return exchange.signal
+    },
+    get responseStarted() {
+      return exchange.responseStarted
+    },
+    startResponse: (status, headers) => exchange.startResponse(status, headers),
+    readBody: async (limitBytes) => {
+      await settled((done) => exchange.readBody(limitBytes, () => {}, done))
+      return exchange.joinedBody()
+    },
+    respond: (answer) => settled((done) => exchange.respond(answer, done)),
+    forward: (upstream, options = {}) =>
+      new Promise((resolve, reject) => {
+        exchange.forward(upstream, options, { onDelivered: resolve, onNotDelivered: reject })
+      }),
+  }
+}
+
+function settled(start: (done: Done) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    start((failure) => (failure === undefined ? resolve() : reject(asError(failure))))
+  })
+}
 
 /** What a test starts, so that it is all gone when the test is. */
 export class RelayStage {
   readonly #cleanups: Array<() => Promise<void> | void> = []
 
-  async relay(handler: Handler, options: Omit<RelayServerOptions, 'handler' | 'log'> = {}) {
-    const server = new RelayServer({ handler, log: silentLogger, ...options })
+  relay(handler: PromisedHandler, options: RelayOptions = {}) {
+    return this.relayAtOnce(handledBy(handler), options)
+  }
+
+  /** With a handler that answers before it returns. */
+  async relayAtOnce(handler: Handler, options: RelayOptions = {}) {
+    const { clock, ...others } = options
+    const time = clock && { clock: new TurnClock(clock) }
+    const server = new RelayServer({ handler, errorAnswer: plainError, log: silentLogger, ...others, ...time })
     const { port } = await server.listen('127.0.0.1', 0)
     this.#cleanups.push(() => server.close({ graceMs: 0 }))
     return { server, port }

@@ -2,7 +2,7 @@ import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { EndpointProbe } from './endpoint-probe.ts'
-import type { LaneEndpoint } from './lane-endpoint.ts'
+import type { KnownEndpoint } from './known-endpoint.ts'
 import { probePauseMs } from './probe-pace.ts'
 
 export interface EndpointProberOptions {
@@ -18,21 +18,21 @@ export interface ProbedFor {
   readonly model: string
   /** Whether somebody waits for the model now. */
   awaited(): boolean
-  healthy(endpoint: LaneEndpoint): void
+  healthy(endpoint: KnownEndpoint): void
 }
 
 /** Asks endpoints directly whether they are healthy, until they are, or it no longer matters. */
 export class EndpointProber {
   readonly #options: EndpointProberOptions
   /** What is being probed, and how to end the pause it is in. */
-  readonly #hurry = new Map<LaneEndpoint, () => void>()
+  readonly #hurry = new Map<KnownEndpoint, () => void>()
 
   constructor(options: EndpointProberOptions) {
     this.#options = options
   }
 
   /** One that is probed already is probed at once. */
-  watch(endpoint: LaneEndpoint, by: ProbedFor): void {
+  watch(endpoint: KnownEndpoint, by: ProbedFor): void {
     const { log, signal } = this.#options
     const hurry = this.#hurry.get(endpoint)
     if (hurry || signal.aborted) return hurry?.()
@@ -44,7 +44,7 @@ export class EndpointProber {
       .finally(() => this.#hurry.delete(endpoint))
   }
 
-  async #probe(endpoint: LaneEndpoint, by: ProbedFor): Promise<void> {
+  async #probe(endpoint: KnownEndpoint, by: ProbedFor): Promise<void> {
     const { signal } = this.#options
     // Counted, not measured: a clock that is set must not change the pace.
     let elapsedMs = 0
@@ -62,7 +62,7 @@ export class EndpointProber {
     }
   }
 
-  async #ask(endpoint: LaneEndpoint): Promise<boolean> {
+  async #ask(endpoint: KnownEndpoint): Promise<boolean> {
     const { clock, probe, probeTimeoutMs, signal } = this.#options
     const overdue = new AbortController()
     const giveUp = () => overdue.abort()
@@ -76,7 +76,7 @@ export class EndpointProber {
     }
   }
 
-  #pause(endpoint: LaneEndpoint, ms: number): Promise<void> {
+  #pause(endpoint: KnownEndpoint, ms: number): Promise<void> {
     const { clock, signal } = this.#options
     return new Promise((resolve) => {
       const end = () => {

@@ -9,12 +9,12 @@ import { modelLabel } from '../resources/model-labels.ts'
 import { controllingModel, modelOfPod } from '../resources/model-ownership.ts'
 import { isPodTerminating, type Pod } from '../resources/pod.ts'
 import type { Secret } from '../resources/secret.ts'
-import type { Demand, DemandSample } from './demand.ts'
+import type { Demand, DemandReading } from './demand.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
 import { type EndpointProbe, probeHealth } from './endpoint-probe.ts'
 import { EndpointProber, type ProbedFor } from './endpoint-prober.ts'
 import { type LoadPlace, LoadTable } from './load-table.ts'
-import { type LaneEvents, type LaneHint, type LaneSeat, ModelLane } from './model-lane.ts'
+import { type SeatEvents, type SeatHint, type OwnedSeat, ModelSeats } from './model-seats.ts'
 import { startFailureOf, whyAsleep } from './model-reason.ts'
 import { endpointOf } from './pod-endpoint.ts'
 import { TrafficMetrics } from './traffic-metrics.ts'
@@ -42,7 +42,7 @@ export class PodPool implements EndpointPool, Demand {
   readonly #settings: TrafficSettings
   readonly #metrics: TrafficMetrics
   readonly #loads: LoadTable
-  readonly #lanes = new Map<string, ModelLane>()
+  readonly #seats = new Map<string, ModelSeats>()
   /** Which model a Pod served when it was last seen, so that it can be taken out when it no longer does. */
   readonly #modelOfPod = new Map<string, string>()
   /** Names of Pods by the Model that they say has made them. */
@@ -56,7 +56,7 @@ export class PodPool implements EndpointPool, Demand {
   constructor(options: PodPoolOptions) {
     this.#options = options
     this.#settings = { ...defaultTrafficSettings, ...options.settings }
-    this.#metrics = new TrafficMetrics(options.metrics, () => this.#lanes)
+    this.#metrics = new TrafficMetrics(options.metrics, () => this.#seats)
     this.#loads = options.loads ?? LoadTable.shared({ workers: 0, epochMs: 0 })
     this.#prober = new EndpointProber({
       clock: options.clock,
@@ -80,17 +80,17 @@ export class PodPool implements EndpointPool, Demand {
     for (const pod of options.pods.list()) this.#podSeen(pod)
   }
 
-  trySeat(model: string, hint: LaneHint): LaneSeat | undefined {
-    return this.#lanes.get(model)?.trySeat(hint)
+  trySeat(model: string, hint: SeatHint): OwnedSeat | undefined {
+    return this.#seats.get(model)?.trySeat(hint)
   }
 
-  async reserve(model: string, hint: LaneHint, signal: AbortSignal): Promise<LaneSeat> {
+  async reserve(model: string, hint: SeatHint, signal: AbortSignal): Promise<OwnedSeat> {
     if (signal.aborted) throw abortReason(signal)
     const seat = this.trySeat(model, hint)
     if (seat) return seat
     try {
       this.#refuseHopeless(model)
-      return await this.#laneOf(model).wait(hint, signal, () => this.#overdue(model))
+      return await this.#seatsOf(model).wait(hint, signal, () => this.#overdue(model))
     } catch (error) {
       // Only Models that exist are counted by name: anything may be asked for.
       if (error instanceof SluiceError && this.#modelOf(model)) this.#metrics.refused.inc({ model, code: error.code })
@@ -100,23 +100,23 @@ export class PodPool implements EndpointPool, Demand {
     }
   }
 
-  sample(model: string): DemandSample | undefined {
+  sample(model: string): DemandReading | undefined {
     const { pods, models } = this.#options
     if (!pods.synced || !models.synced) return undefined
-    const lane = this.#lanes.get(model)
-    return { active: lane?.active ?? 0, waiting: lane?.waiting ?? 0 }
+    const seats = this.#seats.get(model)
+    return { active: seats?.active ?? 0, waiting: seats?.waiting ?? 0 }
   }
 
   models(): readonly string[] {
-    return [...this.#lanes.keys()]
+    return [...this.#seats.keys()]
   }
 
   lastActiveAt(model: string): number | undefined {
-    return this.#lanes.get(model)?.lastActiveAt
+    return this.#seats.get(model)?.lastActiveAt
   }
 
   inFlightByEndpoint(model: string): ReadonlyMap<string, number> {
-    return this.#lanes.get(model)?.inFlightByEndpoint() ?? new Map<string, number>()
+    return this.#seats.get(model)?.inFlightByEndpoint() ?? new Map<string, number>()
   }
 
   onFirstWaiter(callback: (model: string) => void): () => void {
@@ -126,7 +126,7 @@ export class PodPool implements EndpointPool, Demand {
 
   /** What may be picked of a model now. */
   openEndpoints(model: string): readonly OfferedEndpoint[] {
-    return this.#lanes.get(model)?.open ?? []
+    return this.#seats.get(model)?.open ?? []
   }
 
   /** Calls back whenever that is not what it was; returns how to stop that. */
@@ -137,25 +137,25 @@ export class PodPool implements EndpointPool, Demand {
 
   /** A request of another thread found the endpoint failing. */
   reportFailed(model: string, place: LoadPlace): void {
-    this.#lanes.get(model)?.reportFailed(place)
+    this.#seats.get(model)?.reportFailed(place)
     this.freed(model)
   }
 
   /** Requests of another thread have left the model's endpoints. */
   freed(model: string): void {
-    this.#lanes.get(model)?.freed()
+    this.#seats.get(model)?.freed()
   }
 
   /** The first byte of an answer to a request of another thread that waited. */
   answered(model: string): void {
-    this.#lanes.get(model)?.answered()
+    this.#seats.get(model)?.answered()
   }
 
   /** The thread is gone, and its requests with it. */
   rowLost(row: number): void {
-    for (const lane of this.#lanes.values()) lane.touch()
+    for (const seats of this.#seats.values()) seats.touch()
     this.#loads.clearRow(row)
-    for (const lane of this.#lanes.values()) lane.freed()
+    for (const seats of this.#seats.values()) seats.freed()
   }
 
   /** Whoever waits is sent away; seats that are out stay good. */
@@ -163,7 +163,7 @@ export class PodPool implements EndpointPool, Demand {
     if (this.#stopping.signal.aborted) return
     this.#stopping.abort(new SluiceError('stopping'))
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
-    for (const lane of this.#lanes.values()) lane.refuseWaiters(new SluiceError('stopping'))
+    for (const seats of this.#seats.values()) seats.refuseWaiters(new SluiceError('stopping'))
   }
 
   #refuseHopeless(model: string): void {
@@ -176,7 +176,7 @@ export class PodPool implements EndpointPool, Demand {
 
   #overdue(model: string): SluiceError {
     const seconds = Math.round(this.#settings.wakeDeadlineMs / 1000)
-    if (this.#lanes.get(model)?.awake) return new SluiceError('model_busy', { model, seconds })
+    if (this.#seats.get(model)?.awake) return new SluiceError('model_busy', { model, seconds })
     return new SluiceError('wake_deadline', { model, seconds, reason: whyAsleep(this.#modelOf(model)) })
   }
 
@@ -195,15 +195,15 @@ export class PodPool implements EndpointPool, Demand {
     if (model) this.#tellProgress(model.metadata.name, pod)
     if (!endpoint) return
     this.#modelOfPod.set(name, endpoint.model)
-    this.#laneOf(endpoint.model).offer(endpoint)
+    this.#seatsOf(endpoint.model).offer(endpoint)
   }
 
   #tellProgress(model: string, pod: Pod): void {
     const { spec, status } = pod
-    const lane = this.#lanes.get(model)
-    if (!lane?.waiting || isPodTerminating(pod)) return
-    if (spec.nodeName) lane.reached('placed')
-    if (status?.containerStatuses?.some(({ state }) => state?.running)) lane.reached('started')
+    const seats = this.#seats.get(model)
+    if (!seats?.waiting || isPodTerminating(pod)) return
+    if (spec.nodeName) seats.reached('placed')
+    if (status?.containerStatuses?.some(({ state }) => state?.running)) seats.reached('started')
   }
 
   /** Remembers which Model it says has made it: that Model may be seen only later, or be another one by then. */
@@ -225,7 +225,7 @@ export class PodPool implements EndpointPool, Demand {
     const model = this.#modelOfPod.get(name)
     if (model === undefined || namespace !== this.#options.namespace) return
     this.#modelOfPod.delete(name)
-    this.#lanes.get(model)?.withdraw(name)
+    this.#seats.get(model)?.withdraw(name)
     this.#forgetIfGone(model)
   }
 
@@ -244,10 +244,10 @@ export class PodPool implements EndpointPool, Demand {
     const { name, namespace, uid } = model.metadata
     if (namespace !== this.#options.namespace) return
     if (previous?.metadata.uid !== uid) this.#lookAgain(name)
-    const lane = this.#lanes.get(name)
-    if (!lane) return
+    const seats = this.#seats.get(name)
+    if (!seats) return
     const reason = startFailureOf(model)
-    if (reason !== undefined) lane.refuseWaiters(new SluiceError('model_unavailable', { model: name, reason }))
+    if (reason !== undefined) seats.refuseWaiters(new SluiceError('model_unavailable', { model: name, reason }))
   }
 
   /** At the Pods that say the Model has made them. */
@@ -261,23 +261,23 @@ export class PodPool implements EndpointPool, Demand {
 
   #modelGone({ metadata: { name, namespace } }: Model): void {
     if (namespace !== this.#options.namespace) return
-    this.#lanes.get(name)?.refuseWaiters(new SluiceError('model_not_found', { model: name }))
+    this.#seats.get(name)?.refuseWaiters(new SluiceError('model_not_found', { model: name }))
     this.#forgetIfGone(name)
   }
 
-  #laneOf(model: string): ModelLane {
-    const known = this.#lanes.get(model)
+  #seatsOf(model: string): ModelSeats {
+    const known = this.#seats.get(model)
     if (known) return known
     const by: ProbedFor = {
       model,
-      awaited: () => lane.waiting > 0,
+      awaited: () => seats.waiting > 0,
       healthy: (endpoint) => {
         const wasFailed = endpoint.state === 'failed'
         if (wasFailed) this.#options.log.info({ model, endpoint: endpoint.name }, 'the endpoint is healthy again')
-        lane.recover(endpoint)
+        seats.recover(endpoint)
       },
     }
-    const events: LaneEvents = {
+    const events: SeatEvents = {
       firstWaiter: (asleep) => this.#announceFirstWaiter(model, asleep),
       admitted: (waitedMs) => this.#metrics.waitSeconds.observe({ model }, waitedMs / 1000),
       wakeReached: (phase, ms) => this.#metrics.wakeSeconds.observe({ model, phase }, ms / 1000),
@@ -294,19 +294,19 @@ export class PodPool implements EndpointPool, Demand {
         this.#options.log.error({ model, endpoint }, 'there are too many endpoints; this one is left out')
       },
       emptied: () => {
-        if (this.#lanes.get(model) === lane) this.#forgetIfGone(model)
+        if (this.#seats.get(model) === seats) this.#forgetIfGone(model)
       },
     }
     const { clock } = this.#options
-    const lane = new ModelLane({ model, settings: this.#settings, clock, loads: this.#loads, events })
-    this.#lanes.set(model, lane)
-    return lane
+    const seats = new ModelSeats({ model, settings: this.#settings, clock, loads: this.#loads, events })
+    this.#seats.set(model, seats)
+    return seats
   }
 
-  /** Lanes of Models that are gone go with their last seat. */
+  /** What is known of Models that are gone goes with their last seat. */
   #forgetIfGone(model: string): void {
-    if (!this.#lanes.get(model)?.empty || this.#modelOf(model)) return
-    this.#lanes.delete(model)
+    if (!this.#seats.get(model)?.isEmpty || this.#modelOf(model)) return
+    this.#seats.delete(model)
     this.#metrics.forget(model)
   }
 

@@ -1,4 +1,5 @@
 import { abortReason, type CancelTimer, type Clock } from '../foundation/clock.ts'
+import { SluiceError } from '../foundation/errors.ts'
 import type { ReserveHint, Seat } from './endpoint-pool.ts'
 
 interface Waiter<H, S> {
@@ -6,6 +7,15 @@ interface Waiter<H, S> {
   readonly hint: H
   admit(seat: S): void
   refuse(error: Error): void
+}
+
+export interface WaitingRoomOptions {
+  readonly model: string
+  readonly clock: Clock
+  /** How many may wait. */
+  readonly size: number
+  /** What is told to those who find it full. */
+  readonly retryAfterSeconds: number
 }
 
 export interface WaitOptions<H> {
@@ -22,14 +32,23 @@ export interface WaitOptions<H> {
  */
 export class WaitingRoom<H = ReserveHint, S = Seat> {
   readonly #waiters = new Set<Waiter<H, S>>()
+  readonly #options: WaitingRoomOptions
   readonly #clock: Clock
 
-  constructor(clock: Clock) {
-    this.#clock = clock
+  constructor(options: WaitingRoomOptions) {
+    this.#options = options
+    this.#clock = options.clock
   }
 
   get size(): number {
     return this.#waiters.size
+  }
+
+  /** Throws the 429 that those get who find no room. */
+  refuseWhenFull(): void {
+    const { model, size, retryAfterSeconds } = this.#options
+    if (this.size < size) return
+    throw new SluiceError('waiting_room_full', { model, waiting: this.size, retryAfterSeconds })
   }
 
   wait(options: WaitOptions<H>): Promise<S> {

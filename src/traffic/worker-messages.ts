@@ -11,6 +11,11 @@ export interface OfferedEndpoint {
   readonly place: LoadPlace
 }
 
+/** Only what another thread may know can be sent there. */
+export function offeredOf({ name, address, key, capacity, place }: OfferedEndpoint): OfferedEndpoint {
+  return { name, address, key, capacity, place }
+}
+
 /** What a worker tells the owner of the waiting rooms. */
 export type WorkerMessage =
   /** There is nothing to be picked: answered with `seat` or `refused`, unless the worker says that it left first. */

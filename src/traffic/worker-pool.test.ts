@@ -6,7 +6,7 @@ import { fakeModel, fakePod } from './cluster-view.fixture.ts'
 import type { Seat } from './endpoint-pool.ts'
 import { LoadTable } from './load-table.ts'
 import { codeOf, never, setUp } from './pod-pool.fixture.ts'
-import { PoolDesk } from './pool-desk.ts'
+import { PoolForWorker } from './pool-for-worker.ts'
 import type { TrafficSettings } from './traffic-settings.ts'
 import { WorkerPool } from './worker-pool.ts'
 
@@ -18,7 +18,7 @@ function setUpWorkers(options: { readonly workers?: number; readonly settings?: 
   const joined = Array.from({ length: count }, (_, index) => {
     const { port1, port2 } = new MessageChannel()
     const row = index + 1
-    const desk = new PoolDesk({ pool: owner.pool, port: port1, row })
+    const link = new PoolForWorker({ pool: owner.pool, port: port1, row })
     const pool = new WorkerPool({
       port: port2,
       loads: new LoadTable(loads.shape),
@@ -26,12 +26,12 @@ function setUpWorkers(options: { readonly workers?: number; readonly settings?: 
       clock: owner.clock,
       wakeDeadlineMs: settings.wakeDeadlineMs ?? 600_000,
     })
-    onTestFinished(() => desk.close())
-    return { desk, pool }
+    onTestFinished(() => link.close())
+    return { link, pool }
   })
   const [worker, other] = joined
   if (!worker) throw new Error('there is a worker at least')
-  return { ...owner, owner: owner.pool, loads, worker: worker.pool, desk: worker.desk, other: other?.pool, joined }
+  return { ...owner, owner: owner.pool, loads, worker: worker.pool, link: worker.link, other: other?.pool, joined }
 }
 
 /** Lets messages through, both ways and back. */
@@ -195,7 +195,7 @@ describe('a pool that does not own the waiting rooms', () => {
   })
 
   it('takes its waiters and its counts with it when it is lost, and the others get the seats', async () => {
-    const { pods, owner, worker, other, desk } = setUpWorkers({ workers: 2 })
+    const { pods, owner, worker, other, link } = setUpWorkers({ workers: 2 })
     pods.put(fakePod('one', { capacity: 1 }))
     await delivered()
     await worker.reserve('tiny', {}, never)
@@ -203,7 +203,7 @@ describe('a pool that does not own the waiting rooms', () => {
     await until(() => owner.sample('tiny')?.waiting === 1)
     const elsewhere = other?.reserve('tiny', {}, never)
     await until(() => owner.sample('tiny')?.waiting === 2)
-    desk.close()
+    link.close()
     expect(await waiting).toBe('stopping')
     expect((await elsewhere)?.endpoint).toBe('one')
     expect(owner.sample('tiny')).toEqual({ active: 1, waiting: 0 })
@@ -240,7 +240,7 @@ describe('a pool that does not own the waiting rooms', () => {
         for (const seat of seats) seat.release()
         await until(() => owner.sample('tiny')?.active === 0 && owner.sample('tiny')?.waiting === 0)
         owner.stop()
-        for (const { desk } of joined) desk.close()
+        for (const { link } of joined) link.close()
       }),
       { numRuns: 60 },
     )

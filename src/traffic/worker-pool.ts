@@ -4,10 +4,10 @@ import { SluiceError } from '../foundation/errors.ts'
 import type { EndpointPool, ReserveHint, Seat } from './endpoint-pool.ts'
 import type { LoadTable } from './load-table.ts'
 import type { OfferedEndpoint, OwnerMessage, WorkerMessage } from './worker-messages.ts'
-import { WorkerLane, type WorkerLaneEvents } from './worker-lane.ts'
+import { WorkerSeats, type WorkerSeatsEvents } from './worker-seats.ts'
 
 export interface WorkerPoolOptions {
-  /** The other end is a `PoolDesk`. */
+  /** The other end is a `PoolForWorker`. */
   readonly port: MessagePort
   readonly loads: LoadTable
   readonly row: number
@@ -32,7 +32,7 @@ const answerSlackMs = 5_000
  */
 export class WorkerPool implements EndpointPool {
   readonly #options: WorkerPoolOptions
-  readonly #lanes = new Map<string, WorkerLane>()
+  readonly #seats = new Map<string, WorkerSeats>()
   readonly #asking = new Map<number, Asking>()
   #lastId = 0
 
@@ -45,7 +45,7 @@ export class WorkerPool implements EndpointPool {
   }
 
   trySeat(model: string, hint: ReserveHint): Seat | undefined {
-    return this.#lanes.get(model)?.trySeat(hint)
+    return this.#seats.get(model)?.trySeat(hint)
   }
 
   async reserve(model: string, hint: ReserveHint, signal: AbortSignal): Promise<Seat> {
@@ -73,15 +73,15 @@ export class WorkerPool implements EndpointPool {
         asking.refuse(error)
       }
       const onAbort = () => giveUp(abortReason(signal))
-      const known = this.#lanes.get(model)
+      const known = this.#seats.get(model)
       const asking: Asking = {
         model,
         // Working them out is worth it only where there will be a choice.
         blocks: known?.hasChoice ? (hint.prefix?.() ?? []) : [],
         grant: (endpoint) => {
           leave()
-          const lane = this.#lanes.get(model) ?? this.#newLane(model)
-          resolve(lane.seatGranted(endpoint, asking.blocks))
+          const seats = this.#seats.get(model) ?? this.#newSeats(model)
+          resolve(seats.seatGranted(endpoint, asking.blocks))
         },
         refuse: (error) => {
           leave()
@@ -102,10 +102,10 @@ export class WorkerPool implements EndpointPool {
     switch (message.type) {
       case 'endpoints': {
         const { model, endpoints } = message
-        const lane = this.#lanes.get(model) ?? this.#newLane(model)
-        lane.offer(endpoints)
-        if (endpoints.length > 0) this.#lanes.set(model, lane)
-        else this.#lanes.delete(model)
+        const seats = this.#seats.get(model) ?? this.#newSeats(model)
+        seats.offer(endpoints)
+        if (endpoints.length > 0) this.#seats.set(model, seats)
+        else this.#seats.delete(model)
         return
       }
       case 'seat': {
@@ -120,14 +120,14 @@ export class WorkerPool implements EndpointPool {
     }
   }
 
-  #newLane(model: string): WorkerLane {
+  #newSeats(model: string): WorkerSeats {
     const { loads, row, clock } = this.#options
-    const events: WorkerLaneEvents = {
+    const events: WorkerSeatsEvents = {
       freed: () => this.#tell({ type: 'freed', model }),
       failed: (place) => this.#tell({ type: 'failed', model, place }),
       answered: () => this.#tell({ type: 'answered', model }),
     }
-    return new WorkerLane({ loads, row, clock, events })
+    return new WorkerSeats({ loads, row, clock, events })
   }
 
   #tell(message: WorkerMessage): void {

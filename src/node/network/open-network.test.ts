@@ -1,14 +1,16 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../foundation/clock.ts'
 import { silentLogger } from '../../foundation/log.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
+import { addressAt, placeIn } from '../../resources/address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { LoopbackNetwork } from './loopback-network.ts'
 import { NetworkNames } from './network-names.ts'
@@ -16,6 +18,11 @@ import { type NetworkChoice, openNetwork } from './open-network.ts'
 import type { PodNetwork, PodPlace } from './pod-network.ts'
 
 const run = promisify(execFile)
+const machineHasIpv6 =
+  findProgram('nft') !== undefined &&
+  Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ family, scopeid, internal }) => family === 'IPv6' && scopeid === 0 && !internal),
+  )
 const mayMakeNetworks = process.getuid?.() === 0 && findProgram('ip') !== undefined
 
 async function placed(network: PodNetwork, podUid: string): Promise<PodPlace> {
@@ -76,9 +83,9 @@ describe.runIf(mayMakeNetworks)('the network namespaces of Pods', () => {
   let network: BridgeNetwork
   let names: NetworkNames
   const inside = (place: PodPlace, ...words: string[]) => run('nsenter', [`--net=${place.namespace}`, ...words])
-  const reopen = async (nodeId: string) => {
+  const reopen = async (nodeId: string, ipv6?: boolean) => {
     // Nothing is made ahead: one that has crashed would go on doing so here, as no process does that is gone.
-    const options = { nodeId, folder, clock: systemClock, log: silentLogger, spares: 0 }
+    const options = { nodeId, folder, clock: systemClock, log: silentLogger, spares: 0, ipv6 }
     const opened = await openNetwork({ ...options, choice: 'namespaces' })
     if (!(opened instanceof BridgeNetwork)) throw new Error('there are no namespaces here')
     return opened
@@ -113,7 +120,7 @@ describe.runIf(mayMakeNetworks)('the network namespaces of Pods', () => {
       for (const server of servers) server.kill('SIGKILL')
       for (const uid of ['one', 'other']) network.release(uid)
     }
-    const service = `${network.ranges.services.first >>> 24}.${(network.ranges.services.first >>> 16) & 255}.${(network.ranges.services.first >>> 8) & 255}.7`
+    const service = addressAt(network.ranges.services, 7)
     const api = createServer((_request, answer) => answer.end('a Service'))
     await new Promise<void>((resolve) => api.listen(0, service, resolve))
     const address = api.address()
@@ -139,7 +146,71 @@ describe.runIf(mayMakeNetworks)('the network namespaces of Pods', () => {
     expect(stdout).not.toContain(names.bridge)
     expect(stdout).not.toContain(names.cable(0).slice(0, 9))
     expect(readdirSync(NetworkNames.namespaceFolder).filter((name) => names.numberOf(name) !== undefined)).toEqual([])
-    expect((await run('ip', ['route', 'show', 'table', 'local'])).stdout).not.toContain(network.hostIP)
+    for (const family of ['-4', '-6']) {
+      const { stdout: routes } = await run('ip', [family, 'route', 'show', 'table', 'all'])
+      for (const ours of [network.hostIP, network.hostIP6 ?? network.hostIP, names.bridge])
+        expect(routes).not.toContain(ours)
+    }
+  })
+
+  it.runIf(machineHasIpv6)(
+    'have addresses of both families, which no device of the machine comes and goes with',
+    async () => {
+      const watched = spawn('ip', ['-o', 'monitor', 'address'], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const lines = createInterface({ input: watched.stdout })
+      const seen: string[] = []
+      lines.on('line', (line) => seen.push(line))
+      /** What has happened before is seen when this is. */
+      const mark = (address: string) =>
+        vi.waitFor(
+          async () => {
+            for (const change of ['add', 'del']) await run('ip', ['addr', change, `${address}/32`, 'dev', 'lo'])
+            expect(seen.join('\n')).toContain(address)
+          },
+          { timeout: 5_000 },
+        )
+      try {
+        await mark('127.88.0.1')
+        const [one, other] = [await placed(network, 'one'), await placed(network, 'other')]
+        const { ipv6 } = network.ranges
+        if (!ipv6) throw new Error('there is no IPv6 here')
+        const same = placeIn(network.ranges.pods, one.address) ?? 0
+        expect([one.address6, network.hostIP6]).toEqual([addressAt(ipv6.pods, same), addressAt(ipv6.pods, 1)])
+        expect(other.address6).not.toBe(one.address6)
+        const { stdout } = await inside(one, 'ip', '-6', '-o', 'addr', 'show', 'dev', 'eth0')
+        expect(stdout.trim().split('\n')).toHaveLength(1)
+        expect(stdout).toContain(one.address6)
+        for (const uid of ['one', 'other']) network.release(uid)
+        await network.adopt(new Map())
+        await mark('127.88.0.2')
+      } finally {
+        watched.kill()
+      }
+      expect(seen.filter((line) => line.includes(names.cable(0).slice(0, 9)))).toEqual([])
+    },
+  )
+
+  it.runIf(machineHasIpv6)('keep what Pods have of IPv6 from before, be it nothing', async () => {
+    const old = await reopen(nodeId, false)
+    await old.adopt(new Map())
+    const before = await placed(old, 'before')
+    expect(before.address6).toBeUndefined()
+    expect(old.facts.message).toContain('Pods have no IPv6: it was not asked for.')
+    // As after a kill, twice.
+    network = await reopen(nodeId)
+    await network.adopt(new Map([['before', before.address]]))
+    expect(await placed(network, 'before')).toEqual(before)
+    const after = await placed(network, 'after')
+    expect(after.address6).toBeDefined()
+    network = await reopen(nodeId)
+    await network.adopt(
+      new Map([
+        ['before', before.address],
+        ['after', after.address],
+      ]),
+    )
+    expect([await placed(network, 'before'), await placed(network, 'after')]).toEqual([before, after])
+    for (const uid of ['before', 'after']) network.release(uid)
   })
 })
 

@@ -36,6 +36,8 @@ describe('a Pod that stores more than it may', () => {
     const pod = await untilEvicted(clock, 'greedy')
     const message = 'Usage of EmptyDir volume "work" exceeds the limit "1Mi". '
     expect(pod.status).toMatchObject({ reason: 'Evicted', message })
+    const disrupted = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }
+    expect(pod.status?.conditions).toContainEqual(expect.objectContaining(disrupted))
     expect(statusOf(pod)?.state?.terminated).toBeDefined()
     await clock.advance(60_000)
     await expect.poll(() => stage.events('greedy'), { timeout: 8000 }).toContainEqual(`Evicted: ${message}`)

@@ -1,0 +1,87 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { HeaderList } from '../../relay/http/header-list.ts'
+import type { ApiKey } from '../../resources/api-key.ts'
+import { readBearerKey, secretDigest } from './bearer-key.ts'
+import { type Grant, notSeenYet } from './granted-models.ts'
+
+/** Where the keys are: a cache that follows the cluster. */
+export interface KeySource {
+  readonly synced: boolean
+  list(): readonly ApiKey[]
+  /** Calls back whenever a key changed; returns how to stop that. */
+  onChange(listener: () => void): () => void
+}
+
+interface KnownKey {
+  readonly digest: Buffer
+  readonly expiresAtMs: number
+  readonly disabled: boolean
+  readonly grant: Grant
+}
+
+/** Who may ask: the ApiKeys for inference. A change of a key counts from the next request on. */
+export class KeyCheck {
+  readonly #keys: KeySource
+  readonly #unsubscribe: () => void
+  /** Compared with when there is no such key, so that an unknown key costs the same work as a wrong secret. */
+  readonly #nobody = randomBytes(32)
+  #byAccessKey: ReadonlyMap<string, readonly KnownKey[]> | undefined
+
+  constructor(keys: KeySource) {
+    this.#keys = keys
+    this.#unsubscribe = keys.onChange(() => (this.#byAccessKey = undefined))
+  }
+
+  get synced(): boolean {
+    return this.#keys.synced
+  }
+
+  /** The same refusal whatever is wrong with a key that is not known, so that nothing can be probed. */
+  admit(headers: HeaderList, now: number): Grant {
+    if (!this.#keys.synced) throw notSeenYet('API keys')
+    const header = headers.get('authorization')
+    if (header === undefined) throw refusal('no API key was sent')
+    const presented = readBearerKey(header)
+    const digest = secretDigest(presented?.secret ?? '')
+    const candidates = (presented && this.#index().get(presented.accessKey)) ?? []
+    let match: KnownKey | undefined
+    for (const known of candidates) {
+      if (timingSafeEqual(digest, known.digest)) match = known
+    }
+    if (candidates.length === 0) timingSafeEqual(digest, this.#nobody)
+    if (!match) throw refusal('the API key that was sent is not valid')
+    if (match.disabled) throw new SluiceError('key_disabled')
+    if (now >= match.expiresAtMs) throw new SluiceError('api_key_expired')
+    return match.grant
+  }
+
+  close(): void {
+    this.#unsubscribe()
+  }
+
+  #index(): ReadonlyMap<string, readonly KnownKey[]> {
+    if (this.#byAccessKey) return this.#byAccessKey
+    const byAccessKey = new Map<string, KnownKey[]>()
+    for (const { metadata, spec } of this.#keys.list()) {
+      if (spec.use !== 'Inference') continue
+      const { accessKey, secretSha256, expiresAt, disabled, allowedModels } = spec
+      const known: KnownKey = {
+        digest: Buffer.from(secretSha256, 'hex'),
+        // A time that cannot be read lets nobody in.
+        expiresAtMs: expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) || 0,
+        disabled,
+        grant: { key: metadata.name, models: allowedModels && new Set(allowedModels) },
+      }
+      const same = byAccessKey.get(accessKey)
+      if (same) same.push(known)
+      else byAccessKey.set(accessKey, [known])
+    }
+    this.#byAccessKey = byAccessKey
+    return byAccessKey
+  }
+}
+
+function refusal(reason: string): SluiceError {
+  return new SluiceError('invalid_api_key', { reason })
+}

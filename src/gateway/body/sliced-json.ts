@@ -1,0 +1,86 @@
+import { asError } from '../../foundation/errors.ts'
+import { JsonScanner } from './json-scanner.ts'
+import type { SlicedTask, TurnWork } from './turn-work.ts'
+
+/** So much is scanned at a time: a millisecond or two, whatever it is. */
+const stepBytes = 65_536
+
+/** Scans a large body in turns of the event loop, while it arrives or when it is here. */
+export class SlicedJson implements SlicedTask {
+  readonly #scanner: JsonScanner
+  readonly #work: TurnWork
+  /** Not scanned yet, from `#next` on; of that one, what is behind `#at`. */
+  #pieces: Buffer[] = []
+  #next = 0
+  #at = 0
+  #isAdded = false
+  #isWhole = false
+  readonly #end = Promise.withResolvers<JsonScanner>()
+  /** Why it is no JSON, as soon as that is known. */
+  failure: Error | undefined
+
+  constructor(work: TurnWork, options: { readonly checksTexts: boolean }) {
+    this.#work = work
+    this.#scanner = new JsonScanner(options)
+    // Nobody may be waiting for it.
+    this.#end.promise.catch(() => {})
+  }
+
+  push(piece: Buffer): void {
+    if (this.failure) return
+    this.#pieces.push(piece)
+    this.#ask()
+  }
+
+  /** All of it was pushed. */
+  finish(): Promise<JsonScanner> {
+    this.#isWhole = true
+    this.#ask()
+    return this.#end.promise
+  }
+
+  /** Nobody wants to know any more. */
+  abandon(): void {
+    this.#pieces = []
+    this.#next = 0
+    this.#at = 0
+  }
+
+  step(): boolean {
+    try {
+      if (!this.failure) this.#scan()
+      if (this.#next < this.#pieces.length) return true
+      if (this.#isWhole && !this.failure) {
+        this.#scanner.finish()
+        this.#end.resolve(this.#scanner)
+      }
+    } catch (error) {
+      this.failure = asError(error)
+      this.#end.reject(this.failure)
+    }
+    this.abandon()
+    this.#isAdded = false
+    return false
+  }
+
+  #scan(): void {
+    let room = stepBytes
+    while (room > 0) {
+      const piece = this.#pieces[this.#next]
+      if (!piece) return
+      const end = Math.min(piece.length, this.#at + room)
+      this.#scanner.push(piece.subarray(this.#at, end))
+      room -= end - this.#at
+      this.#at = end
+      if (end < piece.length) return
+      this.#next++
+      this.#at = 0
+    }
+  }
+
+  #ask(): void {
+    if (this.#isAdded) return
+    this.#isAdded = true
+    this.#work.add(this)
+  }
+}

@@ -1,0 +1,79 @@
+import { SluiceError } from '../../foundation/errors.ts'
+import type { ResponseHead, ResponseStream } from '../../relay/exchange.ts'
+import { errorEvent, errorType, type OpenAiError } from '../answers/openai-errors.ts'
+
+const longestAnswerBytes = 1024 * 1024
+export const doneEvent = 'data: [DONE]\n\n'
+
+export function isEventStream(head: ResponseHead): boolean {
+  return /^text\/event-stream\s*(?:;|$)/i.test(head.headers.get('content-type') ?? '')
+}
+
+/**
+ * The body of a model's answer on its way into an event stream that has already begun. Events go on as they are; an
+ * answer of another kind (an error, mostly) becomes one event, because its status can no longer be told.
+ */
+export class EventStreamBody implements ResponseStream {
+  readonly #stream: ResponseStream
+  readonly #model: string
+  #other: ResponseHead | undefined
+  #pieces: Buffer[] = []
+  #bytes = 0
+
+  constructor(stream: ResponseStream, model: string) {
+    this.#stream = stream
+    this.#model = model
+  }
+
+  /** Before the first byte of the body. */
+  begin(head: ResponseHead): void {
+    this.#other = head.status < 300 && isEventStream(head) ? undefined : head
+  }
+
+  /** The answer broke off: what was collected of it is of no use. */
+  abandon(): void {
+    this.#other = undefined
+    this.#pieces = []
+  }
+
+  async write(chunk: Buffer | string): Promise<void> {
+    if (!this.#other) return this.#stream.write(chunk)
+    const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
+    this.#bytes += piece.length
+    // Beyond the bound the rest is dropped; `end` then says that it was too much.
+    if (this.#bytes <= longestAnswerBytes) this.#pieces.push(piece)
+  }
+
+  async end(): Promise<void> {
+    if (this.#other) await this.#stream.write(this.#asEvent(this.#other) + doneEvent)
+    await this.#stream.end()
+  }
+
+  #asEvent(head: ResponseHead): string {
+    const text = Buffer.concat(this.#pieces).toString('utf8')
+    const value = this.#bytes <= longestAnswerBytes ? parsed(text) : undefined
+    if (head.status < 300) {
+      return value === undefined
+        ? errorEvent(this.#error(head, 'it is no event stream'))
+        : `data: ${JSON.stringify(value)}\n\n`
+    }
+    const isError = typeof value === 'object' && value !== null && 'error' in value
+    return isError ? `data: ${JSON.stringify(value)}\n\n` : errorEvent(this.#error(head, text.slice(0, 2_000)))
+  }
+
+  #error(head: ResponseHead, reason: string): OpenAiError {
+    const { message, code } = new SluiceError('upstream_failed', {
+      model: this.#model,
+      reason: `it answered with status ${head.status}: ${reason}`,
+    })
+    return { error: { message, type: errorType(head.status), code, param: null } }
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,82 @@
+import { SluiceError } from '../../foundation/errors.ts'
+import type { ForwardOptions, ForwardResult, HeaderChanges, ResponseHead } from '../../relay/exchange.ts'
+import type { HeaderField } from '../../relay/http/header-field.ts'
+import type { Seat } from '../../traffic/endpoint-pool.ts'
+import { engineKeyField } from './engine-key-field.ts'
+import { type EventStreamBody, isEventStream } from './event-stream-body.ts'
+import { errorEvent, openAiError } from '../answers/openai-errors.ts'
+import type { RequestRecord } from '../request-log/request-record.ts'
+import { UsageTail } from './usage-tail.ts'
+
+/** What goes to a model's server. */
+export interface SentRequest {
+  readonly model: string
+  /** Path and query there. */
+  readonly target: string
+  /** What is set and what is removed on the way there, besides the engine's own key. */
+  readonly headers: HeaderChanges
+  /** Whether answers say what they took. */
+  readonly reportsUsage: boolean
+}
+
+/** What the gateway does with one try to get a model's answer: it notes what passes, and speaks when it breaks off. */
+export class ModelAnswer implements ForwardOptions {
+  readonly target: string
+  readonly requestHeaders: HeaderChanges
+  readonly responseHeaders: readonly HeaderField[]
+  readonly into: EventStreamBody | undefined
+  readonly #request: SentRequest
+  readonly #record: RequestRecord
+  readonly #seat: Seat
+  #tail: UsageTail | undefined
+
+  /** `into`: the response has begun while the model woke, and its body goes there. */
+  constructor(request: SentRequest, record: RequestRecord, seat: Seat, into: EventStreamBody | undefined) {
+    this.target = request.target
+    this.requestHeaders = seat.key === undefined ? request.headers : withKey(request.headers, seat.key)
+    this.responseHeaders = record.fields
+    this.into = into
+    this.#request = request
+    this.#record = record
+    this.#seat = seat
+  }
+
+  onResponseHead(head: ResponseHead, firstByteAt: number): void {
+    this.#record.status = head.status
+    this.#record.firstByteMs = this.#record.elapsedMs(firstByteAt)
+    this.#seat.answered()
+    if (this.#request.reportsUsage && mayTellUsage(head)) this.#tail = new UsageTail()
+    this.into?.begin(head)
+  }
+
+  onResponsePiece(piece: Buffer): void {
+    this.#record.bytes += piece.length
+    this.#tail?.push(piece)
+  }
+
+  onBrokenOff(head: ResponseHead, error: Error): string | undefined {
+    this.into?.abandon()
+    return this.into || isEventStream(head) ? brokenOffEvent(this.#request.model, error) : undefined
+  }
+
+  finish(result: ForwardResult): void {
+    this.#record.bytes = result.responseBytes
+    this.#record.complete = result.complete
+    this.#record.usage = this.#tail?.read()
+  }
+}
+
+/** Instead of whatever the client sent: its key is none of the engine's business. */
+function withKey({ set, remove }: HeaderChanges, key: string): HeaderChanges {
+  return { set: [...set, engineKeyField(key)], remove }
+}
+
+function mayTellUsage({ status, headers }: ResponseHead): boolean {
+  return status === 200 && headers.get('content-encoding') === undefined
+}
+
+/** Begins with an empty line: the answer may have broken off in the middle of one. */
+function brokenOffEvent(model: string, error: Error): string {
+  const cause = error instanceof SluiceError && error.code === 'stopping' ? error : undefined
+  return `\n\n${errorEvent(openAiError(cause ?? new SluiceError('upstream_broke_off', { model })))}`
+}

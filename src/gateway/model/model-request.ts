@@ -1,0 +1,168 @@
+import type { Clock } from '../../foundation/clock.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import { type Done, type Exchange, type ForwardEnd, ForwardError, type ForwardResult } from '../../relay/exchange.ts'
+import type { EndpointPool, ReserveHint, Seat } from '../../traffic/endpoint-pool.ts'
+import type { ModelCatalog } from '../../traffic/model-catalog.ts'
+import { promptBlocks } from '../../traffic/prompt-blocks.ts'
+import { isClientGone } from './client-gone.ts'
+import { doneEvent, EventStreamBody } from './event-stream-body.ts'
+import type { GatewayMetrics } from '../gateway-metrics.ts'
+import type { GatewaySettings } from '../gateway-settings.ts'
+import { parseJson } from '../body/json-body.ts'
+import { ModelAnswer, type SentRequest } from './model-answer.ts'
+import type { Asked } from '../body/asked-model.ts'
+import { codedError, errorEvent, openAiError } from '../answers/openai-errors.ts'
+import type { RequestRecord } from '../request-log/request-record.ts'
+import { wakeComment, WakeFeedback } from './wake-feedback.ts'
+
+export interface ModelRequestTools {
+  readonly catalog: ModelCatalog
+  readonly pool: EndpointPool
+  readonly clock: Clock
+  readonly metrics: GatewayMetrics
+  readonly settings: GatewaySettings
+}
+
+/**
+ * A request on its way to its model: a seat, now or after waking it; there and back; at another endpoint if one fails.
+ * Nothing waits and no promise is made where the model is awake.
+ */
+export class ModelRequest implements ForwardEnd, ReserveHint {
+  readonly #tools: ModelRequestTools
+  readonly #exchange: Exchange
+  readonly #request: Asked & SentRequest
+  readonly #record: RequestRecord
+  readonly #done: Done
+  readonly #begunAt: number
+  #failed: Set<string> | undefined
+  #seat: Seat | undefined
+  #answer: ModelAnswer | undefined
+  /** Tells the client of a stream how far the model is, while it wakes. */
+  #feedback: WakeFeedback | undefined
+
+  constructor(
+    tools: ModelRequestTools,
+    exchange: Exchange,
+    request: Asked & SentRequest,
+    record: RequestRecord,
+    done: Done,
+  ) {
+    this.#tools = tools
+    this.#exchange = exchange
+    this.#request = request
+    this.#record = record
+    this.#done = done
+    this.#begunAt = tools.clock.now()
+  }
+
+  try(): void {
+    this.#record.attempts++
+    const seat = this.#tools.pool.trySeat(this.#request.model, this)
+    if (seat) this.#goTo(seat)
+    else this.#wait()
+  }
+
+  get exclude(): ReadonlySet<string> | undefined {
+    return this.#failed
+  }
+
+  prefix(): readonly number[] {
+    const { body } = this.#request
+    return body ? promptBlocks(body) : []
+  }
+
+  onDelivered(result: ForwardResult): void {
+    this.#release(result.complete || this.#exchange.signal.aborted)
+    try {
+      this.#answer?.finish(result)
+    } catch (error) {
+      return this.#fail(error)
+    }
+    this.#done()
+  }
+
+  onNotDelivered(error: Error): void {
+    if (!(error instanceof ForwardError) || this.#exchange.signal.aborted) {
+      this.#release(true)
+      return this.#fail(error)
+    }
+    if (this.#seat) this.#failed = (this.#failed ?? new Set()).add(this.#seat.endpoint)
+    this.#release(false)
+    this.#tryAgain(error)
+  }
+
+  #goTo(seat: Seat): void {
+    this.#seat = seat
+    this.#record.endpoint = seat.endpoint
+    const stream = this.#feedback?.stream
+    const into = stream && new EventStreamBody(stream, this.#request.model)
+    this.#answer = new ModelAnswer(this.#request, this.#record, seat, into)
+    this.#exchange.forward(seat.address, this.#answer, this)
+  }
+
+  #tryAgain(error: ForwardError): void {
+    const { clock, settings, metrics } = this.#tools
+    const { model } = this.#request
+    const late = clock.now() - this.#begunAt >= settings.retryWithinMs
+    if (!error.retryable || late || this.#record.attempts >= settings.maxAttempts) {
+      return this.#fail(new SluiceError('upstream_failed', { model, reason: error.message }, { cause: error }))
+    }
+    metrics.retries.inc({ model })
+    this.try()
+  }
+
+  /** Here a promise is made: the model has to wake, or somebody has to leave it. */
+  #wait(): void {
+    this.#seatInTime()
+      .then((seat) => this.#goTo(seat))
+      .catch((error: unknown) => this.#fail(error))
+  }
+
+  async #seatInTime(): Promise<Seat> {
+    const { clock, pool } = this.#tools
+    const { model, streamed, body, check } = this.#request
+    // A model is not woken for what it could not read; one that is awake says so itself.
+    if (check) await check()
+    else if (body) parseJson(body)
+    const askedAt = clock.now()
+    try {
+      const reserving = pool.reserve(model, this, this.#exchange.signal)
+      if (streamed) this.#feedback ??= this.#newFeedback()
+      return await (this.#feedback?.during(reserving) ?? reserving)
+    } finally {
+      this.#record.waitMs += clock.now() - askedAt
+    }
+  }
+
+  #newFeedback(): WakeFeedback {
+    const { catalog, clock, settings } = this.#tools
+    const { model } = this.#request
+    return new WakeFeedback({
+      exchange: this.#exchange,
+      clock,
+      headers: this.#record.headers,
+      startedAt: this.#begunAt,
+      afterMs: settings.feedbackAfterMs,
+      everyMs: settings.feedbackEveryMs,
+      describe: (waitedMs) => wakeComment(model, catalog.get(model), waitedMs),
+    })
+  }
+
+  /** When the status line is long gone, the error is told as an event, and the stream ended as clients expect it. */
+  #fail(failure: unknown): void {
+    const stream = this.#feedback?.stream
+    if (!stream || isClientGone(this.#exchange)) return this.#done(failure)
+    const known = codedError(failure)
+    this.#record.status = known.status
+    this.#record.errorCode = known.code
+    stream
+      .write(errorEvent(openAiError(known)) + doneEvent)
+      .then(() => stream.end())
+      .then(() => this.#done(), this.#done)
+  }
+
+  #release(healthy: boolean): void {
+    this.#seat?.release(healthy ? 'served' : 'failed')
+    this.#seat = undefined
+  }
+}

@@ -1,0 +1,25 @@
+/**
+ * By what a client is told from others where each may have a share: its address or, of IPv6, the network of 64 bits,
+ * because one client has all addresses in it.
+ */
+export function clientNetwork(address: string): string {
+  if (!address.includes(':')) return address
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  const [withoutZone = ''] = address.split('%')
+  const [left = '', right] = withoutZone.split('::')
+  const groups = groupsOf(left)
+  if (right !== undefined) {
+    const behind = groupsOf(right)
+    // An IPv4 address at the end stands for two groups.
+    const count = behind.length + (right.includes('.') ? 1 : 0)
+    while (groups.length + count < 8) groups.push('0')
+    groups.push(...behind)
+  }
+  const network = groups.slice(0, 4).map((group) => Number.parseInt(group, 16).toString(16))
+  return `${network.join(':')}::/64`
+}
+
+function groupsOf(text: string): string[] {
+  return text === '' ? [] : text.split(':')
+}

@@ -1,0 +1,54 @@
+import type { CancelTimer, Clock } from '../../foundation/clock.ts'
+
+/**
+ * One deadline that moves often. Moving it later or clearing it costs nothing: the timer stays and looks again when it
+ * fires, so a connection that serves thousands of requests arms a timer a few times, not thousands of times.
+ */
+export class Deadline {
+  readonly #clock: Clock
+  #dueAt = Number.POSITIVE_INFINITY
+  #armedFor = Number.POSITIVE_INFINITY
+  #cancel: CancelTimer | undefined
+  #callback: () => void = () => {}
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** Returns the time it is. */
+  set(ms: number, callback: () => void): number {
+    const now = this.#clock.now()
+    this.#dueAt = now + ms
+    this.#callback = callback
+    if (this.#dueAt < this.#armedFor) this.#arm(ms)
+    return now
+  }
+
+  clear(): void {
+    this.#dueAt = Number.POSITIVE_INFINITY
+  }
+
+  /** For good: nothing is left in the event loop. */
+  dispose(): void {
+    this.clear()
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#armedFor = Number.POSITIVE_INFINITY
+  }
+
+  #arm(ms: number): void {
+    this.#cancel?.()
+    this.#armedFor = this.#dueAt
+    this.#cancel = this.#clock.after(ms, () => this.#look())
+  }
+
+  #look(): void {
+    this.#cancel = undefined
+    this.#armedFor = Number.POSITIVE_INFINITY
+    if (this.#dueAt === Number.POSITIVE_INFINITY) return
+    const left = this.#dueAt - this.#clock.now()
+    if (left > 0) return this.#arm(left)
+    this.#dueAt = Number.POSITIVE_INFINITY
+    this.#callback()
+  }
+}

@@ -1,0 +1,164 @@
+import { type Socket, connect } from 'node:net'
+import { abortReason, type Clock } from '../../foundation/clock.ts'
+import { errorMessage } from '../../foundation/errors.ts'
+import { Deadline } from '../socket/deadline.ts'
+import { ForwardError, type Upstream } from '../exchange.ts'
+import { type HeadLimits, HeadReader } from '../http/head-reader.ts'
+import type { ReadBatch } from '../socket/read-batch.ts'
+import { type ParsedResponse, responseHeads } from '../http/response-head.ts'
+import { SocketInput } from '../socket/socket-input.ts'
+import { OutputBatch, SocketOutput } from '../socket/socket-output.ts'
+
+/** What a request in progress hears from its connection. After `onClosed` nothing more comes. */
+export interface UpstreamListener {
+  onData(chunk: Buffer): void
+  onDrain(): void
+  /** What was expected has not come in time. */
+  onOverdue(): void
+  /** The upstream said it will send no more (no error), or the connection failed. */
+  onClosed(error: Error | undefined): void
+}
+
+interface ConnectionOptions {
+  readonly address: string
+  readonly clock: Clock
+  readonly limits: HeadLimits
+  /** It closed while it rested: the pool forgets it. */
+  readonly onIdleClosed: (connection: UpstreamConnection) => void
+}
+
+/** One connection to an upstream, listening to its socket once for its whole life, used by one request at a time. */
+export class UpstreamConnection {
+  /** What the pool calls its upstream. */
+  readonly address: string
+  readonly socket: Socket
+  readonly #input: SocketInput
+  readonly #output: SocketOutput
+  readonly out: OutputBatch
+  readonly deadline: Deadline
+  /** One response's head after the other. */
+  readonly reader: HeadReader<ParsedResponse>
+  #listener: UpstreamListener | undefined
+  #error: Error | undefined
+  readonly #onIdleClosed: (connection: UpstreamConnection) => void
+  #closed = false
+  /** Requests this connection has already answered. */
+  served = 0
+  idleSince = 0
+
+  constructor(socket: Socket, input: SocketInput, { address, clock, limits, onIdleClosed }: ConnectionOptions) {
+    this.socket = socket
+    this.address = address
+    this.#output = new SocketOutput(socket, () => this.#listener?.onDrain())
+    this.out = new OutputBatch(this.#output)
+    this.deadline = new Deadline(clock)
+    this.reader = new HeadReader(limits, responseHeads)
+    this.#onIdleClosed = onIdleClosed
+    this.#input = input
+    input.listen(socket, this.#onData)
+    socket.on('end', this.#close)
+    socket.on('close', this.#close)
+    socket.on('error', (error) => {
+      this.#error = error
+    })
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  /** Something has to come from the upstream within this time. */
+  expectWithin(ms: number): void {
+    this.deadline.set(ms, this.#overdue)
+  }
+
+  use(listener: UpstreamListener): void {
+    this.#listener = listener
+  }
+
+  /** Nobody listens any more. */
+  rest(): void {
+    this.#listener = undefined
+  }
+
+  /** Gives the bare socket away (a tunnel); this object forgets it. */
+  detach(): Socket {
+    this.#closed = true
+    this.#listener = undefined
+    this.deadline.dispose()
+    this.#input.giveUp(this.socket)
+    this.#output.giveUp()
+    this.socket.off('end', this.#close)
+    this.socket.off('close', this.#close)
+    return this.socket
+  }
+
+  destroy(): void {
+    this.#listener = undefined
+    this.#close()
+  }
+
+  readonly letGo = (): void => this.destroy()
+
+  readonly #overdue = (): void => this.#listener?.onOverdue()
+
+  readonly #onData = (chunk: Buffer): void => {
+    // Bytes nobody asked for: whatever they are, the next request must not take them for its answer.
+    if (this.#listener) this.#listener.onData(chunk)
+    else this.destroy()
+  }
+
+  readonly #close = (): void => {
+    if (this.#closed) return
+    this.#closed = true
+    this.deadline.dispose()
+    const listener = this.#listener
+    this.#listener = undefined
+    this.socket.destroy()
+    if (listener) listener.onClosed(this.#error)
+    else this.#onIdleClosed(this)
+  }
+}
+
+export interface OpenOptions extends ConnectionOptions {
+  readonly batch: ReadBatch
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+}
+
+/** Opens a connection or throws a ForwardError of the phase `connect`; an abort throws the signal's reason. */
+export function openUpstream(upstream: Upstream, options: OpenOptions): Promise<UpstreamConnection> {
+  const { signal } = options
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(abortReason(signal))
+    const input = new SocketInput(options.batch)
+    const { host, port } = upstream
+    const socket = connect({ host, port, noDelay: true, allowHalfOpen: true, onread: input })
+    const settle = () => {
+      cancelTimer()
+      signal.removeEventListener('abort', onAbort)
+      socket.off('connect', onConnect)
+      socket.off('error', onError)
+    }
+    const onConnect = () => {
+      settle()
+      resolve(new UpstreamConnection(socket, input, options))
+    }
+    const onError = (error: Error) => {
+      settle()
+      socket.destroy()
+      reject(new ForwardError('connect', true, `cannot connect (${errorMessage(error)})`, { cause: error }))
+    }
+    const onAbort = () => {
+      settle()
+      socket.destroy()
+      reject(abortReason(signal))
+    }
+    const cancelTimer = options.clock.after(options.timeoutMs, () =>
+      onError(new Error(`no connection within ${options.timeoutMs} ms`)),
+    )
+    signal.addEventListener('abort', onAbort, { once: true })
+    socket.on('connect', onConnect)
+    socket.on('error', onError)
+  })
+}

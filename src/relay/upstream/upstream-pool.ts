@@ -1,0 +1,90 @@
+import type { Clock } from '../../foundation/clock.ts'
+import type { Upstream } from '../exchange.ts'
+import type { HeadLimits } from '../http/head-reader.ts'
+import type { RelayLimits } from '../limits.ts'
+import type { ReadBatch } from '../socket/read-batch.ts'
+import { type OpenOptions, type UpstreamConnection, openUpstream } from './upstream-connection.ts'
+
+export type PoolLimits = HeadLimits &
+  Pick<RelayLimits, 'upstreamIdlePerAddress' | 'upstreamIdleMs' | 'upstreamConnectMs'>
+
+/** Connections that answered a request and may answer another, by address. The most recently used goes first. */
+export class UpstreamPool {
+  readonly #limits: PoolLimits
+  readonly #clock: Clock
+  readonly #batch: ReadBatch
+  readonly #idle = new Map<string, UpstreamConnection[]>()
+  readonly #onIdleClosed = (connection: UpstreamConnection) => this.#forget(connection)
+  #closed = false
+
+  constructor(limits: PoolLimits, clock: Clock, batch: ReadBatch) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#batch = batch
+  }
+
+  /** An open connection that rested no longer than `maxIdleMs`. */
+  take(upstream: Upstream, maxIdleMs: number): UpstreamConnection | undefined {
+    const idle = this.#idle.get(addressOf(upstream))
+    const connection = idle?.at(-1)
+    if (!idle || !connection) return undefined
+    if (maxIdleMs !== Number.POSITIVE_INFINITY && this.#clock.now() - connection.idleSince > maxIdleMs) return undefined
+    idle.pop()
+    if (idle.length === 0) this.#idle.delete(connection.address)
+    connection.deadline.clear()
+    return connection
+  }
+
+  open(
+    upstream: Upstream,
+    options: Pick<OpenOptions, 'signal'> & { timeoutMs: number | undefined },
+  ): Promise<UpstreamConnection> {
+    return openUpstream(upstream, {
+      address: addressOf(upstream),
+      onIdleClosed: this.#onIdleClosed,
+      signal: options.signal,
+      timeoutMs: options.timeoutMs ?? this.#limits.upstreamConnectMs,
+      clock: this.#clock,
+      batch: this.#batch,
+      limits: this.#limits,
+    })
+  }
+
+  /** Takes a connection back whose last response ended cleanly. `idleMs`: how long the upstream says it keeps it. */
+  give(connection: UpstreamConnection, idleMs: number): void {
+    const known = this.#idle.get(connection.address)
+    const idle = known ?? []
+    const restMs = Math.min(idleMs, this.#limits.upstreamIdleMs)
+    if (this.#closed || connection.closed || restMs <= 0 || idle.length >= this.#limits.upstreamIdlePerAddress) {
+      return connection.destroy()
+    }
+    connection.served++
+    idle.push(connection)
+    if (!known) this.#idle.set(connection.address, idle)
+    connection.rest()
+    connection.idleSince = connection.deadline.set(restMs, connection.letGo)
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const idle of this.#idle.values()) for (const connection of idle.slice()) connection.destroy()
+  }
+
+  get idleCount(): number {
+    let count = 0
+    for (const idle of this.#idle.values()) count += idle.length
+    return count
+  }
+
+  #forget(connection: UpstreamConnection): void {
+    const idle = this.#idle.get(connection.address)
+    const at = idle?.indexOf(connection) ?? -1
+    if (!idle || at < 0) return
+    idle.splice(at, 1)
+    if (idle.length === 0) this.#idle.delete(connection.address)
+  }
+}
+
+function addressOf({ host, port }: Upstream): string {
+  return `${host}|${port}`
+}
