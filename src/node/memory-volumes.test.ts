@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { podSchema } from '../resources/pod.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
 import type { ContainerLaunch } from './pod-runtime.ts'
+import { processesMarked } from './process-identity.ts'
 import { RuntimeStage, never } from './running-containers.fixture.ts'
 import { memoryVolumeBytes } from './volumes/memory-size.ts'
 
@@ -114,6 +115,21 @@ describe.skipIf(!permitted)('a volume in memory', () => {
     await second.forget({ uid, name, namespace: 'default' })
     expect(mountsOf(uid)).toEqual([])
     expect(existsSync(folder)).toBe(false)
+  })
+
+  it('is seen where namespaces were made before it, and kept by none that were made while it was there', async () => {
+    const runtime = stage.runtime()
+    await runtime.adopt()
+    const waiting = () => processesMarked(`SLUICE_SHELL_OF=${runtime.nodeId}`)
+    await expect.poll(waiting, { timeout: 8000 }).not.toEqual([])
+    const launch = withMemory('stat -f -c %T /fast')
+    expect(await stage.run(launch, runtime)).toBe('tmpfs')
+    const { uid = '', name } = launch.pod.metadata
+    await expect.poll(waiting, { timeout: 8000 }).not.toEqual([])
+    await runtime.forget({ uid, name, namespace: 'default' })
+    const keepers = () =>
+      waiting().filter(({ pid }) => readFileSync(`/proc/${pid}/mountinfo`, 'utf8').includes(`${uid}/memory`))
+    await expect.poll(keepers, { timeout: 8000 }).toEqual([])
   })
 
   it('of Pods that do not run is not left behind when the node stops, nor of those that nobody knows any more', async () => {
