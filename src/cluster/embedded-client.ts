@@ -63,6 +63,14 @@ export class EmbeddedClient implements ClusterClient {
     return typed(kind, await replaced)
   }
 
+  async changeStatus<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, change: (current: T) => T): Promise<T> {
+    const apply = (_asked: unknown, current: KubernetesObject) => ({
+      ...current,
+      status: change(typed(kind, current))['status'],
+    })
+    return typed(kind, await this.#api.patch(kind, ref, apply, this.#writing, 'status'))
+  }
+
   async patch<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, patch: MergePatch): Promise<T> {
     return typed(kind, await this.#api.patch(kind, ref, (current) => mergePatch(current, patch), this.#writing))
   }

@@ -1,7 +1,7 @@
 import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { Metrics } from '../foundation/metrics.ts'
-import type { Model } from '../resources/model.ts'
 import { modelOfPod } from '../resources/model-ownership.ts'
+import type { Model } from '../resources/model.ts'
 import type { ObjectRef } from '../resources/object-ref.ts'
 import { type Pod, isPodFinished, isPodReady } from '../resources/pod.ts'
 import type { Demand } from '../traffic/demand.ts'

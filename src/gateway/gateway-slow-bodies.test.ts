@@ -4,8 +4,8 @@ import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { RelayServer } from '../relay/relay-server.ts'
 import { TurnClock } from '../relay/socket/turn-clock.ts'
-import { postJson, startGateway, startUpstream, until, type SetUpOptions } from './gateway.fixture.ts'
 import { errorAnswer } from './answers/openai-errors.ts'
+import { postJson, startGateway, startUpstream, until, type SetUpOptions } from './gateway.fixture.ts'
 
 const chat = '/openai/v1/chat/completions'
 const ask = { model: 'tiny', messages: [{ role: 'user', content: 'Hi' }] }

@@ -1,5 +1,5 @@
-import type * as http from 'node:http'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type * as http from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'

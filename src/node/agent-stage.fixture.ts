@@ -184,7 +184,7 @@ export class AgentStage {
     return new Proxy<EmbeddedClient>(this.client, {
       get(object, property) {
         if (severed) throw new Error('this agent is dead')
-        if (isMuted() && property === 'updateStatus') return () => Promise.reject(new Error('nobody listens'))
+        if (isMuted() && property === 'changeStatus') return () => Promise.reject(new Error('nobody listens'))
         const value: unknown = Reflect.get(object, property)
         return typeof value === 'function' ? value.bind(object) : value
       },

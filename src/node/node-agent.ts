@@ -12,7 +12,7 @@ import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resource
 import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
 import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
-import { isStatusError } from '../resources/status-error.ts'
+import { isStatusError, notFound } from '../resources/status-error.ts'
 import { CardLedger } from './card-ledger.ts'
 import { HostPortLedger } from './host-port-ledger.ts'
 import { watchCards } from './card-watch.ts'
@@ -24,7 +24,7 @@ import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
 import { NodeRegistration } from './node-registration.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
-import type { PodStatus } from './pod-status.ts'
+import { type PodStatus, withForeignConditions } from './pod-status.ts'
 import type { Tokens } from './pod-volumes.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
 import { PodWorker } from './pod-worker.ts'
@@ -345,12 +345,17 @@ export class NodeAgent implements Component {
     }
   }
 
-  /** Without a version: once a Pod is bound, its status has one writer, this node. The uid guards against a namesake. */
+  /** Once a Pod is bound, its status has one writer, this node; all but the conditions of others. */
   async #writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean> {
-    const { resourceVersion: _version, ...metadata } = pod.metadata
-    if (this.#notMine.has(metadata.uid ?? '')) return false
+    const { uid = '' } = pod.metadata
+    if (this.#notMine.has(uid)) return false
+    const change = (current: Pod): Pod => {
+      if (current.metadata.uid !== uid) throw notFound(podKind, pod.metadata.name)
+      const conditions = withForeignConditions(status.conditions ?? [], current.status?.conditions ?? [])
+      return { ...current, status: { ...status, conditions } }
+    }
     try {
-      await this.#options.client.updateStatus(podKind, { ...pod, metadata, status }, signal)
+      await this.#options.client.changeStatus(podKind, refOf(pod), change, signal)
       return true
     } catch (error) {
       // Gone meanwhile, or not written yet: either is on its way through the cache.

@@ -63,6 +63,20 @@ describe('a Pod', () => {
     await untilWritten('mine/where', 'here')
   })
 
+  it('keeps the labels that somebody gives it while its status is written', async () => {
+    const { client } = stage
+    const ref = { namespace: 'default', name: 'watched' }
+    const changeStatus = client.changeStatus.bind(client)
+    vi.spyOn(client, 'changeStatus').mockImplementation(async (kind, about, change) => {
+      const labels = { given: 'meanwhile' }
+      if (about.name === ref.name) await client.patch(podKind, ref, { metadata: { labels } })
+      return changeStatus(kind, about, change)
+    })
+    await stage.create('watched', forever)
+    const pod = await stage.until('watched', isRunning)
+    expect(pod.metadata.labels).toEqual({ given: 'meanwhile' })
+  })
+
   it('that is deleted tells those who still hold it how it ended', async () => {
     const script = `trap 'exit 3' TERM; echo up >/sluice-out/up; while :; do sleep 0.05; done`
     await stage.create('held', script, mounted, claim)

@@ -50,17 +50,21 @@ export class PodLogs {
     reader: LogReader,
     path: string,
     since: string,
-    options: Pick<PodLogOptions, 'follow' | 'timestamps' | 'limitBytes'>,
+    options: Pick<PodLogOptions, 'follow' | 'timestamps' | 'limitBytes' | 'tailLines'>,
     signal: AbortSignal,
   ): AsyncGenerator<Buffer> {
     let left = options.limitBytes ?? Number.POSITIVE_INFINITY
+    // What is written while the last lines are read does not add to them, unless somebody waits for more.
+    let linesLeft = options.follow ? Number.POSITIVE_INFINITY : (options.tailLines ?? Number.POSITIVE_INFINITY)
     try {
-      for await (const records of this.#read(reader, path, options.follow, signal)) {
+      for await (const read of this.#read(reader, path, options.follow, signal)) {
+        const records = read.slice(0, linesLeft)
+        linesLeft -= records.length
         const output = Buffer.concat(render(records, since, options.timestamps))
         const allowed = output.subarray(0, Math.min(output.length, left))
         left -= allowed.length
         if (allowed.length > 0) yield allowed
-        if (left <= 0) return
+        if (left <= 0 || linesLeft <= 0) return
       }
     } finally {
       await reader.close()

@@ -74,11 +74,11 @@ export function podStatus(
   }
 }
 
+const evictedReason = 'TerminationByKubelet'
+
 /** Whoever counts failures can tell this one from those that are the Pod's own fault. */
 function disruption({ reason, message = '' }: PodOutcome): Condition[] {
-  return reason === 'Evicted'
-    ? [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }]
-    : []
+  return reason === 'Evicted' ? [{ type: 'DisruptionTarget', status: 'True', reason: evictedReason, message }] : []
 }
 
 function addressList(...addresses: ReadonlyArray<string | undefined>): Array<{ ip: string }> {
@@ -120,8 +120,14 @@ const ownConditions = new Set(['PodScheduled', 'PodReadyToStartContainers', 'Ini
 
 /** This node's own conditions as it wrote them last, everybody else's as the cluster has them. */
 export function withForeignConditions(own: readonly Condition[], cluster: readonly Condition[]): Condition[] {
-  const isOwn = ({ type }: Condition) => ownConditions.has(type)
-  return [...cluster.filter((condition) => !isOwn(condition)), ...own.filter(isOwn)]
+  const mine = own.filter(isOwnCondition)
+  const isForeign = (condition: Condition) =>
+    !isOwnCondition(condition) && !mine.some(({ type }) => type === condition.type)
+  return [...cluster.filter(isForeign), ...mine]
+}
+
+function isOwnCondition({ type, reason }: Condition): boolean {
+  return ownConditions.has(type) || reason === evictedReason
 }
 
 /** Conditions that others must make true before the Pod is ready, and have not. */

@@ -35,7 +35,9 @@ export function parseAddress(text: string): Address | undefined {
   return value === undefined ? undefined : { family: isSix ? 6 : 4, value }
 }
 
-/** As everybody writes it: of IPv6 in small letters, without leading zeros, and with `::` for the longest row of them. */
+/**
+ * As everybody writes it: of IPv6 in small letters, without leading zeros, and with `::` for the longest row of them.
+ */
 export function formatAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.')
   const groups = Array.from({ length: 8 }, (_, index) => (value >> BigInt(16 * (7 - index))) & 0xffffn)

@@ -62,6 +62,8 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   /** Of core kinds: what an update must not change. */
   readonly immutable?: readonly UpdateRule[]
   readonly deletion?: DeletionFacts<T>
+  /** How many fields and items there may be in an object, where the usual bound is too low. */
+  readonly mostValues?: number
   /** Said to everybody who uses this version. */
   readonly deprecationWarning?: string
   /**

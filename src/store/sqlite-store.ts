@@ -1,7 +1,7 @@
 import { type CancelTimer, type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError, asError } from '../foundation/errors.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import { eventsOf, objectsOf } from './sqlite-file/log-rows.ts'
+import { eventsOf, objectsOf } from './sqlite-file/decode-rows.ts'
 import { ObjectTable } from './table/object-table.ts'
 import { PendingWrites } from './pending-writes.ts'
 import type { PlannedWrite, WriteRequest } from './planned-write.ts'
@@ -9,7 +9,7 @@ import { RestartDelays } from './sqlite-file/restart-delays.ts'
 import type { StepGate } from './sqlite-file/step-gate.ts'
 import type { Store, StoreEvent, StoreKey, StoreList, StoreSelector, StoredObject } from './store.ts'
 import { encodeObject } from './stored-json.ts'
-import { ThreadLog } from './sqlite-file/thread-log.ts'
+import { LogThreadClient } from './sqlite-file/log-thread-client.ts'
 import { type HistoryPage, type StoreHistory, watchFrom } from './watching/watch-from.ts'
 import { WatchHub } from './watching/watch-hub.ts'
 import { WrittenJson } from './written-json.ts'
@@ -76,7 +76,7 @@ export class SqliteStore implements Store, StoreHistory {
   readonly #table = new ObjectTable()
   readonly #written = new WrittenJson()
   readonly #delays: RestartDelays
-  #log: ThreadLog
+  #log: LogThreadClient
   #pending = new PendingWrites(this.#table, 0)
   /** Decided, and not yet sent. */
   #unsent: PlannedWrite[] = []
@@ -287,9 +287,9 @@ export class SqliteStore implements Store, StoreHistory {
     return taken
   }
 
-  #startThread(isLoaded: boolean): ThreadLog {
+  #startThread(isLoaded: boolean): LogThreadClient {
     const { path, historyLimit = 10_000, keepNewest = {}, gate } = this.#options
-    return new ThreadLog({
+    return new LogThreadClient({
       path,
       historyLimit,
       keepNewest,

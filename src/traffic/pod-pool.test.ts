@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Metrics } from '../foundation/metrics.ts'
-import type { Seat } from './endpoint-pool.ts'
 import { fakeKeys, fakeModel, fakePod } from './cluster-view.fixture.ts'
+import type { Seat } from './endpoint-pool.ts'
 import { codeOf, never, setUp, settled } from './pod-pool.fixture.ts'
 
 describe('PodPool with endpoints', () => {

@@ -1,5 +1,5 @@
+import type { Kind } from '../../resources/kind.ts'
 import { StatusError } from '../../resources/status-error.ts'
-import { isDefinition } from '../custom-resources/check-definition.ts'
 import { hasMoreValuesThan, valuesIn } from '../../resources/json-value.ts'
 
 /**
@@ -8,11 +8,9 @@ import { hasMoreValuesThan, valuesIn } from '../../resources/json-value.ts'
  * wait for; a thousand are many for objects of real programs.
  */
 export const mostValues = 30_000
-/** A definition of an operator may well have fifty thousand, and only those who administer a cluster send any. */
-const mostOfDefinition = 100_000
 
-export function mostValuesOf(kind: { readonly group: string; readonly plural: string }): number {
-  return isDefinition(kind) ? mostOfDefinition : mostValues
+export function mostValuesOf(kind: Pick<Kind, 'mostValues'>): number {
+  return kind.mostValues ?? mostValues
 }
 
 export function tooManyValues(most: number, what = 'a body'): StatusError {

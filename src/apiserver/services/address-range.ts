@@ -9,7 +9,10 @@ import {
 
 export type FamilyName = 'IPv4' | 'IPv6'
 
-/** How many bits of a range may be fixed: more than a million addresses of IPv6 would be looked through in vain, as in Kubernetes. */
+/**
+ * How many bits of a range may be fixed: more than a million addresses of IPv6 would be looked
+ * through in vain, as in Kubernetes.
+ */
 const bitsOf = { 4: { least: 8, most: 28 }, 6: { least: 108, most: 124 } } as const
 
 /** Addresses out of which Services get theirs. */

@@ -17,7 +17,10 @@ export interface ServiceAddressesOptions {
   readonly random?: () => number
 }
 
-/** Gives every Service an address of its own of each of its families, unless it wants none; no address is ever two Services'. */
+/**
+ * Gives every Service an address of its own of each of its families, unless it wants none; no
+ * address is ever two Services'.
+ */
 export class ServiceAddresses implements AdmissionPlugin {
   readonly #ranges: ReadonlyMap<FamilyName, AddressRange>
   readonly #random: () => number

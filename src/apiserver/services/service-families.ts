@@ -15,8 +15,8 @@ export interface FamilyChange {
 export type FamilyOutcome = { readonly spec: JsonObject } | { readonly errors: readonly FieldError[] }
 
 /**
- * Which families a Service has in this cluster, and which of its addresses stay: as Kubernetes decides it. It goes from one family to
- * two, and back, when its policy says so, never because the cluster has become another.
+ * Which families a Service has in this cluster, and which of its addresses stay: as Kubernetes decides it. It goes from
+ * one family to two, and back, when its policy says so, never because the cluster has become another.
  */
 export function settleFamilies({ spec, before, configured }: FamilyChange): FamilyOutcome {
   if (before && isUntouched(spec, before)) return { spec }

@@ -196,6 +196,22 @@ export function objectVerbsContract(stage: ContractStage): void {
       expect((await refusal(client.updateStatus(modelKind, created))).reason).toBe('Conflict')
     })
 
+    it('makes a status of what it is now, and keeps what others write meanwhile', async () => {
+      const ref = { name: (await model('m')).metadata.name, namespace }
+      const once = () =>
+        client.changeStatus(modelKind, ref, (current) => ({
+          ...current,
+          metadata: { ...current.metadata, labels: {} },
+          status: { phase: 'Waking' as const, replicas: (current.status?.replicas ?? 0) + 1 },
+        }))
+      const labelled = client.patch(modelKind, ref, { metadata: { labels: { kept: 'yes' } } })
+      await Promise.all([once(), once(), labelled, once(), once()])
+      const changed = await client.get(modelKind, ref)
+      expect(changed).toMatchObject({ metadata: { labels: { kept: 'yes' } }, status: { replicas: 4 } })
+      const lost = client.changeStatus(modelKind, { ...ref, name: 'other' }, (current) => current)
+      expect((await refusal(lost)).reason).toBe('NotFound')
+    })
+
     it('checks a status too', async () => {
       const created = await model('m')
       const bad = { ...created, status: { phase: 'Dreaming' } } as unknown as Model

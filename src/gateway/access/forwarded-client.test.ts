@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { HeaderList } from '../../relay/http/header-list.ts'
-import { forwardedClient } from './forwarded-client.ts'
 import { postJson, startGateway, startUpstream } from '../gateway.fixture.ts'
+import { forwardedClient } from './forwarded-client.ts'
 import { TrustedProxies } from './trusted-proxies.ts'
 
 const trusted = TrustedProxies.parse('127.0.0.1, 10.0.0.0/8,::1', '--trusted-proxies')

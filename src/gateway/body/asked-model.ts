@@ -1,9 +1,9 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { RequestHead } from '../../relay/exchange.ts'
-import { FormScanner, formBoundary } from './form-scanner.ts'
 import type { GrantedModels } from '../access/granted-models.ts'
-import { type BodySource, type Fail, type JsonAsked, readJsonBody, readLooseModel } from './json-body.ts'
 import type { InferenceRoute } from '../routes.ts'
+import { FormScanner, formBoundary } from './form-scanner.ts'
+import { type BodySource, type Fail, type JsonAsked, readJsonBody, readLooseModel } from './json-body.ts'
 
 /** What routing needs to know of a request. */
 export interface Asked {

@@ -1,8 +1,8 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { Exchange } from '../../relay/exchange.ts'
 import type { BodyShare } from './body-budget.ts'
-import { findRoutingFields } from './routing-fields.ts'
 import type { JsonScanner } from './json-scanner.ts'
+import { findRoutingFields } from './routing-fields.ts'
 import { SlicedJson } from './sliced-json.ts'
 import type { TurnWork } from './turn-work.ts'
 

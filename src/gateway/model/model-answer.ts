@@ -2,10 +2,10 @@ import { SluiceError } from '../../foundation/errors.ts'
 import type { ForwardOptions, ForwardResult, HeaderChanges, ResponseHead } from '../../relay/exchange.ts'
 import type { HeaderField } from '../../relay/http/header-field.ts'
 import type { Seat } from '../../traffic/endpoint-pool.ts'
-import { engineKeyField } from './engine-key-field.ts'
-import { type EventStreamBody, isEventStream } from './event-stream-body.ts'
 import { errorEvent, openAiError } from '../answers/openai-errors.ts'
 import type { RequestRecord } from '../request-log/request-record.ts'
+import { engineKeyField } from './engine-key-field.ts'
+import { type EventStreamBody, isEventStream } from './event-stream-body.ts'
 import { UsageTail } from './usage-tail.ts'
 
 /** What goes to a model's server. */

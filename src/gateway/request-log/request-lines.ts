@@ -1,16 +1,21 @@
 import type { Logger } from '../../foundation/log.ts'
+import { keptBytes } from '../../relay/bytes/put-bytes.ts'
 import { lineEnding, LineLog, type LogLine } from './log-line.ts'
 import type { RequestRecord } from './request-record.ts'
 
+/** What the lines of an endpoint's requests have in common, as bytes. */
+interface CommonMembers {
+  readonly method: string
+  readonly route: string
+  readonly model: string | undefined
+  readonly status: number
+  readonly bytes: Buffer
+}
+
+const mostEndpoints = 4_096
 const names = {
   requestId: Buffer.from(',"requestId":"'),
   client: Buffer.from('","client":"'),
-  method: Buffer.from('","method":"'),
-  route: Buffer.from('","route":"'),
-  model: Buffer.from('","model":"'),
-  endpoint: Buffer.from('","endpoint":"'),
-  status: Buffer.from('","status":'),
-  waitMs: Buffer.from(',"waitMs":'),
   firstByteMs: Buffer.from(',"firstByteMs":'),
   durationMs: Buffer.from(',"durationMs":'),
   bytes: Buffer.from(',"bytes":'),
@@ -19,9 +24,12 @@ const ending = lineEnding('request')
 
 /**
  * The one line in the log that each request gets. All in it is a number, a name that was checked, or of our own making.
+ * It remembers, for each of up to 4,096 endpoints, what its last line said of method, route, model, endpoint and status:
+ * the next one mostly says the same, and to put that together takes as long as all the rest of a line.
  */
 export class RequestLines {
   readonly #log: LineLog
+  readonly #common = new Map<string, CommonMembers>()
 
   constructor(log: Logger) {
     this.#log = new LineLog(log)
@@ -30,15 +38,13 @@ export class RequestLines {
   write(record: RequestRecord, method: string, now: number): void {
     const line = this.#log.begin(levelOf(record), now)
     if (!line) return
-    const { model, endpoint, firstByteMs, key, usage, errorCode, attempts } = record
-    writeText(line, names.requestId, record.requestId)
-    writeText(line, names.client, record.client.address)
-    writeText(line, names.method, method)
-    writeText(line, names.route, record.route)
-    if (model !== undefined) writeText(line, names.model, model)
-    if (endpoint !== undefined) writeText(line, names.endpoint, endpoint)
-    writeNumber(line, names.status, record.status)
-    writeNumber(line, names.waitMs, record.waitMs)
+    const { firstByteMs, key, usage, errorCode, attempts } = record
+    line.bytes(names.requestId)
+    line.text(record.requestId)
+    line.bytes(names.client)
+    line.text(record.client.address)
+    line.bytes(this.#commonMembers(record, method))
+    line.number(record.waitMs)
     if (firstByteMs !== undefined) writeNumber(line, names.firstByteMs, firstByteMs)
     writeNumber(line, names.durationMs, record.elapsedMs(now))
     writeNumber(line, names.bytes, record.bytes)
@@ -49,12 +55,21 @@ export class RequestLines {
     if (!record.complete) line.text(',"complete":false')
     line.end(ending)
   }
-}
 
-/** What follows begins with the quote that ends the text. */
-function writeText(line: LogLine, name: Buffer, text: string): void {
-  line.bytes(name)
-  line.text(text)
+  #commonMembers(record: RequestRecord, method: string): Buffer {
+    const { route, model, endpoint = '', status } = record
+    const known = this.#common.get(endpoint)
+    if (known?.status === status && known.route === route && known.model === model && known.method === method) {
+      return known.bytes
+    }
+    let members = `","method":"${method}","route":"${route}"`
+    if (model !== undefined) members += `,"model":"${model}"`
+    if (endpoint !== '') members += `,"endpoint":"${endpoint}"`
+    const bytes = keptBytes(`${members},"status":${status},"waitMs":`)
+    if (this.#common.size >= mostEndpoints) this.#common.clear()
+    this.#common.set(endpoint, { method, route, model, status, bytes })
+    return bytes
+  }
 }
 
 function writeNumber(line: LogLine, name: Buffer, value: number): void {

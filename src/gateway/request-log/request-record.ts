@@ -1,11 +1,11 @@
 import type { Exchange, HeaderPairs } from '../../relay/exchange.ts'
 import type { HeaderField } from '../../relay/http/header-field.ts'
+import type { ForwardedClient } from '../access/forwarded-client.ts'
 import { corsHeaders } from '../answers/cors.ts'
 import { foreignAnswerFields } from '../answers/foreign-answer.ts'
-import type { ForwardedClient } from '../access/forwarded-client.ts'
 import type { GatewayMetrics } from '../gateway-metrics.ts'
-import { requestIdField } from './request-id.ts'
 import type { TokenUsage } from '../model/usage-tail.ts'
+import { requestIdField } from './request-id.ts'
 
 /** What becomes known of one request while it is served; told once, when it is finished. */
 export class RequestRecord {

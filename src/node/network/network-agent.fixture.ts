@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 
 interface Question {
   readonly id: number
-  /** `heard`: from whom datagrams came until now. */
+  /** `heard`: from whom datagrams came since this was last asked. */
   readonly protocol: 'tcp' | 'udp' | 'heard'
   readonly host: string
   readonly port: number
@@ -41,8 +41,10 @@ for (const port of ports.split(',').filter(Boolean).map(Number)) {
 createInterface({ input: process.stdin }).on('line', (line) => {
   const question: Question = JSON.parse(line)
   const answer = (words: string) => console.log(JSON.stringify({ id: question.id, words }))
-  if (question.protocol === 'heard') answer([...heard].join(' '))
-  else if (question.protocol === 'tcp') askTcp(question, answer)
+  if (question.protocol === 'heard') {
+    answer([...heard].join(' '))
+    heard.clear()
+  } else if (question.protocol === 'tcp') askTcp(question, answer)
   else askUdp(question, answer)
 })
 process.stdin.on('end', () => process.exit())

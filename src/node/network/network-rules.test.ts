@@ -317,6 +317,7 @@ describe.runIf(mayMakeRules).each(families)('the rules of the network, of IPv%d,
     await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'add', single(address('web')), 'dev', 'lo', ...atOnce])
     expect(await stage.agent('guest').ask(address('db'), 80, 'tcp', address('web'))).toBe('silence')
     // Nor does what needs no answer arrive.
+    await stage.agent('stranger').heard()
     expect(await stage.agent('guest').ask(address('stranger'), 1500, 'udp', address('web'))).toBe('silence')
     expect(await stage.agent('stranger').heard()).not.toContain(address('web'))
     expect(await stage.agent('guest').ask(address('db'), 80)).toBe(`db ${address('guest')}`)
@@ -350,6 +351,7 @@ describe.runIf(mayMakeRules).each(families)('the rules of the network, of IPv%d,
     for (const one of foreign) {
       await run('nsenter', [`--net=${namespace}`, 'ip', 'addr', 'add', single(one), 'dev', 'lo', ...atOnce])
     }
+    await stage.agent('db').heard()
     const said = foreign.map((one) => stage.agent('guest').ask(address('db'), 1500, 'udp', one))
     expect(await Promise.all(said)).toEqual(foreign.map(() => 'silence'))
     const heard = await stage.agent('db').heard()

@@ -120,7 +120,7 @@ export class NetworkAgent {
     return said
   }
 
-  /** From whom datagrams came until now, answered or not. */
+  /** From whom datagrams came since this was last asked, answered or not. */
   async heard(): Promise<string[]> {
     return (await this.ask('', 0, 'heard')).split(' ')
   }

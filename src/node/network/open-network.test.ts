@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../foundation/clock.ts'
@@ -14,6 +15,7 @@ import { addressAt, placeIn } from '../../resources/address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { LoopbackNetwork } from './loopback-network.ts'
 import { NetworkNames } from './network-names.ts'
+import { hasIpv6 } from './network-stage.fixture.ts'
 import { type NetworkChoice, openNetwork } from './open-network.ts'
 import type { PodNetwork, PodPlace } from './pod-network.ts'
 
@@ -211,6 +213,52 @@ describe.runIf(mayMakeNetworks)('the network namespaces of Pods', () => {
     )
     expect([await placed(network, 'before'), await placed(network, 'after')]).toEqual([before, after])
     for (const uid of ['before', 'after']) network.release(uid)
+  })
+})
+
+describe.runIf(mayMakeNetworks && hasIpv6 && findProgram('nft') !== undefined)('a machine', () => {
+  const program = fileURLToPath(new URL('open-network.fixture.ts', import.meta.url))
+  const address = 'ip addr add 2001:db8:77::1/64 dev outside nodad'
+  const readOnly = (folder: string) => `mount --bind ${folder} ${folder}; mount -o remount,bind,ro ${folder}`
+  /** What a network for Pods is on a machine of its own that was made so, and what is left there of it afterwards. */
+  const opened = async (made: string) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-network-'))
+    const settings = '/proc/sys/net/ipv6/conf'
+    const words = [
+      'ip link set lo up; ip link add outside type bridge; ip link set outside up',
+      made,
+      `'${process.execPath}' '${program}' '${folder}'`,
+      'ip -o link | grep -c sluice-',
+      `cat ${settings}/outside/accept_ra ${settings}/all/forwarding`,
+    ]
+    const { stdout } = await run('unshare', ['--net', '--mount', 'sh', '-c', words.join('\n')])
+    rmSync(folder, { recursive: true, force: true })
+    const [said = '', devices, routers, leadsOn] = stdout.trim().split('\n')
+    const { place, message } = JSON.parse(said) as { place: PodPlace; message: string }
+    return { address6: place.address6, message, devices, routers, leadsOn }
+  }
+  const own = 'Every Pod has a network namespace of its own.'
+
+  it('with IPv6 leads on, and still hears its own router', async () => {
+    expect(await opened(address)).toMatchObject({
+      address6: expect.stringMatching(/^fd/) as string,
+      message: expect.stringContaining(`${own} Pods have addresses of IPv4 and IPv6.`) as string,
+      devices: '0',
+      routers: '2',
+      leadsOn: '1',
+    })
+  })
+
+  it.each([
+    ['without an address of IPv6', 'true', 'the machine has no address of it'],
+    ['that has turned it off', `${address}; echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6`, 'it is turned off'],
+    ['whose settings cannot be changed', `${address}; ${readOnly('/proc/sys/net/ipv6')}`, 'EROFS'],
+    ['with routes to everywhere', `${address}; ip -6 route add fc00::/7 dev outside`, 'the machine has routes'],
+  ])('%s is left as it was, and says why Pods have IPv4 alone', async (_what, made, why) => {
+    const found = await opened(made)
+    expect(found).toMatchObject({ devices: '0', routers: '1', leadsOn: '0' })
+    expect(found.address6).toBeUndefined()
+    expect(found.message).toContain(`${own} Pods have no IPv6: ${why}`)
   })
 })
 

@@ -1,10 +1,10 @@
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FakeClock } from '../../foundation/fake-clock.ts'
 import { createLogger } from '../../foundation/log.ts'
-import { LoopBoard } from './loop-board.ts'
 import { markLoop, marksSince, marksSoFar } from '../../foundation/loop-marks.ts'
-import { LoopWatch } from './loop-watch.ts'
 import { Metrics } from '../../foundation/metrics.ts'
+import { LoopBoard } from './loop-board.ts'
+import { LoopWatch } from './loop-watch.ts'
 import { StuckLoopAlarm } from './stuck-loop-alarm.ts'
 
 interface Line {

@@ -1,11 +1,11 @@
 import { PerformanceObserver } from 'node:perf_hooks'
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
-import type { LoopBoard } from './loop-board.ts'
-import { marksSince, marksSoFar, showMarksOn } from '../../foundation/loop-marks.ts'
-import { leastStallMs, LoopMetrics } from './loop-metrics.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
+import { marksSince, marksSoFar, showMarksOn } from '../../foundation/loop-marks.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
+import type { LoopBoard } from './loop-board.ts'
+import { leastStallMs, LoopMetrics } from './loop-metrics.ts'
 
 export interface LoopWatchOptions {
   /** Of the thread, in metrics and log. */

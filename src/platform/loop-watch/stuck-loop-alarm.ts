@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
-import type { LoopBoard } from './loop-board.ts'
 import type { Logger } from '../../foundation/log.ts'
+import type { LoopBoard } from './loop-board.ts'
 
 export interface StuckLoopAlarmOptions {
   /** Of the loop that is looked at. */

@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
-import { ClientExchange, type ClientLink, type ExchangeTools } from './client-exchange.ts'
-import { BodyPace } from './body-pace.ts'
-import { Deadline } from '../socket/deadline.ts'
-import { codedFailure, isExpected } from './coded-failure.ts'
 import type { Answer, ClientFacts, Done, Handler } from '../exchange.ts'
 import { HeadReader } from '../http/head-reader.ts'
-import type { RequestBody } from './request-body.ts'
 import { type ParsedRequest, requestHeads } from '../http/request-head.ts'
-import { ResponseWriter } from './response-writer.ts'
+import { Deadline } from '../socket/deadline.ts'
 import type { SocketInput } from '../socket/socket-input.ts'
 import { OutputBatch, SocketOutput } from '../socket/socket-output.ts'
+import { BodyPace } from './body-pace.ts'
+import { ClientExchange, type ClientLink, type ExchangeTools } from './client-exchange.ts'
+import { codedFailure, isExpected } from './coded-failure.ts'
+import type { RequestBody } from './request-body.ts'
+import { ResponseWriter } from './response-writer.ts'
 
 export interface ConnectionTools extends ExchangeTools {
   readonly handler: Handler

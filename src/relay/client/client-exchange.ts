@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../../foundation/clock.ts'
 import { asError, SluiceError } from '../../foundation/errors.ts'
-import { type BodyDecoder, ChunkedDecoder, LengthDecoder, emptyBody } from '../http/body-decoder.ts'
 import type {
   Answer,
   ClientFacts,
@@ -14,17 +13,18 @@ import type {
   ResponseStream,
   Upstream,
 } from '../exchange.ts'
-import { forward } from '../upstream/forwarding.ts'
-import type { AbortListener, ForwardSide } from '../upstream/forward-side.ts'
-import type { RelayLimits } from '../limits.ts'
+import { type BodyDecoder, ChunkedDecoder, LengthDecoder, emptyBody } from '../http/body-decoder.ts'
 import type { HttpVersion, MessageFacts } from '../http/message-facts.ts'
-import type { SentHeads } from '../http/sent-heads.ts'
-import type { OutputBatch } from '../socket/socket-output.ts'
-import { type BodySource, RequestBody } from './request-body.ts'
 import type { ParsedRequest } from '../http/request-head.ts'
-import { answerFields, type ResponseContext, ResponseWriter, statusLine } from './response-writer.ts'
+import type { SentHeads } from '../http/sent-heads.ts'
+import type { RelayLimits } from '../limits.ts'
+import type { OutputBatch } from '../socket/socket-output.ts'
+import type { AbortListener, ForwardSide } from '../upstream/forward-side.ts'
+import { forward } from '../upstream/forwarding.ts'
 import { tunnel } from '../upstream/tunnel.ts'
 import type { UpstreamPool } from '../upstream/upstream-pool.ts'
+import { type BodySource, RequestBody } from './request-body.ts'
+import { answerFields, type ResponseContext, ResponseWriter, statusLine } from './response-writer.ts'
 
 const noPieces: readonly Buffer[] = []
 const noListeners: readonly AbortListener[] = []

@@ -1,7 +1,7 @@
 import { asError, SluiceError } from '../../foundation/errors.ts'
+import { HeldPieces } from '../bytes/held-pieces.ts'
 import { type BodyDecoder, LengthDecoder } from '../http/body-decoder.ts'
 import type { HeaderField } from '../http/header-field.ts'
-import { HeldPieces } from '../bytes/held-pieces.ts'
 
 /** What takes a body as it arrives. After `onEnd` or `onError` nothing more comes. */
 export interface BodyConsumer {

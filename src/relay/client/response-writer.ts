@@ -4,9 +4,9 @@ import type { Answer, HeaderPairs } from '../exchange.ts'
 import { type HeaderField, isSet } from '../http/header-field.ts'
 import { headerField } from '../http/header-list.ts'
 import type { HttpVersion } from '../http/message-facts.ts'
-import type { OutputBatch } from '../socket/socket-output.ts'
-import { maySet, type SentHead, type SentText, writeSentHead } from '../http/sent-heads.ts'
 import { isBodiless, type ParsedResponse } from '../http/response-head.ts'
+import { maySet, type SentHead, type SentText, writeSentHead } from '../http/sent-heads.ts'
+import type { OutputBatch } from '../socket/socket-output.ts'
 
 export interface ResponseContext {
   readonly method: string

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type BodyDecoder, ChunkedDecoder, LengthDecoder, UntilCloseDecoder } from './body-decoder.ts'
 import { defaultRelayLimits } from '../limits.ts'
+import { type BodyDecoder, ChunkedDecoder, LengthDecoder, UntilCloseDecoder } from './body-decoder.ts'
 
 function decodeIn(decoder: BodyDecoder, bytes: Buffer, cuts: readonly number[]): { payload: string; end: number } {
   const pieces: Buffer[] = []

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SluiceError } from '../../foundation/errors.ts'
-import { HeadReader, parseFieldLine } from './head-reader.ts'
 import { defaultRelayLimits } from '../limits.ts'
+import { HeadReader, parseFieldLine } from './head-reader.ts'
 import { type ParsedRequest, requestHeads } from './request-head.ts'
 
 const head =

@@ -1,7 +1,7 @@
 import { SluiceError } from '../../foundation/errors.ts'
+import type { RelayLimits } from '../limits.ts'
 import { fieldName, type HeaderField, isFieldValue, isToken } from './header-field.ts'
 import { LastHead, type WithLength } from './last-head.ts'
-import type { RelayLimits } from '../limits.ts'
 import { ownText, Remembered } from './remembered.ts'
 
 /** The first line and the fields of a message as they stood on the wire, checked for form but not yet for meaning. */

@@ -2,9 +2,9 @@ import { type IncomingMessage, createServer } from 'node:http'
 import { Duplex } from 'node:stream'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { defaultRelayLimits } from '../limits.ts'
 import { type BodyDecoder, ChunkedDecoder, LengthDecoder, emptyBody } from './body-decoder.ts'
 import { HeadReader } from './head-reader.ts'
-import { defaultRelayLimits } from '../limits.ts'
 import { type ParsedRequest, requestHeads } from './request-head.ts'
 
 /** A message whose end was found. */

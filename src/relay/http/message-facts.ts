@@ -1,6 +1,6 @@
 import { SluiceError } from '../../foundation/errors.ts'
-import type { HeaderField } from './header-field.ts'
 import { invalidHttp } from './head-reader.ts'
+import type { HeaderField } from './header-field.ts'
 
 export type HttpVersion = '1.0' | '1.1'
 

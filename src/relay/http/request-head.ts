@@ -5,8 +5,8 @@ import { type HeadKind, type RawHead, invalidHttp } from './head-reader.ts'
 import { type HeaderField, isToken } from './header-field.ts'
 import { headerField, HeaderList } from './header-list.ts'
 import { type HttpVersion, type MessageFacts, readMessageFacts, withLength } from './message-facts.ts'
-import { SentHeads } from './sent-heads.ts'
 import { ownText, Remembered } from './remembered.ts'
+import { SentHeads } from './sent-heads.ts'
 
 export interface ParsedRequest {
   readonly head: RequestHead

@@ -2,8 +2,8 @@ import type { ResponseHead } from '../exchange.ts'
 import { type HeadKind, type RawHead, invalidHttp } from './head-reader.ts'
 import { HeaderList } from './header-list.ts'
 import { type HttpVersion, type MessageFacts, readMessageFacts, withLength } from './message-facts.ts'
-import { SentHeads } from './sent-heads.ts'
 import { Remembered } from './remembered.ts'
+import { SentHeads } from './sent-heads.ts'
 
 export interface ParsedResponse {
   readonly head: ResponseHead

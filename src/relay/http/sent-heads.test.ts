@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { headerField } from './header-list.ts'
 import type { HeaderField } from './header-field.ts'
+import { headerField } from './header-list.ts'
 import { type SentHead, SentHeads, writeSentHead } from './sent-heads.ts'
 
 const text = 'POST /v1/chat HTTP/1.1\r\nhost: a\r\n'

@@ -1,6 +1,6 @@
 import { keptBytes } from '../bytes/put-bytes.ts'
-import type { HeaderField } from './header-field.ts'
 import type { OutputBatch } from '../socket/socket-output.ts'
+import type { HeaderField } from './header-field.ts'
 
 /** The beginning of a head as it goes on: its first line, and of its fields those that are the same each time. */
 export interface SentHead {

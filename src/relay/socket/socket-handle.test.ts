@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { afterEach, expect, it } from 'vitest'
-import { handleOf, isUnderWay, writeRequest } from './socket-handle.ts'
 import { OpenedEnds } from './socket-ends.fixture.ts'
+import { handleOf, isUnderWay, writeRequest } from './socket-handle.ts'
 
 const ends = new OpenedEnds()
 afterEach(() => ends.clear())

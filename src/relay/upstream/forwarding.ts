@@ -1,4 +1,5 @@
 import { asError, errorMessage } from '../../foundation/errors.ts'
+import { forwardedFields, interimHead } from '../client/response-writer.ts'
 import {
   type Done,
   type ForwardEnd,
@@ -8,11 +9,10 @@ import {
   type ResponseStream,
   type Upstream,
 } from '../exchange.ts'
-import type { AbortListener, ForwardSide } from './forward-side.ts'
 import type { HeaderField } from '../http/header-field.ts'
-import { type OutgoingRequest, outgoingRequest } from './outgoing-request.ts'
 import type { ParsedResponse } from '../http/response-head.ts'
-import { forwardedFields, interimHead } from '../client/response-writer.ts'
+import type { AbortListener, ForwardSide } from './forward-side.ts'
+import { type OutgoingRequest, outgoingRequest } from './outgoing-request.ts'
 import { type BodyEnd, type CallEvents, UpstreamCall } from './upstream-call.ts'
 import type { UpstreamConnection } from './upstream-connection.ts'
 

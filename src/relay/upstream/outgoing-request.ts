@@ -1,10 +1,10 @@
+import type { RequestBody } from '../client/request-body.ts'
 import type { ClientFacts, ForwardOptions, HeaderChanges, RequestHead, Upstream } from '../exchange.ts'
 import { type HeaderField, isSet } from '../http/header-field.ts'
-import type { RelayLimits } from '../limits.ts'
 import { type MessageFacts, splitList } from '../http/message-facts.ts'
 import { type SentHead, type SentHeads, type SentText, writeSentHead } from '../http/sent-heads.ts'
+import type { RelayLimits } from '../limits.ts'
 import type { OutputBatch } from '../socket/socket-output.ts'
-import type { RequestBody } from '../client/request-body.ts'
 
 const noPieces: readonly Buffer[] = []
 

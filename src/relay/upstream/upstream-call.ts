@@ -1,3 +1,6 @@
+import { asError, errorMessage } from '../../foundation/errors.ts'
+import type { RequestBody } from '../client/request-body.ts'
+import type { Done, ForwardError } from '../exchange.ts'
 import {
   type BodyDecoder,
   ChunkedDecoder,
@@ -6,14 +9,11 @@ import {
   emptyBody,
   rangeOf,
 } from '../http/body-decoder.ts'
-import { asError, errorMessage } from '../../foundation/errors.ts'
-import type { Done, ForwardError } from '../exchange.ts'
 import { invalidHttp } from '../http/head-reader.ts'
 import type { HeaderField } from '../http/header-field.ts'
+import { isBodiless, type ParsedResponse } from '../http/response-head.ts'
 import type { RelayLimits } from '../limits.ts'
 import { type OutgoingRequest, trailerFields, writeOutgoingHead } from './outgoing-request.ts'
-import type { RequestBody } from '../client/request-body.ts'
-import { isBodiless, type ParsedResponse } from '../http/response-head.ts'
 import type { UpstreamConnection, UpstreamListener } from './upstream-connection.ts'
 
 export interface BodyEnd {

@@ -1,11 +1,11 @@
 import { type Socket, connect } from 'node:net'
 import { abortReason, type Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
-import { Deadline } from '../socket/deadline.ts'
 import { ForwardError, type Upstream } from '../exchange.ts'
 import { type HeadLimits, HeadReader } from '../http/head-reader.ts'
-import type { ReadBatch } from '../socket/read-batch.ts'
 import { type ParsedResponse, responseHeads } from '../http/response-head.ts'
+import { Deadline } from '../socket/deadline.ts'
+import type { ReadBatch } from '../socket/read-batch.ts'
 import { SocketInput } from '../socket/socket-input.ts'
 import { OutputBatch, SocketOutput } from '../socket/socket-output.ts'
 

@@ -3,7 +3,10 @@ import { checkContainer } from './container-rules.ts'
 import { notFoundField } from './field-errors.ts'
 import { type Json, fieldIn, isObject, listIn, textIn } from './json-access.ts'
 
-/** What makes a container part of the work: one that only looks at others has none of it. In the order that Kubernetes names them. */
+/**
+ * What makes a container part of the work: one that only looks at others has none of it. In the
+ * order that Kubernetes names them.
+ */
 const fieldsOfOthers = [
   'ports',
   'resources',

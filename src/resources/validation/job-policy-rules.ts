@@ -19,7 +19,9 @@ const mostExitCodes = 255
 const mostConditions = 20
 const longestIndexes = 64 * 1024
 const mostFailedIndexes = 100_000
-/** A Job with more completions than these says how many indexes may fail, and keeps both that and its parallelism lower. */
+/**
+ * A Job with more completions than these says how many indexes may fail, and keeps both that and its parallelism lower.
+ */
 const manyCompletions = 100_000
 const mostAmongMany = 10_000
 

@@ -10,7 +10,7 @@ import { told } from '../pods/pod-control.ts'
 import { sameStatus } from '../status-fields.ts'
 import { templateHash } from '../template-hash.ts'
 import { withHappening } from './deployment-status.ts'
-import type { Resize } from './plan-rollout.ts'
+import type { Resize } from './proportional-sizes.ts'
 import {
   type Sets,
   currentAnnotations,

@@ -52,11 +52,12 @@ export class ResourceQuotaStatus {
     if (!quota || !status) return
     const { hard = {}, used = {} } = quota.status ?? {}
     if (isDeepStrictEqual({ hard, used }, { hard: { ...status.hard }, used: { ...status.used } })) return
-    // Without a version: nobody else writes it. The uid guards against a namesake.
-    const { resourceVersion: _version, ...metadata } = quota.metadata
+    const next = { hard: { ...status.hard }, used: { ...status.used } }
+    // A namesake that came meanwhile has its own count, which wakes this again.
+    const counted = (current: ResourceQuota) =>
+      current.metadata.uid === quota.metadata.uid ? { ...current, status: next } : current
     try {
-      const next = { ...quota, metadata, status: { hard: { ...status.hard }, used: { ...status.used } } }
-      await client.updateStatus(resourceQuotaKind, next, signal)
+      await client.changeStatus(resourceQuotaKind, ref, counted, signal)
     } catch (error) {
       if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
     }

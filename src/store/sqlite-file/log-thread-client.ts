@@ -14,7 +14,7 @@ import {
 import type { PlannedWrite } from '../planned-write.ts'
 import { StoreCompacted, type StoreSelector } from '../store.ts'
 
-export interface ThreadLogOptions extends LogThreadData {
+export interface LogThreadClientOptions extends LogThreadData {
   /** Every write up to the revision is. */
   readonly onDurable: (revision: number) => void
   /** No write is made any more. */
@@ -41,9 +41,12 @@ const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64
 /** So many slices are read ahead while one is decoded. */
 const slicesAhead = 2
 
-/** The file, as those see it who do not wait for a disk: in a thread of its own. */
-export class ThreadLog {
-  readonly #options: ThreadLogOptions
+/**
+ * The thread that has the file (`log-thread.ts`), as the main thread sees it: what is
+ * sent to it never waits for a disk.
+ */
+export class LogThreadClient {
+  readonly #options: LogThreadClientOptions
   readonly #thread: Worker
   readonly #opened = Promise.withResolvers<number>()
   readonly #ended = Promise.withResolvers<void>()
@@ -58,7 +61,7 @@ export class ThreadLog {
   #failure: SluiceError | undefined
   #error: Error | undefined
 
-  constructor(options: ThreadLogOptions) {
+  constructor(options: LogThreadClientOptions) {
     this.#options = options
     const { path, historyLimit, keepNewest, isLoaded, gate } = options
     const data: LogThreadData = { path, historyLimit, keepNewest, isLoaded, gate }
