@@ -4,6 +4,7 @@ import { systemClock } from '../foundation/clock.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { configMapKind } from '../resources/config-map.ts'
 import { namespaceKind } from '../resources/namespace.ts'
+import { podKind, podSpecSchema } from '../resources/pod.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { clusterClientContract } from './contract/cluster-client.contract.ts'
 import { EmbeddedClient } from './embedded-client.ts'
@@ -41,6 +42,24 @@ describe('EmbeddedClient', () => {
     const bookmark = (await next).value
     expect(bookmark).toMatchObject({ type: 'BOOKMARK' })
     stop.abort()
+    await store.close()
+  })
+
+  it('leaves what others wrote meanwhile where a status is written without a version, and refuses that of a namesake', async () => {
+    const store = new MemoryStore({ historyLimit })
+    const client = new EmbeddedClient(new ClusterApi({ store, kinds: coreKinds, clock: systemClock }))
+    await client.create(namespaceKind, { metadata: { name: 'default' } })
+    const ref = { name: 'p', namespace: 'default' }
+    const spec = podSpecSchema.parse({ containers: [{ name: 'main', image: 'x' }] })
+    const { resourceVersion: _version, ...metadata } = (await client.create(podKind, { metadata: ref, spec })).metadata
+    await client.patch(podKind, ref, { metadata: { labels: { a: 'b' }, finalizers: ['example.com/holds'] } })
+    const old = { apiVersion: 'v1', kind: 'Pod', metadata, spec, status: { phase: 'Running' } } as const
+    expect(await client.updateStatus(podKind, old)).toMatchObject({
+      metadata: { labels: { a: 'b' }, finalizers: ['example.com/holds'] },
+      status: { phase: 'Running' },
+    })
+    const another = { ...old, metadata: { ...metadata, uid: 'another' } }
+    await expect(client.updateStatus(podKind, another)).rejects.toThrow('Precondition failed')
     await store.close()
   })
 })

@@ -49,7 +49,18 @@ export class EmbeddedClient implements ClusterClient {
   }
 
   async updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T): Promise<T> {
-    return typed(kind, await this.#api.update(kind, refOf(object), object, this.#writing, 'status'))
+    const { uid, resourceVersion } = object.metadata
+    if (resourceVersion !== undefined) {
+      return typed(kind, await this.#api.update(kind, refOf(object), object, this.#writing, 'status'))
+    }
+    // Labels and finalizers can be written with a status, too: without a version, those that are sent may be older than what is there.
+    const status: unknown = Reflect.get(object, 'status')
+    const replace = (current: KubernetesObject) => {
+      const metadata = { ...current.metadata, ...(uid !== undefined && { uid }) }
+      return { ...current, metadata, status }
+    }
+    const replaced = this.#api.patch(kind, refOf(object), (_, current) => replace(current), this.#writing, 'status')
+    return typed(kind, await replaced)
   }
 
   async changeStatus<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, change: (current: T) => T): Promise<T> {
