@@ -1,14 +1,14 @@
 /**
  * Condenses the field numbers of Kubernetes' protobuf messages out of the Go sources of k8s.io/api and k8s.io/apimachinery into
- * src/apiserver/protobuf-facts.json. Numbers only.
+ * src/apiserver/protobuf/protobuf-facts.json. Numbers only.
  *
  *     go mod download -json k8s.io/api@v0.34.1 k8s.io/apimachinery@v0.34.1     # says where they are
  *     node scripts/condense-protobuf.ts <folder of k8s.io/api> <folder of k8s.io/apimachinery>
  */
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ProtobufFacts } from '../src/apiserver/protobuf-facts.ts'
-import { coreType } from '../src/resources/core-facts.ts'
+import type { ProtobufFacts } from '../src/apiserver/protobuf/protobuf-facts.ts'
+import { coreType } from '../src/resources/facts/core-facts.ts'
 
 interface GoField {
   readonly json: string
@@ -32,7 +32,7 @@ readStructs('io.k8s.apimachinery.pkg.apis.meta.v1.', meta)
 const facts: Record<string, ProtobufFacts> = {}
 for (const name of [...structs.keys()].sort()) if (coreType(name)?.properties) facts[name] = factsOf(name)
 const lines = Object.entries(facts).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
-const target = new URL('../src/apiserver/protobuf-facts.json', import.meta.url)
+const target = new URL('../src/apiserver/protobuf/protobuf-facts.json', import.meta.url)
 writeFileSync(target, `{\n${lines.join(',\n')}}\n`)
 
 function readStructs(prefix: string, text: string): void {

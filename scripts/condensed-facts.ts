@@ -1,4 +1,4 @@
-import type { Facts, FieldFacts, LongFieldFacts, TypeFacts } from '../src/resources/facts-format.ts'
+import type { Facts, FieldFacts, LongFieldFacts, TypeFacts } from '../src/resources/facts/facts-format.ts'
 
 type Json = Readonly<Record<string, unknown>>
 

@@ -5,8 +5,8 @@ import { upCommand } from '../src/cli/up.ts'
 describe('docs/operations.md', () => {
   it('lists the flags of sluice up as the program knows them', () => {
     const page = readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8')
-    const documented = [...page.matchAll(/^\| `--([a-z-]+)(?: ([^`]+))?` +\| (.*?) +\| `?(.*?)`? +\|$/gm)].map((row) =>
-      row.slice(1, 5),
+    const documented = [...page.matchAll(/^\| `--([a-z0-9-]+)(?: ([^`]+))?` +\| (.*?) +\| `?(.*?)`? +\|$/gm)].map(
+      (row) => row.slice(1, 5),
     )
     expect(documented).toEqual(upCommand.flags.map((flag) => [flag.name, flag.value, flag.help, flag.fallback ?? '']))
   })

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatAddress, parseRange, placeIn } from '../../src/node/network/address-range.ts'
+import { addressAt, parseRange, placeIn } from '../../src/resources/address-range.ts'
 import { leftInNetwork } from '../../tests/support/leftover-network.ts'
 import { podProcesses } from '../../tests/support/sluice-process.ts'
 
@@ -39,12 +39,14 @@ export function leftOfSluice(data: string, uids: ReadonlySet<string>): string[] 
 /** Addresses of Pods that the packet filter still knows. */
 function addressesInRules(data: string): string[] {
   const id = textOf(join(data, 'node/id')).trim().replaceAll('-', '').slice(0, 8)
-  const pods = parseRange(/"pods":"([^"]*)"/.exec(textOf(join(data, 'node/network.json')))?.[1] ?? '')
-  if (!pods) return []
+  const written = textOf(join(data, 'node/network.json')).matchAll(/"pods":"([^"]*)"/g)
+  const ranges = [...written].flatMap(([, text]) => parseRange(text ?? '') ?? [])
   const { stdout } = spawnSync('nft', ['list', 'table', 'inet', `sluice_${id}`], { encoding: 'utf8' })
-  const machine = formatAddress(pods.first + 1)
-  const addresses = stdout.match(/\b\d+\.\d+\.\d+\.\d+(?!\/)\b/g) ?? []
-  return [...new Set(addresses)].filter((one) => one !== machine && (placeIn(pods, one) ?? 0) > 0)
+  const machine = ranges.map((range) => addressAt(range, 1))
+  const addresses = stdout.match(/\b\d+\.\d+\.\d+\.\d+(?!\/)\b|\bfd[0-9a-f:]+(?![0-9a-f:/])/g) ?? []
+  return [...new Set(addresses)].filter(
+    (one) => !machine.includes(one) && ranges.some((range) => (placeIn(range, one) ?? 0) > 0),
+  )
 }
 
 function mountsOf(uids: ReadonlySet<string>, data: string): string[] {

@@ -1,11 +1,11 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import type { User } from './access/user.ts'
-import type { FieldSelector } from './field-selector.ts'
+import type { User } from './access/identity/user.ts'
+import type { FieldSelector } from './reading/field-selector.ts'
 import type { Turns } from './flow-control/flow-control.ts'
-import type { JsonObject } from './json-value.ts'
-import type { LabelSelector } from './label-selector.ts'
-import type { FieldValidation } from './object-decode.ts'
-import type { Phases } from './write-phases.ts'
+import type { JsonObject } from '../resources/json-value.ts'
+import type { LabelSelector } from './reading/label-selector.ts'
+import type { FieldValidation } from './writing/object-decode.ts'
+import type { Phases } from './writing/write-phases.ts'
 
 /** What is asked of a ClusterApi, and what it answers. */
 export interface Selection {
@@ -37,7 +37,7 @@ export interface WriteOptions {
   readonly turns?: Turns | undefined
 }
 
-export type Subresource = 'status' | 'scale' | 'finalize'
+export type Subresource = 'status' | 'scale' | 'finalize' | 'ephemeralcontainers'
 
 export interface Deleted {
   readonly object: KubernetesObject

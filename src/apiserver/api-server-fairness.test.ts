@@ -10,10 +10,10 @@ import { coreKinds } from '../resources/all-kinds.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ApiServer, type ApiServerLimits } from './api-server.ts'
-import { knownTokens } from './authentication.ts'
-import { type TestCertificates, createTestCertificates } from './certificates.fixture.ts'
+import { knownTokens } from './access/identity/authentication.ts'
+import { type TestCertificates, createTestCertificates } from './test-support/certificates.fixture.ts'
 import { ClusterApi } from './cluster-api.ts'
-import { FloodClient, type FloodOptions } from './flood-client.fixture.ts'
+import { FloodClient, type FloodOptions } from './test-support/flood-client.fixture.ts'
 
 let certificates: TestCertificates
 let server: ApiServer
@@ -107,7 +107,10 @@ async function ask(method: string, path: string, token: string, body?: object): 
   return { code: response.statusCode ?? 0, ms: performance.now() - startedAt }
 }
 
-/** How long the loop worked without turning, at most, until it is asked: its own time, not that of other programs of the machine. */
+/**
+ * How long the loop worked without turning, at most, until it is asked: its own time, not that of
+ * other programs of the machine.
+ */
 function watchLoop(): () => number {
   const usedMs = () => {
     const { user, system } = process.threadCpuUsage()

@@ -12,8 +12,8 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ApiServer, type ApiServerLimits } from './api-server.ts'
-import { knownTokens } from './authentication.ts'
-import { type TestCertificates, createTestCertificates } from './certificates.fixture.ts'
+import { knownTokens } from './access/identity/authentication.ts'
+import { type TestCertificates, createTestCertificates } from './test-support/certificates.fixture.ts'
 import { ClusterApi } from './cluster-api.ts'
 
 let certificates: TestCertificates

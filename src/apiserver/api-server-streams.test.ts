@@ -12,12 +12,12 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { podKind } from '../resources/pod.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ApiServer } from './api-server.ts'
-import { knownTokens } from './authentication.ts'
-import { createTestCertificates } from './certificates.fixture.ts'
+import { knownTokens } from './access/identity/authentication.ts'
+import { createTestCertificates } from './test-support/certificates.fixture.ts'
 import { ClusterApi } from './cluster-api.ts'
-import type { PodAccess } from './pod-access.ts'
-import { opcodes } from './streams/websocket-frames.ts'
-import { TestWebSocket } from './streams/websocket-client.fixture.ts'
+import type { PodAccess } from './pods/pod-access.ts'
+import { opcodes } from './streams/websocket/websocket-frames.ts'
+import { TestWebSocket } from './streams/websocket/websocket-client.fixture.ts'
 
 const certificates = createTestCertificates('CN=nobody')
 const sockets: TLSSocket[] = []

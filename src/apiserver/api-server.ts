@@ -9,23 +9,23 @@ import type { Logger } from '../foundation/log.ts'
 import { markLoop } from '../foundation/loop-marks.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { StatusError } from '../resources/status-error.ts'
-import { ApiServerMetrics } from './api-server-metrics.ts'
-import { type Authorizer, mastersOnly } from './access/rbac-authorizer.ts'
-import type { ServiceAccountTokens } from './access/service-account-tokens.ts'
-import type { Authenticator } from './authentication.ts'
+import { ApiServerMetrics } from './http/api-server-metrics.ts'
+import { type Authorizer, mastersOnly } from './access/roles/rbac-authorizer.ts'
+import type { ServiceAccountTokens } from './access/identity/service-account-tokens.ts'
+import type { Authenticator } from './access/identity/authentication.ts'
 import type { ClusterApi } from './cluster-api.ts'
-import { ClusterFace, type Describe, type RequestLabel } from './cluster-face.ts'
-import { EncodedObjects } from './encoded-objects.ts'
+import { ClusterFace, type Describe, type RequestLabel } from './http/cluster-face.ts'
+import { EncodedObjects } from './answers/encoded-objects.ts'
 import { FlowControl, type FlowLimits, defaultFlowLimits } from './flow-control/flow-control.ts'
-import { Handshakes } from './handshakes.ts'
-import { type HealthCheck, healthAnswer, isHealthEndpoint } from './health.ts'
-import { HttpExchange, internalError } from './http-exchange.ts'
-import { InsideListener } from './inside-listener.ts'
-import type { PodAccess } from './pod-access.ts'
-import { type RequestUrl, parseRequestUrl } from './request-url.ts'
-import { serverVersion } from './server-version.ts'
+import { Handshakes } from './http/handshakes.ts'
+import { type HealthCheck, healthAnswer, isHealthEndpoint } from './http/health.ts'
+import { HttpExchange, internalError } from './http/http-exchange.ts'
+import { InsideListener } from './http/inside-listener.ts'
+import type { PodAccess } from './pods/pod-access.ts'
+import { type RequestUrl, parseRequestUrl } from './http/request-url.ts'
+import { serverVersion } from './http/server-version.ts'
 import { ConnectionUpgrade, wantedUpgrade } from './streams/connection-upgrade.ts'
-import { WatchSlots } from './watch-slots.ts'
+import { WatchSlots } from './flow-control/watch-slots.ts'
 
 export interface TlsFiles {
   /** PEM. `ca` is what client certificates are checked against. */
@@ -161,7 +161,8 @@ export class ApiServer {
         requestTimeout: this.#limits.requestMs,
         keepAliveTimeout: this.#limits.idleMs,
         handshakeTimeout: this.#limits.handshakeMs,
-        // Who is too slow is looked for this often; Node's own 30 s would let a client stay much longer than the limits say.
+        // Who is too slow is looked for this often; Node's own 30 s would let a client stay
+        // much longer than the limits say.
         connectionsCheckingInterval: Math.min(5_000, this.#limits.headersMs, this.#limits.requestMs),
         shouldUpgradeCallback: (request) => wantedUpgrade(request) !== undefined,
       },
@@ -191,8 +192,8 @@ export class ApiServer {
   }
 
   /**
-   * Serves one cluster, without its prefix, at an address of its own: programs in a cluster are told a host and a port, and
-   * know no prefix. Only once it listens at all.
+   * Serves one cluster, without its prefix, at an address of its own: programs in a cluster are told a host and a port,
+   * and know no prefix. Only once it listens at all.
    */
   async listenInside(id: string, address: string, port: number): Promise<void> {
     const listener = new InsideListener((socket) => this.#server?.emit('connection', socket), this.#options.log)
@@ -288,7 +289,10 @@ export class ApiServer {
     return { name: 'shutdown', readinessOnly: true, isHealthy: () => !this.#stopping.signal.aborted }
   }
 
-  /** Nobody is behind this: what goes wrong while an error is told is told in a plainer way, and ends no more than its request. */
+  /**
+   * Nobody is behind this: what goes wrong while an error is told is told in a plainer way, and
+   * ends no more than its request.
+   */
   #answerFailure(exchange: HttpExchange, error: unknown, label: RequestLabel): void {
     try {
       this.#answerError(exchange, error, label)

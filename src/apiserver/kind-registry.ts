@@ -1,5 +1,6 @@
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
-import type { WatchLife } from './object-watch.ts'
+import { StatusError } from '../resources/status-error.ts'
+import type { WatchLife } from './reading/object-watch.ts'
 
 /** The kinds a cluster serves: those it was built with, and those its CustomResourceDefinitions add while it runs. */
 export class KindRegistry {
@@ -25,7 +26,9 @@ export class KindRegistry {
     return this.#byPath.get(`${group}/${version}/${plural}`)
   }
 
-  /** The kind as this cluster serves it: a caller may hold one of the same name that was not made from its definition. */
+  /**
+   * The kind as this cluster serves it: a caller may hold one of the same name that was not made from its definition.
+   */
   resolve(kind: Kind): Kind {
     let served = this.#served.get(kind)
     if (!served) {
@@ -33,6 +36,14 @@ export class KindRegistry {
       this.#served.set(kind, served)
     }
     return served
+  }
+
+  /** The same, of a kind that somebody asks for: NotFound when a custom one is not there any more. */
+  served(kind: Kind): Kind {
+    const served = this.resolve(kind)
+    if (served !== kind || kind.origin === 'core') return served
+    if (this.find(kind.group, kind.version, kind.plural)) return served
+    throw new StatusError('NotFound', 'the server could not find the requested resource')
   }
 
   /** Serves these versions of a resource from now on, in place of those before; none at all stops serving it. */
@@ -47,7 +58,9 @@ export class KindRegistry {
     for (const listener of this.#listeners) listener()
   }
 
-  /** Aborted when the signal is, or when the kind is not served any more. To be released when it is not needed any more. */
+  /**
+   * Aborted when the signal is, or when the kind is not served any more. To be released when it is not needed any more.
+   */
   whileServed({ group, version, plural }: Kind, signal: AbortSignal): WatchLife {
     const gone = new AbortController()
     const release = this.onChange(() => {

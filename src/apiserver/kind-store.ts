@@ -1,14 +1,17 @@
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
+import { notFound } from '../resources/status-error.ts'
 import type { Store, StoreKey, StoredObject } from '../store/store.ts'
-import { ObjectWatch, type WatchLife } from './object-watch.ts'
+import { ObjectWatch, type WatchLife } from './reading/object-watch.ts'
 
 export interface KindList {
   readonly items: readonly KubernetesObject[]
   readonly revision: number
 }
 
-/** A store as a kind sees it: some kinds are only another face of one that is stored, another version or another group. */
+/**
+ * A store as a kind sees it: some kinds are only another face of one that is stored, another version or another group.
+ */
 export class KindStore {
   readonly #store: Store
   /** The store hands out the same list until something in it changes; so does this. */
@@ -25,6 +28,13 @@ export class KindStore {
   get(kind: Kind, ref: ObjectRef): Pick<StoredObject, 'object' | 'revision'> | undefined {
     const stored = this.#store.get(keyFor(kind, ref))
     return stored && { object: shown(kind, stored.object), revision: stored.revision }
+  }
+
+  /** NotFound when there is no such object. */
+  getKnown(kind: Kind, ref: ObjectRef): Pick<StoredObject, 'object' | 'revision'> {
+    const found = this.get(kind, ref)
+    if (!found) throw notFound(kind, ref.name)
+    return found
   }
 
   list(kind: Kind, namespace: string | undefined): KindList {

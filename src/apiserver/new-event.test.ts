@@ -6,8 +6,8 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { newEventKind } from '../resources/new-event.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ClusterApi } from './cluster-api.ts'
-import { parseFieldSelector } from './field-selector.ts'
-import { tableOf } from './table.ts'
+import { parseFieldSelector } from './reading/field-selector.ts'
+import { tableOf } from './answers/table.ts'
 
 it('shows the same events under both groups', async () => {
   const clock = new FakeClock()

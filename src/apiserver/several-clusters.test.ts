@@ -11,10 +11,10 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { serviceAccountKind } from '../resources/service-account.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ClusterAccess } from './access/cluster-access.ts'
-import { SigningKey } from './access/signing-key.ts'
+import { SigningKey } from './access/identity/signing-key.ts'
 import { ApiServer } from './api-server.ts'
-import { certificateUsers, firstKnown, knownTokens, serviceAccountUsers } from './authentication.ts'
-import { type TestCertificates, createTestCertificates } from './certificates.fixture.ts'
+import { certificateUsers, firstKnown, knownTokens, serviceAccountUsers } from './access/identity/authentication.ts'
+import { type TestCertificates, createTestCertificates } from './test-support/certificates.fixture.ts'
 import { ClusterApi } from './cluster-api.ts'
 
 const clock = new FakeClock()

@@ -16,6 +16,7 @@ describe('AutoscaleLoop', () => {
   let onScale: (ref: ObjectRef, replicas: number) => Promise<void>
   let metrics: Metrics
   let loop: AutoscaleLoop
+  let takenBack: string[]
   let foreseen: Array<[name: string, replicas: number, writes: number]>
   let begun: Promise<void>
 
@@ -25,6 +26,7 @@ describe('AutoscaleLoop', () => {
     scaled = []
     events = []
     foreseen = []
+    takenBack = []
     begun = Promise.resolve()
     onScale = async ({ name }, replicas) => {
       const model = models.get({ name })!
@@ -49,9 +51,12 @@ describe('AutoscaleLoop', () => {
       log: silentLogger,
       metrics,
       idleWindowMs: 600_000,
-      foresee: async ({ name }, replicas) => {
-        foreseen.push([name, replicas, scaled.length])
-        await begun
+      foresight: {
+        replicas: ({ model: { name }, replicas }) => {
+          foreseen.push([name, replicas, scaled.length])
+          return () => void takenBack.push(name)
+        },
+        lastCall: () => begun,
       },
     })
   })
@@ -114,6 +119,16 @@ describe('AutoscaleLoop', () => {
     await clock.advance(700_000)
     expect(scaled).toContainEqual(['m', 0])
     expect(foreseen).toHaveLength(1)
+    expect(takenBack).toEqual([])
+  })
+
+  it('takes back what it told when the replicas are not written', async () => {
+    onScale = async () => Promise.reject(new Error('no'))
+    models.put(modelNamed('m'))
+    loop.start()
+    demand.firstWaiter('m')
+    await clock.advance(0)
+    expect([foreseen, takenBack]).toEqual([[['m', 1, 0]], ['m']])
   })
 
   it('writes a change once, though the cache shows it late', async () => {

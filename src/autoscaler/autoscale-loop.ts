@@ -1,5 +1,6 @@
-import { backoffMs } from '../cluster/backoff.ts'
+import { backoffMs } from '../cluster/pace/backoff.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { ComingReplicas, Foresee, TakeBack } from '../cluster/foreseen.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import type { EventRecorder } from '../cluster/event-recorder.ts'
 import type { CancelTimer, Clock } from '../foundation/clock.ts'
@@ -26,6 +27,13 @@ const writeDeadlineMs = 10_000
  */
 const retryLimits = { firstMs: 500, longestMs: 60_000 }
 
+/** Begins with what follows from more replicas before they are written. */
+export interface ReplicaForesight {
+  readonly replicas: Foresee<ComingReplicas>
+  /** Resolves when they have to be written to become durable together with what was begun. */
+  lastCall(): Promise<void>
+}
+
 export interface AutoscaleLoopOptions {
   readonly models: ObjectCache<Model>
   /** Whose Models the demand is about. Of others only the limits are kept: nobody knows who asks for them. */
@@ -40,11 +48,8 @@ export interface AutoscaleLoopOptions {
   readonly idleWindowMs: number
   /** Without it, there is room for everything. */
   readonly cards?: Cards | undefined
-  /**
-   * Told of more replicas right before they are written: whoever makes Pods need not wait until that comes back. Answers when they
-   * have begun and it is time to write.
-   */
-  readonly foresee?: ((model: ObjectRef, replicas: number) => Promise<void>) | undefined
+  /** Where whoever makes Pods need not wait until more replicas are written and come back. */
+  readonly foresight?: ReplicaForesight | undefined
   /** Whether a Model that somebody waits for may take the cards of one that is idle. */
   readonly takeIdleCards?: boolean
   readonly random?: () => number
@@ -215,7 +220,7 @@ export class AutoscaleLoop {
   }
 
   async #scale(model: Model, watched: Watched, current: number, decision: ScaleDecision): Promise<void> {
-    const { client, clock, events, log, foresee, random = Math.random } = this.#options
+    const { client, clock, events, log, foresight, random = Math.random } = this.#options
     const { replicas, reason, message } = decision
     watched.scaling = true
     watched.again = false
@@ -223,8 +228,12 @@ export class AutoscaleLoop {
     const cancelDeadline = clock.after(writeDeadlineMs, () => {
       linked.abort(new Error(`the cluster did not take the new replicas in ${writeDeadlineMs} ms`))
     })
+    let takeBack: TakeBack | undefined
     try {
-      if (replicas > current && foresee) await foresee(refOf(model), replicas)
+      if (replicas > current && foresight) {
+        takeBack = foresight.replicas({ model: refOf(model), replicas })
+        await foresight.lastCall()
+      }
       await client.scale(modelKind, refOf(model), replicas, linked.signal)
       watched.written = { replicas, at: clock.now() }
       watched.failures = 0
@@ -233,6 +242,7 @@ export class AutoscaleLoop {
       log.info({ model: model.metadata.name, from: current, to: replicas, reason, message }, 'scaled')
       events.record(model, 'Normal', reason, `Scaled from ${current} to ${replicas}: ${message}`)
     } catch (error) {
+      takeBack?.()
       if (this.#stopping.signal.aborted) return
       // The first sample after that decides again.
       watched.failures += 1

@@ -25,6 +25,7 @@ describe('flags of sluice up', () => {
       wakeDeadlineMs: 600_000,
       cardPreemption: true,
       podNetwork: 'detect',
+      podIpv6: true,
       demoModel: true,
       gateway: true,
     })

@@ -14,6 +14,13 @@ export interface ClusterClient {
   update<T extends KubernetesObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>
   /** Replaces only the status. */
   updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>
+  /** Makes the status of what the object is now, whatever its version: nothing that others write meanwhile is lost, be it labels. */
+  changeStatus<T extends KubernetesObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    change: (current: T) => T,
+    signal?: AbortSignal,
+  ): Promise<T>
   /** JSON merge patch (RFC 7396). */
   patch<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, patch: MergePatch, signal?: AbortSignal): Promise<T>
   /** Resolves when the deletion is accepted; NotFound when there is nothing to delete. */

@@ -5,7 +5,7 @@ import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { configMapKind } from '../resources/config-map.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { MemoryStore } from '../store/memory-store.ts'
-import { clusterClientContract } from './cluster-client.contract.ts'
+import { clusterClientContract } from './contract/cluster-client.contract.ts'
 import { EmbeddedClient } from './embedded-client.ts'
 
 const historyLimit = 100

@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../apiserver/cluster-api.ts'
-import { labelsEqual } from '../apiserver/label-selector.ts'
-import { mergePatch } from '../apiserver/merge-patch.ts'
-import type { ObjectEvent } from '../apiserver/object-watch.ts'
+import { labelsEqual } from '../apiserver/reading/label-selector.ts'
+import { mergePatch } from '../apiserver/patches/merge-patch.ts'
+import type { ObjectEvent } from '../apiserver/reading/object-watch.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type Kind, apiVersionOf, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
@@ -16,7 +16,10 @@ import type {
   WatchOptions,
 } from './cluster-client.ts'
 
-/** The cluster in this process: the verbs of the API without the wire. Objects are shared with the store: never change them in place. */
+/**
+ * The cluster in this process: the verbs of the API without the wire. Objects are shared with the
+ * store: never change them in place.
+ */
 export class EmbeddedClient implements ClusterClient {
   readonly #api: ClusterApi
   readonly #writing: { readonly manager: string }
@@ -47,6 +50,14 @@ export class EmbeddedClient implements ClusterClient {
 
   async updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T): Promise<T> {
     return typed(kind, await this.#api.update(kind, refOf(object), object, this.#writing, 'status'))
+  }
+
+  async changeStatus<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, change: (current: T) => T): Promise<T> {
+    const apply = (_asked: unknown, current: KubernetesObject) => ({
+      ...current,
+      status: change(typed(kind, current))['status'],
+    })
+    return typed(kind, await this.#api.patch(kind, ref, apply, this.#writing, 'status'))
   }
 
   async patch<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, patch: MergePatch): Promise<T> {
@@ -82,7 +93,9 @@ export class EmbeddedClient implements ClusterClient {
   }
 }
 
-/** The changes of the API in the words of a client. An iterator: a generator would take several turns for each of them. */
+/**
+ * The changes of the API in the words of a client. An iterator: a generator would take several turns for each of them.
+ */
 class EmbeddedWatch<T extends KubernetesObject> implements AsyncIterableIterator<WatchEvent<T>> {
   readonly #kind: Kind<T>
   readonly #begin: () => AsyncIterableIterator<ObjectEvent>

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import { RecentMap } from './recent-map.ts'
-import { TokenBucket } from './token-bucket.ts'
+import { RecentMap } from './pace/recent-map.ts'
+import { TokenBucket } from './pace/token-bucket.ts'
 
 /** Something that happened and may be told as an Event. */
 export interface Occurrence {
@@ -33,15 +33,19 @@ interface Observed {
 
 /** The figures of client-go's EventCorrelator. */
 const mostKeys = 4_096
-/** Of Events that differ only in their message, the tenth and those after it within ten minutes of each other become one. */
+/**
+ * Of Events that differ only in their message, the tenth and those after it within ten
+ * minutes of each other become one.
+ */
 const mostSimilar = 10
 const similarMs = 10 * 60_000
 /** About one object: 25 at once, then one every five minutes. */
 const perObject = { burst: 25, refillMs: 5 * 60_000 }
 
 /**
- * Which of what one component has to say becomes an Event, as client-go's recorder decides it: the same again is counted, what is
- * nearly the same is combined, and of what is still too much about one object nothing is said. Time comes with the occurrences.
+ * Which of what one component has to say becomes an Event, as client-go's recorder decides it: the same again is
+ * counted, what is nearly the same is combined, and of what is still too much about one object nothing is said.
+ * Time comes with the occurrences.
  */
 export class EventCorrelator {
   readonly #similar = new RecentMap<Similar>(mostKeys)

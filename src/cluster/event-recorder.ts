@@ -29,8 +29,8 @@ const writeDeadlineMs = 10_000
 const longestMessage = 1_024
 
 /**
- * Tells people what happened, as Kubernetes Events. Never in the way of the work it tells of: it is written in the background,
- * in order, and when the cluster does not take it, it is logged and dropped.
+ * Tells people what happened, as Kubernetes Events. Never in the way of the work it tells of: it is written in the
+ * background, in order, and when the cluster does not take it, it is logged and dropped.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions

@@ -3,25 +3,13 @@ import type { Logger } from '../foundation/log.ts'
 import { LoopTurns } from '../foundation/loop-turns.ts'
 import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { HeldObjects, type ObjectCache, type ObjectChange } from '../resources/object-cache.ts'
 import { StatusError, isStatusError } from '../resources/status-error.ts'
-import { backoffMs } from './backoff.ts'
+import { backoffMs } from './pace/backoff.ts'
 import type { ClusterClient, ListOptions } from './cluster-client.ts'
-import { TokenBucket } from './token-bucket.ts'
+import { TokenBucket } from './pace/token-bucket.ts'
 
-export interface ObjectChange<T> {
-  readonly type: 'added' | 'updated' | 'deleted'
-  readonly object: T
-  readonly previous?: T | undefined
-}
-
-/** What a consumer needs of an informer. Objects are shared: never change them in place. */
-export interface ObjectCache<T> {
-  get(ref: ObjectRef): T | undefined
-  list(): readonly T[]
-  readonly synced: boolean
-  /** Tells of changes from now on, after the cache has them; returns how to stop listening. */
-  onChange(listener: (change: ObjectChange<T>) => void): () => void
-}
+export type { ObjectCache, ObjectChange }
 
 export interface InformerOptions<T extends KubernetesObject> {
   readonly client: ClusterClient
@@ -32,9 +20,14 @@ export interface InformerOptions<T extends KubernetesObject> {
   readonly random?: () => number
 }
 
-/** As client-go's reflector, which begins at 800 ms and ends at 30 s; sooner at first, because a first list may be what a start waits for. */
+/**
+ * As client-go's reflector, which begins at 800 ms and ends at 30 s; sooner at first, because a first list
+ * may be what a start waits for.
+ */
 const retryLimits = { firstMs: 100, longestMs: 30_000 }
-/** A watch that is closed after it brought something is resumed at once, but not for ever: some proxies close every one. */
+/**
+ * A watch that is closed after it brought something is resumed at once, but not for ever: some proxies close every one.
+ */
 const resumeLimits = { burst: 10, refillMs: 1_000 }
 /** A first list may have thousands of objects, and a watch that was behind as many changes. */
 const perTurn = { items: 500, ms: 5 }
@@ -45,11 +38,9 @@ const healthyWatchMs = 10_000
 export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
   readonly #options: InformerOptions<T>
   readonly #log: Logger
-  readonly #objects = new Map<string, T>()
-  readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
+  readonly #held: HeldObjects<T>
   readonly #synced = Promise.withResolvers<void>()
   readonly #turns: LoopTurns
-  #isSynced = false
   /** Where the watch resumes; undefined when only a new list can tell what is there. */
   #version: string | undefined
 
@@ -57,28 +48,28 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
     this.#options = options
     this.#turns = new LoopTurns(options.clock, perTurn)
     this.#log = options.log.child({ resource: resourceNameOf(options.kind) })
+    this.#held = new HeldObjects((error, { type }) => this.#log.error({ err: error, type }, 'a listener failed'))
   }
 
   get synced(): boolean {
-    return this.#isSynced
+    return this.#held.synced
   }
 
   get(ref: ObjectRef): T | undefined {
-    return this.#objects.get(keyOf(ref))
+    return this.#held.get(ref)
   }
 
   list(): readonly T[] {
-    return [...this.#objects.values()]
+    return this.#held.list()
   }
 
   onChange(listener: (change: ObjectChange<T>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#held.onChange(listener)
   }
 
   /** Resolves when the first list is in the cache; rejects when the signal is aborted first. */
   async whenSynced(signal?: AbortSignal): Promise<void> {
-    if (this.#isSynced || !signal) return this.#synced.promise
+    if (this.synced || !signal) return this.#synced.promise
     if (signal.aborted) throw abortReason(signal)
     const aborted = Promise.withResolvers<never>()
     const onAbort = () => aborted.reject(abortReason(signal))
@@ -103,7 +94,8 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
         progressed = await this.#follow(this.#version, signal)
       } catch (error) {
         if (signal.aborted) break
-        // A refusal by the server says that it cannot go on from there; a broken connection says nothing about the version.
+        // A refusal by the server says that it cannot go on from there; a broken connection
+        // says nothing about the version.
         if (error instanceof StatusError) this.#version = undefined
         const expected = isStatusError(error, 'Expired', 'Gone')
         this.#log[expected ? 'debug' : 'warn']({ err: error, failures }, 'list or watch failed; trying again')
@@ -125,11 +117,12 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
       listed.add(keyOf(refOf(object)))
       this.#put(object)
     }
-    for (const [key, object] of this.#objects) {
-      if (!listed.has(key)) this.#remove(key, object)
+    for (const object of this.#held.list()) {
+      const ref = refOf(object)
+      if (!listed.has(keyOf(ref))) this.#held.remove(ref)
     }
-    if (!this.#isSynced) {
-      this.#isSynced = true
+    if (!this.#held.synced) {
+      this.#held.synced = true
       this.#synced.resolve()
     }
     return resourceVersion
@@ -149,37 +142,19 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
         continue
       }
       this.#version = event.object.metadata.resourceVersion ?? this.#version
-      if (event.type === 'DELETED') this.#remove(keyOf(refOf(event.object)), event.object)
+      if (event.type === 'DELETED') this.#held.remove(refOf(event.object), event.object)
       else this.#put(event.object)
     }
     return progressed
   }
 
   #put(object: T): void {
-    const key = keyOf(refOf(object))
-    const previous = this.#objects.get(key)
+    const ref = refOf(object)
+    const previous = this.#held.get(ref)
     if (previous?.metadata.resourceVersion !== undefined && sameVersion(previous, object)) return
-    const replaced = previous && previous.metadata.uid !== object.metadata.uid
     // The name was given to another object between two lists: those who count on the first one's end must hear of it.
-    if (replaced) this.#remove(key, previous)
-    this.#objects.set(key, object)
-    this.#tell(previous && !replaced ? { type: 'updated', object, previous } : { type: 'added', object })
-  }
-
-  #remove(key: string, object: T): void {
-    const previous = this.#objects.get(key)
-    if (!this.#objects.delete(key)) return
-    this.#tell({ type: 'deleted', object, previous })
-  }
-
-  #tell(change: ObjectChange<T>): void {
-    for (const listener of this.#listeners) {
-      try {
-        listener(change)
-      } catch (error) {
-        this.#log.error({ err: error, type: change.type }, 'a listener failed')
-      }
-    }
+    if (previous && previous.metadata.uid !== object.metadata.uid) this.#held.remove(ref)
+    this.#held.put(object)
   }
 }
 

@@ -11,7 +11,10 @@ import { StatusError } from '../resources/status-error.ts'
 import type { WatchEvent } from './cluster-client.ts'
 import { type KubernetesClient, connectKubernetes } from './kubernetes-client.ts'
 
-/** What the contract suite cannot ask of a well-behaved server; the suite itself runs against a real one in tests/kubernetes. */
+/**
+ * What the contract suite cannot ask of a well-behaved server; the suite itself runs against
+ * a real one in tests/kubernetes.
+ */
 describe('KubernetesClient', () => {
   let folder: string
   let server: Server

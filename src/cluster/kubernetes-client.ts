@@ -1,7 +1,8 @@
+import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import { type Kind, apiVersionOf, resourceNameOf } from '../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
-import { StatusError, isStatusError } from '../resources/status-error.ts'
+import { StatusError, isStatusError, notFound } from '../resources/status-error.ts'
 import type {
   ClusterClient,
   DeleteOptions,
@@ -12,14 +13,17 @@ import type {
   WatchEvent,
   WatchOptions,
 } from './cluster-client.ts'
-import { jsonLines } from './json-lines.ts'
-import { KubernetesConnection } from './kubernetes-connection.ts'
-import { labelSelectorText, resourcePath } from './resource-path.ts'
-import { statusErrorOf } from './status-response.ts'
+import { jsonLines } from './kubernetes/json-lines.ts'
+import { KubernetesConnection } from './kubernetes/kubernetes-connection.ts'
+import { labelSelectorText, resourcePath } from './kubernetes/resource-path.ts'
+import { statusErrorOf } from './kubernetes/status-response.ts'
 
 const pageSize = 500
 const longestWatchSeconds = 300
 const longestEvent = 8 * 1024 * 1024
+/** Of a change that others come in between. */
+const mostAttempts = 8
+const firstPauseMs = 5
 
 const listSchema = z.looseObject({
   metadata: z.looseObject({ resourceVersion: z.string(), continue: z.string().optional() }),
@@ -28,7 +32,10 @@ const listSchema = z.looseObject({
 const eventSchema = z.looseObject({ type: z.string(), object: z.looseObject({}) })
 const bookmarkSchema = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) })
 
-/** The library of Kubernetes is large: it is loaded only by those who attach to a cluster. Undefined: as kubectl would find it. */
+/**
+ * The library of Kubernetes is large: it is loaded only by those who attach to a cluster.
+ * Undefined: as kubectl would find it.
+ */
 export async function connectKubernetes(
   kubeconfigPath: string | undefined,
   options: { readonly answerDeadlineMs?: number | undefined } = {},
@@ -52,7 +59,8 @@ export class KubernetesClient implements ClusterClient {
     try {
       return typed(kind, await this.#connection.json({ method: 'GET', path: resourcePath(kind, ref) }, signal))
     } catch (error) {
-      // Without a name it is the resource that is not there, not the object: a missing CustomResourceDefinition must be seen.
+      // Without a name it is the resource that is not there, not the object: a missing
+      // CustomResourceDefinition must be seen.
       if (isStatusError(error, 'NotFound') && error.details.name === ref.name) return undefined
       throw error
     }
@@ -88,6 +96,24 @@ export class KubernetesClient implements ClusterClient {
   async updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T> {
     const path = resourcePath(kind, { ...refOf(object), subresource: 'status' })
     return typed(kind, await this.#connection.json({ method: 'PUT', path, body: named(kind, object) }, signal))
+  }
+
+  async changeStatus<T extends KubernetesObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    change: (current: T) => T,
+    signal?: AbortSignal,
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const current = await this.get(kind, ref, signal)
+      if (!current) throw notFound(kind, ref.name)
+      try {
+        return await this.updateStatus(kind, change(current), signal)
+      } catch (error) {
+        if (attempt >= mostAttempts || !isStatusError(error, 'Conflict')) throw error
+      }
+      await setTimeout(firstPauseMs * 2 ** attempt * Math.random(), undefined, { signal })
+    }
   }
 
   async patch<T extends KubernetesObject>(

@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { type Logger, silentLogger } from '../foundation/log.ts'
+import type { ObjectRef } from '../resources/object-ref.ts'
 import { type Reconcile, WorkQueue } from './work-queue.ts'
 
 describe('WorkQueue', () => {
@@ -19,7 +20,7 @@ describe('WorkQueue', () => {
     await running
   })
 
-  function start(reconcile: Reconcile, options: { concurrency?: number; deadlineMs?: number } = {}): WorkQueue {
+  function start(reconcile: Reconcile<string>, options: { concurrency?: number; deadlineMs?: number } = {}) {
     const queue = new WorkQueue({ name: 'test', reconcile, clock, log: silentLogger, random: () => 1, ...options })
     running = queue.run(stop.signal)
     return queue
@@ -33,9 +34,25 @@ describe('WorkQueue', () => {
     expect(done).toEqual(['a', 'b'])
   })
 
+  it('takes references to the same object for one, whoever made them', async () => {
+    const done: ObjectRef[] = []
+    const queue = new WorkQueue({
+      name: 'test',
+      reconcile: async (ref) => void done.push(ref),
+      clock,
+      log: silentLogger,
+    })
+    queue.add({ namespace: 'a', name: 'x' })
+    queue.add({ name: 'x', namespace: 'a' })
+    queue.add({ name: 'x' })
+    running = queue.run(stop.signal)
+    await clock.advance(0)
+    expect(done).toEqual([{ namespace: 'a', name: 'x' }, { name: 'x' }])
+  })
+
   it('takes keys that were added before it ran', async () => {
     const done: string[] = []
-    const queue = new WorkQueue({
+    const queue = new WorkQueue<string>({
       name: 'test',
       reconcile: async (key) => void done.push(key),
       clock,
@@ -174,7 +191,7 @@ describe('WorkQueue', () => {
 
   it('lets the event loop turn although its reconciles never wait for anything and feed each other for ever', async () => {
     let runs = 0
-    const queue: WorkQueue = start(async (key) => {
+    const queue: WorkQueue<string> = start(async (key) => {
       runs += 1
       if (!stop.signal.aborted) queue.add(key === 'a' ? 'b' : 'a')
       for (let index = 0; index < 100; index += 1) queue.add(`fresh ${runs} ${index}`)
@@ -193,7 +210,7 @@ describe('WorkQueue', () => {
     const log: Logger = Object.assign(Object.create(silentLogger), { warn: (fields: unknown) => warnings.push(fields) })
     let runs = 0
     let fighting = true
-    const queue: WorkQueue = new WorkQueue({
+    const queue: WorkQueue<string> = new WorkQueue({
       name: 'fight',
       clock,
       log,
@@ -219,7 +236,7 @@ describe('WorkQueue', () => {
 
   it('does not try a failing key at once again because of what the failure itself has written', async () => {
     let runs = 0
-    const queue: WorkQueue = start(async (key) => {
+    const queue: WorkQueue<string> = start(async (key) => {
       runs += 1
       queue.add(key)
       clock.after(1, () => queue.add(key))

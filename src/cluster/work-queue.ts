@@ -3,21 +3,31 @@ import type { Logger } from '../foundation/log.ts'
 import { linkSignals } from '../foundation/linked-signal.ts'
 import { markLoop } from '../foundation/loop-marks.ts'
 import { LoopTurns } from '../foundation/loop-turns.ts'
+import { type ObjectRef, keyOf } from '../resources/object-ref.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { controllerFigures } from './controller-figures.ts'
-import { HotLoopBrake } from './hot-loop-brake.ts'
-import { RetryPace } from './retry-pace.ts'
+import { HotLoopBrake } from './pace/hot-loop-brake.ts'
+import { RetryPace } from './pace/retry-pace.ts'
 
-/** Brings the world behind a key to its desired state. Throwing means: try again later. */
-// oxlint-disable-next-line typescript/no-invalid-void-type -- a reconciler with nothing to say returns nothing
-export type Reconcile = (key: string, signal: AbortSignal) => Promise<{ requeueAfterMs?: number } | void>
+/**
+ * What there is to do something about: mostly an object; a word, where the work is not
+ * about a single object of one kind.
+ */
+export type WorkItem = ObjectRef | string
 
-export interface WorkQueueOptions {
+/** Brings the world behind an item to its desired state. Throwing means: try again later. */
+export type Reconcile<Item extends WorkItem = ObjectRef> = (
+  item: Item,
+  signal: AbortSignal,
+  // oxlint-disable-next-line typescript/no-invalid-void-type -- a reconciler with nothing to say returns nothing
+) => Promise<{ requeueAfterMs?: number } | void>
+
+export interface WorkQueueOptions<Item extends WorkItem = ObjectRef> {
   readonly name: string
-  readonly reconcile: Reconcile
+  readonly reconcile: Reconcile<Item>
   readonly clock: Clock
   readonly log: Logger
-  /** How many keys are worked on at once; the same key never twice at once. */
+  /** How many items are worked on at once; the same item never twice at once. */
   readonly concurrency?: number
   /** A reconcile that takes longer has its signal aborted and counts as failed. */
   readonly deadlineMs?: number
@@ -25,13 +35,14 @@ export interface WorkQueueOptions {
 }
 
 /**
- * Keys waiting to be reconciled. A key is in it once, however often it is added, so its size is bounded by the number of
- * objects; a key added while it is worked on runs once more afterwards. What fails is tried again at `RetryPace`, what is added for
- * ever at that of `HotLoopBrake`, and the event loop turns whatever there is to do.
+ * Items waiting to be reconciled. Each is in it once, however often it is added, so its size is bounded by the number
+ * of objects; one that is added while it is worked on runs once more afterwards. What fails is tried again at
+ * `RetryPace`, what is added for ever at that of `HotLoopBrake`, and the event loop turns whatever there is to do.
  */
-export class WorkQueue {
-  readonly #options: Required<WorkQueueOptions>
-  readonly #ready = new Set<string>()
+export class WorkQueue<Item extends WorkItem = ObjectRef> {
+  readonly #options: Required<WorkQueueOptions<Item>>
+  /** By their keys, as everything here: two references are the same if they name the same object. */
+  readonly #ready = new Map<string, Item>()
   readonly #active = new Set<string>()
   readonly #again = new Set<string>()
   readonly #pace = new RetryPace()
@@ -41,40 +52,46 @@ export class WorkQueue {
   #wake: (() => void) | undefined
   #stopped = false
 
-  constructor(options: WorkQueueOptions) {
+  constructor(options: WorkQueueOptions<Item>) {
     this.#options = { concurrency: 1, deadlineMs: 120_000, random: Math.random, ...options }
     this.#turns = new LoopTurns(options.clock)
   }
 
-  /** There is news of the key. One that fails is tried again sooner for it, but not at once. */
-  add(key: string): void {
+  /** There is news of the item. One that fails is tried again sooner for it, but not at once. */
+  add(item: Item): void {
+    const key = keyOfItem(item)
     if (this.#ready.has(key)) return
     const waitMs = this.#active.has(key) ? 0 : this.#pace.waitAfterNewsMs(key, this.#options.clock.now())
-    if (waitMs > 0) this.addAfter(key, waitMs)
-    else this.addAtOnce(key)
+    if (waitMs > 0) this.addAfter(item, waitMs)
+    else this.#addNow(key, item)
   }
 
-  /** Somebody waits for the key: whether it failed before does not matter. */
-  addAtOnce(key: string): void {
+  /** Somebody waits for the item: whether it failed before does not matter. */
+  addAtOnce(item: Item): void {
+    this.#addNow(keyOfItem(item), item)
+  }
+
+  #addNow(key: string, item: Item): void {
     if (this.#stopped) return
     this.#delayed.get(key)?.cancel()
     this.#delayed.delete(key)
     if (this.#active.has(key)) this.#again.add(key)
-    else this.#ready.add(key)
+    else this.#ready.set(key, item)
     this.#wake?.()
   }
 
-  /** Adds the key later; when it is already due earlier, that stands. */
-  addAfter(key: string, delayMs: number): void {
+  /** Adds the item later; when it is already due earlier, that stands. */
+  addAfter(item: Item, delayMs: number): void {
     if (this.#stopped) return
-    if (delayMs <= 0) return this.add(key)
+    if (delayMs <= 0) return this.add(item)
+    const key = keyOfItem(item)
     const dueAt = this.#options.clock.now() + delayMs
     const pending = this.#delayed.get(key)
     if (pending && pending.dueAt <= dueAt) return
     pending?.cancel()
     const cancel = this.#options.clock.after(delayMs, () => {
       this.#delayed.delete(key)
-      this.addAtOnce(key)
+      this.#addNow(key, item)
     })
     this.#delayed.set(key, { dueAt, cancel })
   }
@@ -86,17 +103,18 @@ export class WorkQueue {
     signal.addEventListener('abort', onAbort)
     try {
       while (!signal.aborted) {
-        const key = running.size < this.#options.concurrency ? this.#take() : undefined
-        if (key === undefined) {
+        const next = running.size < this.#options.concurrency ? this.#take() : undefined
+        if (!next) {
           await this.#nextChange(signal)
           continue
         }
         const turn = this.#turns.next()
         if (turn) await turn
         if (signal.aborted) break
-        const work: Promise<void> = this.#work(key, signal).then(() => {
+        const [key, item] = next
+        const work: Promise<void> = this.#work(key, item, signal).then(() => {
           running.delete(work)
-          this.#finish(key)
+          this.#finish(key, item)
         })
         running.add(work)
       }
@@ -109,10 +127,11 @@ export class WorkQueue {
     }
   }
 
-  /** The next key that may run now; those that ran too often wait a little longer. */
-  #take(): string | undefined {
+  /** The next item that may run now; those that ran too often wait a little longer. */
+  #take(): readonly [key: string, item: Item] | undefined {
     const { clock, name, log } = this.#options
-    for (const key of this.#ready) {
+    for (const next of this.#ready) {
+      const [key, item] = next
       this.#ready.delete(key)
       const { waitMs, begins } = this.#brake.admit(key, clock.now())
       if (begins) {
@@ -120,11 +139,11 @@ export class WorkQueue {
         log.warn({ queue: name, key }, 'reconciled again and again although nothing fails; it is held back from now on')
       }
       if (waitMs > 0) {
-        this.addAfter(key, waitMs)
+        this.addAfter(item, waitMs)
         continue
       }
       this.#active.add(key)
-      return key
+      return next
     }
     return undefined
   }
@@ -139,22 +158,22 @@ export class WorkQueue {
     })
   }
 
-  #finish(key: string): void {
+  #finish(key: string, item: Item): void {
     this.#active.delete(key)
-    if (this.#again.delete(key)) this.add(key)
+    if (this.#again.delete(key)) this.add(item)
     this.#wake?.()
   }
 
-  async #work(key: string, signal: AbortSignal): Promise<void> {
+  async #work(key: string, item: Item, signal: AbortSignal): Promise<void> {
     const { clock, deadlineMs, name, log, random } = this.#options
     markLoop(name, key)
     const linked = linkSignals(signal)
     const overdue = () => linked.abort(new Error(`${name} ${key}: not done in ${deadlineMs} ms`))
     const cancel = clock.after(deadlineMs, overdue)
     try {
-      const outcome = await this.#options.reconcile(key, linked.signal)
+      const outcome = await this.#options.reconcile(item, linked.signal)
       this.#pace.succeeded(key)
-      if (outcome?.requeueAfterMs !== undefined) this.addAfter(key, outcome.requeueAfterMs)
+      if (outcome?.requeueAfterMs !== undefined) this.addAfter(item, outcome.requeueAfterMs)
     } catch (error) {
       if (signal.aborted) return
       const { failures, waitMs } = this.#pace.failed(key, clock.now(), random())
@@ -162,10 +181,14 @@ export class WorkQueue {
       // Somebody else wrote first: that is how optimistic concurrency looks, not a problem.
       const level = isStatusError(error, 'Conflict') ? 'debug' : 'warn'
       log[level]({ queue: name, key, failures, retryMs: waitMs, err: error }, 'reconcile failed; trying again')
-      this.addAfter(key, waitMs)
+      this.addAfter(item, waitMs)
     } finally {
       cancel()
       linked.release()
     }
   }
+}
+
+function keyOfItem(item: WorkItem): string {
+  return typeof item === 'string' ? item : keyOf(item)
 }

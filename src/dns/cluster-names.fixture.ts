@@ -1,8 +1,8 @@
-import type { ObjectCache, ObjectChange } from '../cluster/informer.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slice.ts'
-import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import type { Namespace } from '../resources/namespace.ts'
+import { HeldObjects } from '../resources/object-cache.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { Service } from '../resources/service.ts'
 import { ClusterIndex } from './cluster-index.ts'
@@ -11,35 +11,8 @@ import { type DomainName, nameOf } from './domain-name.ts'
 import { type ResourceRecord, internetClass, recordTypes, responseCodes } from './message.ts'
 
 /** What an informer would have, put in by hand. */
-export class HandCache<T extends KubernetesObject> implements ObjectCache<T> {
-  readonly #objects = new Map<string, T>()
-  readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
-  synced = true
-
-  get(ref: ObjectRef): T | undefined {
-    return this.#objects.get(keyOf(ref))
-  }
-
-  list(): readonly T[] {
-    return [...this.#objects.values()]
-  }
-
-  onChange(listener: (change: ObjectChange<T>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  put(object: T): void {
-    const key = keyOf(refOf(object))
-    const previous = this.#objects.get(key)
-    this.#objects.set(key, object)
-    for (const listener of this.#listeners) listener({ type: previous ? 'updated' : 'added', object, previous })
-  }
-
-  remove(object: T): void {
-    if (!this.#objects.delete(keyOf(refOf(object)))) return
-    for (const listener of this.#listeners) listener({ type: 'deleted', object, previous: object })
-  }
+export class HandCache<T extends KubernetesObject> extends HeldObjects<T> {
+  override synced = true
 }
 
 type PortSpec = NonNullable<Service['spec']['ports']>[number]

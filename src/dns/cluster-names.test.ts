@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { refOf } from '../resources/object-ref.ts'
 import { NamesStage, dnsPort, http, newPod, newService, newSlice } from './cluster-names.fixture.ts'
 
 const soa = 'authority cluster.local. 30 SOA'
@@ -269,11 +270,11 @@ describe('a cluster that changes', () => {
     expect(ask()).toEqual([soa])
     stage.slices.put(newSlice('web', [{ address: '10.1.0.7' }], { name: 'web-2' }))
     expect(ask()).toEqual(['web.default.svc.cluster.local. 30 A 10.1.0.7'])
-    stage.slices.remove(newSlice('web', [], { name: 'web-2' }))
+    stage.slices.remove(refOf(newSlice('web', [], { name: 'web-2' })))
     expect(ask()).toEqual([soa])
     stage.services.put(newService('web', { clusterIP: '10.96.0.7', ports: [http] }))
     expect(ask()).toEqual(['web.default.svc.cluster.local. 30 A 10.96.0.7'])
-    stage.services.remove(service)
+    stage.services.remove(refOf(service))
     expect(ask()).toEqual([soa])
     expect(stage.ask('7.0.96.10.in-addr.arpa', 'PTR')).toEqual(['elsewhere'])
   })
@@ -286,7 +287,7 @@ describe('a cluster that changes', () => {
     expect(ask()).toBe('NXDOMAIN')
     stage.pods.put(newPod('two', '10.1.0.5'))
     expect(ask()).toBe('NOERROR')
-    stage.pods.remove(newPod('two', '10.1.0.5'))
+    stage.pods.remove(refOf(newPod('two', '10.1.0.5')))
     expect(ask()).toBe('NXDOMAIN')
   })
 })

@@ -3,7 +3,7 @@ import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slice.ts'
-import { type KubernetesObject, keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import type { Service } from '../resources/service.ts'
 import { ClusterIpListener } from './cluster-ip-listener.ts'
 import { type ClusterIpRoute, planClusterIp } from './plan-cluster-ip.ts'
@@ -40,11 +40,11 @@ export class ClusterIpProxy {
   constructor(options: ClusterIpProxyOptions) {
     this.#options = options
     const { services, slices, clock, log } = options
-    const reconcile = (key: string) => this.#reconcile(key)
+    const reconcile = (ref: ObjectRef) => this.#reconcile(ref)
     this.#queue = new WorkQueue({ name: 'cluster-ips', clock, log, concurrency: 4, reconcile })
     for (const slice of slices.list()) this.#follow(slice, false)
-    for (const service of services.list()) this.#queue.add(keyOf(refOf(service)))
-    services.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    for (const service of services.list()) this.#queue.add(refOf(service))
+    services.onChange(({ object }) => this.#queue.add(refOf(object)))
     slices.onChange(({ type, object }) => this.#follow(object, type === 'deleted'))
   }
 
@@ -61,20 +61,21 @@ export class ClusterIpProxy {
   #follow(slice: EndpointSlice, gone: boolean): void {
     const name = slice.metadata.labels?.[serviceNameLabel]
     if (name === undefined) return
-    const key = keyOf({ namespace: slice.metadata.namespace, name })
+    const service = { namespace: slice.metadata.namespace, name }
+    const key = keyOf(service)
     const group = this.#slices.get(key) ?? new Map<string, EndpointSlice>()
     if (gone) group.delete(slice.metadata.name)
     else group.set(slice.metadata.name, slice)
     if (group.size > 0) this.#slices.set(key, group)
     else this.#slices.delete(key)
-    this.#queue.add(key)
+    this.#queue.add(service)
   }
 
-  async #reconcile(key: string): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef): Promise<{ requeueAfterMs?: number }> {
     const { services, except, isLocal, isLedTo } = this.#options
+    const key = keyOf(ref)
     if (except.has(key)) return {}
-    const [namespace, name = ''] = key.split('/')
-    const service = services.get({ namespace, name })
+    const service = services.get(ref)
     const wanted = new Map(
       planClusterIp(service, [...(this.#slices.get(key)?.values() ?? [])], isLocal, isLedTo).map((route) => [
         placeOf(route),

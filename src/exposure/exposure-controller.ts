@@ -4,7 +4,7 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
 import { statusFor } from './exporter-status.ts'
@@ -28,7 +28,7 @@ export class ExposureController {
   constructor(options: ExposureControllerOptions) {
     this.#options = options
     const { clock, log } = options
-    this.#queue = new WorkQueue({ name: 'exposure', clock, log, reconcile: (key, signal) => this.#tell(key, signal) })
+    this.#queue = new WorkQueue({ name: 'exposure', clock, log, reconcile: (ref, signal) => this.#tell(ref, signal) })
   }
 
   /** Until aborted. */
@@ -46,17 +46,16 @@ export class ExposureController {
     const { exporters, routes, clock } = this.#options
     for (const exporter of exporters.list()) {
       const verdict = routes.verdictOn(keyOf(refOf(exporter)))
-      if (verdict && statusFor(exporter, verdict, clock.now())) this.#queue.add(keyOf(refOf(exporter)))
+      if (verdict && statusFor(exporter, verdict, clock.now())) this.#queue.add(refOf(exporter))
     }
   }
 
-  async #tell(key: string, signal: AbortSignal): Promise<{ requeueAfterMs: number } | void> {
+  async #tell(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs: number } | void> {
     const { client, exporters, routes, events, clock, log } = this.#options
     // Before everything has been seen a Service may only seem to be missing.
     if (!routes.synced) return { requeueAfterMs: 100 }
-    const [namespace, name = ''] = key.split('/')
-    const exporter = exporters.get({ namespace, name })
-    const verdict = routes.verdictOn(key)
+    const exporter = exporters.get(ref)
+    const verdict = routes.verdictOn(keyOf(ref))
     const status = exporter && verdict && statusFor(exporter, verdict, clock.now())
     if (!exporter || !verdict || !status) return
     try {
@@ -68,6 +67,6 @@ export class ExposureController {
     }
     const outcome = verdict.exposed ? { url: verdict.url } : { reason: verdict.reason }
     if (!verdict.exposed) events?.record(exporter, 'Warning', verdict.reason, verdict.message)
-    log.info({ exporter: key, ...outcome }, verdict.exposed ? 'service exposed' : 'service not exposed')
+    log.info({ exporter: keyOf(ref), ...outcome }, verdict.exposed ? 'service exposed' : 'service not exposed')
   }
 }

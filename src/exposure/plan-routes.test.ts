@@ -48,6 +48,17 @@ const http = { name: 'http', port: 80, targetPort: 8080, protocol: 'TCP' as cons
 const shop = service('shop', [http])
 
 describe('planRoutes', () => {
+  it('counts an endpoint with an address of each family once', () => {
+    const ports = [{ name: 'http', port: 8080, protocol: 'TCP' as const }]
+    const six = { ...slice('shop', ['fd00::1'], ports), addressType: 'IPv6' as const }
+    const endpoints = (slices: EndpointSlice[]) => {
+      const { routes } = planRoutes([exporter('a', 'shop', 80)], [shop], slices, facts)
+      return [...routes.values()].flatMap((route) => route.endpoints.map(({ host }) => host))
+    }
+    expect(endpoints([slice('shop', ['10.0.0.1'], ports), six])).toEqual(['10.0.0.1'])
+    expect(endpoints([slice('shop', [], ports), six])).toEqual(['fd00::1'])
+  })
+
   it('leads a host to the ready endpoints of the port the Service names', () => {
     const slices = [
       slice(

@@ -15,7 +15,7 @@ export function servicePortOf(service: Service, port: number): ServicePort | und
 /** The ready addresses behind one port of a Service, sorted and each once. */
 export function readyEndpoints(port: ServicePort, slices: readonly EndpointSlice[]): readonly RouteEndpoint[] {
   const found = new Map<string, RouteEndpoint>()
-  for (const slice of slices) {
+  for (const slice of ofOneFamily(slices)) {
     const slicePort = slicePortOf(slice, port)
     if (slicePort === undefined || slice.addressType === 'FQDN') continue
     for (const { addresses, conditions } of slice.endpoints) {
@@ -27,6 +27,12 @@ export function readyEndpoints(port: ServicePort, slices: readonly EndpointSlice
     }
   }
   return [...found.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, endpoint]) => endpoint)
+}
+
+/** An endpoint with an address of each family is one endpoint. */
+function ofOneFamily(slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
+  const first = slices.filter(({ addressType }) => addressType === 'IPv4')
+  return first.some(({ endpoints }) => endpoints.length > 0) ? first : slices
 }
 
 /** Slices carry the name of the Service's port; one made by hand may only carry the number. */

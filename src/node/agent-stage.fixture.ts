@@ -27,9 +27,12 @@ export const card = 'nvidia.com/gpu-l40s'
 /** A cluster in memory and a node agent on this machine that can be stopped, or lost as if killed, and started again. */
 export class AgentStage {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'sluice-agents-'))
-  readonly client = new EmbeddedClient(
-    new ClusterApi({ store: new MemoryStore(), kinds: [...coreKinds, ...customKinds], clock: systemClock }),
-  )
+  readonly api = new ClusterApi({
+    store: new MemoryStore(),
+    kinds: [...coreKinds, ...customKinds],
+    clock: systemClock,
+  })
+  readonly client = new EmbeddedClient(this.api)
   readonly hub = new LogHub()
   /** Whether the cluster takes no status from the node. */
   muted = false
@@ -48,6 +51,11 @@ export class AgentStage {
   get agent(): NodeAgent {
     if (!this.#agent) throw new Error('no agent')
     return this.#agent
+  }
+
+  get runtime(): ProcessRuntime {
+    if (!this.#runtime) throw new Error('no runtime')
+    return this.#runtime
   }
 
   get nodeMark(): string {
@@ -118,6 +126,21 @@ export class AgentStage {
     })
   }
 
+  /** As `kubectl debug` does it. */
+  async look(name: string, script: string, container: Record<string, unknown> = {}): Promise<void> {
+    const added = { name: 'looker', image: 'r/sh', args: [script], ...container }
+    await this.api.patch(
+      podKind,
+      { namespace: 'default', name },
+      (pod) => {
+        const { spec } = podKind.schema.parse(pod)
+        return { ...pod, spec: { ...spec, ephemeralContainers: [...(spec.ephemeralContainers ?? []), added] } }
+      },
+      {},
+      'ephemeralcontainers',
+    )
+  }
+
   delete(name: string, graceSeconds?: number): Promise<void> {
     return this.client.delete(podKind, { namespace: 'default', name }, { graceSeconds })
   }
@@ -161,7 +184,7 @@ export class AgentStage {
     return new Proxy<EmbeddedClient>(this.client, {
       get(object, property) {
         if (severed) throw new Error('this agent is dead')
-        if (isMuted() && property === 'updateStatus') return () => Promise.reject(new Error('nobody listens'))
+        if (isMuted() && property === 'changeStatus') return () => Promise.reject(new Error('nobody listens'))
         const value: unknown = Reflect.get(object, property)
         return typeof value === 'function' ? value.bind(object) : value
       },
@@ -170,9 +193,11 @@ export class AgentStage {
 }
 
 export const statusOf = (pod: Pod, container = 'main') =>
-  [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])].find(
-    ({ name }) => name === container,
-  )
+  [
+    ...(pod.status?.containerStatuses ?? []),
+    ...(pod.status?.initContainerStatuses ?? []),
+    ...(pod.status?.ephemeralContainerStatuses ?? []),
+  ].find(({ name }) => name === container)
 
 export const pidOf = (pod: Pod, container = 'main') =>
   Number(statusOf(pod, container)?.containerID?.replace('process://', ''))

@@ -71,6 +71,11 @@ export class CardLedger {
     }
   }
 
+  /** What is known of these. */
+  describe(indices: readonly number[]): readonly Card[] {
+    return this.#cards.filter(({ index }) => indices.includes(index))
+  }
+
   /** Cards that do not answer: who has one keeps it, nobody else gets it. */
   setLost(indices: ReadonlySet<number>): void {
     this.#lost = indices

@@ -3,6 +3,7 @@ import { configMapSchema } from '../resources/config-map.ts'
 import { podSchema } from '../resources/pod.ts'
 import { secretSchema } from '../resources/secret.ts'
 import { containerVariables } from './container-environment.ts'
+import { fieldOf } from './downward-fields.ts'
 import type { ReferencedObjects } from './referenced-objects.ts'
 
 const facts = { podIP: '127.64.0.9', hostIP: '127.0.0.1', allocatable: { cpus: 4, memoryBytes: 2 ** 30 } }
@@ -56,6 +57,18 @@ const from = (valueFrom: Record<string, unknown>) => ({ env: [{ name: 'A', value
 const resources = { requests: { cpu: '250m' }, limits: { cpu: '1500m', memory: '100Mi' } }
 
 describe('containerVariables', () => {
+  it('gives the addresses of both families, where there are two', () => {
+    const pod = podSchema.parse({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'web' },
+      spec: { containers: [{ name: 'main' }] },
+    })
+    const both = { ...facts, podIP6: 'fd00::9', hostIP6: 'fd00::1' }
+    const given = ['podIP', 'podIPs', 'hostIP', 'hostIPs'].map((field) => fieldOf(`status.${field}`, pod, both))
+    expect(given).toEqual(['127.64.0.9', '127.64.0.9,fd00::9', '127.0.0.1', '127.0.0.1,fd00::1'])
+  })
+
   it.each([
     ['metadata.name', 'web'],
     ['metadata.namespace', 'team'],
@@ -68,6 +81,7 @@ describe('containerVariables', () => {
     ['status.podIP', '127.64.0.9'],
     ['status.podIPs', '127.64.0.9'],
     ['status.hostIP', '127.0.0.1'],
+    ['status.hostIPs', '127.0.0.1'],
   ])('gives the field %s', (fieldPath, expected) => {
     expect(variables(from({ fieldRef: { fieldPath } }))['A']).toBe(expected)
   })

@@ -1,6 +1,8 @@
-import { chmodSync, closeSync, constants, openSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, delimiter, isAbsolute, join } from 'node:path'
 import { parseQuantity } from '../resources/quantity.ts'
+import { type CardDevices, cardDevices } from './card-devices.ts'
+import type { ContainerInput } from './container-input.ts'
 import { makeExitFile } from './exit-file.ts'
 import { type FoundImage, type ImageStore, repositoryOf } from './image-store.ts'
 import { findImageUser } from './images/image-user.ts'
@@ -13,6 +15,8 @@ import { type Isolation, isExecutable } from './isolation/detect-isolation.ts'
 import { type NamespaceTools, plainTools } from './isolation/isolated-command.ts'
 import { type LaunchPlan, planLaunch } from './launch-plan.ts'
 import type { PodFolders } from './pod-folders.ts'
+import { podLimit } from './pod-limits.ts'
+import { namesInFolder } from './names-in-folder.ts'
 import { containerParts } from './pod-parts.ts'
 import type { ContainerRecord } from './pod-records.ts'
 import { type ContainerLaunch, ContainerRefused } from './pod-runtime.ts'
@@ -20,14 +24,16 @@ import { rightsSteps } from './security/rights-steps.ts'
 import { type NodePowers, type SecurityPlan, planSecurity, volumeGroup } from './security/security-plan.ts'
 import { planSysctls } from './security/sysctls.ts'
 import { type Mount, onMachine, resolveMounts } from './volume-mounts.ts'
-import { giveToGroup } from './volumes/volume-ownership.ts'
+import type { VolumeGroups } from './volumes/volume-groups.ts'
 
 export interface ContainerLauncherOptions {
   readonly images: ImageStore
   readonly folders: PodFolders
   readonly isolation: Isolation
   readonly cgroups: Cgroups
+  readonly volumeGroups: VolumeGroups
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   readonly hostPathAllowed: boolean
   /** What no container sees, wherever it lies. */
   readonly covered: readonly string[]
@@ -37,13 +43,13 @@ export interface ContainerLauncherOptions {
 /** A container ready to run: what its first process is told, and what to remember of it. */
 export interface PreparedContainer {
   readonly script: ContainerScript
-  readonly record: Omit<ContainerRecord, 'pid' | 'startTime' | 'startedAt'>
+  readonly record: Omit<ContainerRecord, 'pid' | 'startTime' | 'startedAt' | 'sharesProcesses'>
 }
 
 /** Where a container finds what its process reads, writes and leaves behind. */
 interface ContainerFiles {
   readonly output: string
-  readonly stdin: { readonly path: string } | undefined
+  readonly input: ContainerInput
   readonly exitFile: string
   /** The folder that the node keeps for it. */
   readonly own: string
@@ -63,12 +69,13 @@ export class ContainerLauncher {
     this.#options = options
   }
 
-  /** `output` is the file it writes to, `stdin` the one (a FIFO) it reads from, where it has one; its process is in `groupsAhead`. */
+  /** `output` is the file that what it says is added to; its process is in `groupsAhead`. */
   async prepare(
     launch: ContainerLaunch,
     output: string,
-    stdin: { readonly path: string } | undefined,
+    input: ContainerInput,
     groupsAhead: readonly string[],
+    signal: AbortSignal,
   ): Promise<PreparedContainer> {
     const { images } = this.#options
     const { pod, container } = launch
@@ -79,7 +86,7 @@ export class ContainerLauncher {
       throw new ContainerRefused('ErrImagePull', `the image "${container.image}" has just been removed`)
     }
     try {
-      return await this.#prepare(launch, image, output, stdin, groupsAhead)
+      return await this.#prepare(launch, image, output, input, groupsAhead, signal)
     } catch (error) {
       if (image.found === 'root') images.roots?.letGo(image, holder)
       throw error
@@ -90,8 +97,9 @@ export class ContainerLauncher {
     launch: ContainerLaunch,
     image: FoundImage,
     output: string,
-    stdin: { readonly path: string } | undefined,
+    input: ContainerInput,
     groupsAhead: readonly string[],
+    signal: AbortSignal,
   ): Promise<PreparedContainer> {
     const { isolation, folders, cgroups } = this.#options
     const { pod, container, attempt, cards } = launch
@@ -102,8 +110,8 @@ export class ContainerLauncher {
     const message = messageMount(parts.terminationMessagePath, join(own, 'message'))
     const isolated = isolation.mode === 'namespaces'
     const plan = this.#plan(launch, image, security, message)
-    await this.#giveVolumes(launch, plan.mounts)
-    const files: ContainerFiles = { output, stdin, exitFile: join(own, 'exit'), own, message }
+    await this.#giveVolumes(launch, plan.mounts, signal)
+    const files: ContainerFiles = { output, input, exitFile: join(own, 'exit'), own, message }
     const groups = cgroups.makeFor(`${uid}.${container.name}`, limitsOf(launch), groupsAhead)
     let script: ContainerScript
     try {
@@ -111,7 +119,7 @@ export class ContainerLauncher {
       script =
         isolation.mode === 'namespaces'
           ? await this.#entry(launch, { plan, image, security, files, groups }, isolation.tools)
-          : plainScript(launch, plan, files, groups.entered)
+          : plainScript(plan, files, groups.entered)
     } catch (error) {
       removeGroups(groups.entered)
       throw error
@@ -128,7 +136,8 @@ export class ContainerLauncher {
       messageFile: message.folder,
       messageFromLog: parts.terminationMessagePolicy === 'FallbackToLogsOnError',
       exitFile: files.exitFile,
-      stdinFile: stdin?.path ?? '',
+      stdinFile: input.stdin?.path ?? '',
+      controlFile: input.control ?? '',
       env: plan.env,
       ...(isolated && { rights: { ...rights, groups: [...rights.groups], capabilities: [...rights.capabilities] } }),
       imageId: image.found === 'root' ? image.id : '',
@@ -148,7 +157,7 @@ export class ContainerLauncher {
     tools: NamespaceTools,
   ): Promise<ContainerScript> {
     const { plan, image, security, files, groups } = parts
-    const { own, message, output, exitFile, stdin } = files
+    const { own, message, output, exitFile, input } = files
     const sysctls = planSysctls(launch.pod, this.#powers(launch))
     if ('refused' in sysctls) throw new ContainerRefused('CreateContainerConfigError', sysctls.refused)
     const base = rootBase(image)
@@ -162,7 +171,7 @@ export class ContainerLauncher {
       own,
       mounts: [...plan.mounts, message, ...nameFiles(launch, own), ...this.#homeMount(launch, base)],
       readOnlyRoot: security.readOnlyRoot,
-      cards: launch.cards.length > 0,
+      cards: devicesOf(launch).names,
       groups: groups.all,
       covered: this.#options.covered,
       workingDir: plan.workingDir,
@@ -179,7 +188,9 @@ export class ContainerLauncher {
       env: plan.env,
       rights: rightsSteps(security, tools.machine, tools.asUser),
       words: [plan.program, ...plan.args],
-      stdin: stdin && { path: stdin.path, ends: containerParts(launch.container).stdinOnce },
+      stdin: input.stdin,
+      control: input.control,
+      terminal: input.terminal,
       output,
       exitFile,
     })
@@ -201,7 +212,7 @@ export class ContainerLauncher {
   }
 
   #plan(launch: ContainerLaunch, image: FoundImage, security: SecurityPlan, message: Mount): LaunchPlan {
-    const { folders, hostIP, hostPathAllowed, isolation } = this.#options
+    const { folders, hostIP, hostIP6, hostPathAllowed, isolation } = this.#options
     const { pod, container } = launch
     const uid = pod.metadata.uid ?? ''
     const isolated = isolation.mode === 'namespaces'
@@ -218,8 +229,10 @@ export class ContainerLauncher {
       ],
       replaced: isolated ? [] : [message],
       isolated,
+      ownCards: isolated ? devicesOf(launch) : undefined,
       home: isolated ? homeOf(image, security) : folders.home(uid),
       hostIP,
+      hostIP6,
       machineEnv: machineEnvironment(),
       marks: this.#options.marks(launch),
     })
@@ -249,29 +262,17 @@ export class ContainerLauncher {
   }
 
   /** What the cluster says is written for the group in the first place; the rest is given to it here. */
-  async #giveVolumes({ pod }: ContainerLaunch, mounts: readonly Mount[]): Promise<void> {
+  async #giveVolumes({ pod }: ContainerLaunch, mounts: readonly Mount[], signal: AbortSignal): Promise<void> {
     const group = volumeGroup(pod)
     if (!group || process.getuid?.() !== 0) return
     const roots = new Set(mounts.filter(({ shared }) => shared === true).map(({ root }) => root))
-    for (const root of roots) await giveToGroup(root, group)
+    await this.#options.volumeGroups.give(pod.metadata.uid ?? '', roots, group, signal)
   }
 }
 
-/** A FIFO's two sides: the program's, and (where its end is to be seen) one that keeps it from ending too early. */
-export function openStdin(path: string, once: boolean): { readonly descriptor: number; readonly held?: number } {
-  // Opened for both directions, it neither blocks here nor ever ends for the program.
-  const both = openSync(path, constants.O_RDWR)
-  if (!once) return { descriptor: both }
-  const descriptor = openSync(path, constants.O_RDONLY)
-  const held = openSync(path, constants.O_WRONLY)
-  closeSync(both)
-  return { descriptor, held }
-}
-
 function plainScript(
-  { container }: ContainerLaunch,
   plan: LaunchPlan,
-  { output, stdin, exitFile }: ContainerFiles,
+  { output, input, exitFile }: ContainerFiles,
   groups: readonly string[],
 ): ContainerScript {
   requireProgram(plan)
@@ -281,10 +282,16 @@ function plainScript(
     words: [plan.program, ...plan.args],
     env: plan.env,
     envTool: plainTools.env,
-    stdin: stdin && { path: stdin.path, ends: containerParts(container).stdinOnce },
+    stdin: input.stdin,
     output,
     exitFile,
   })
+}
+
+/** Of cards that nobody has described nothing is known but that they are cards. */
+function devicesOf({ cards, cardFacts }: ContainerLaunch): CardDevices {
+  const described = cardFacts ?? cards.map((index) => ({ index, kind: '', simulated: false }))
+  return cardDevices(described, cards.length > 0 ? namesInFolder('/dev') : [])
 }
 
 function rootBase(image: FoundImage): RootBase {
@@ -336,7 +343,11 @@ function requireProgram({ program, env, workingDir, mounts }: LaunchPlan): void 
   if (!there) throw new ContainerRefused('RunContainerError', `cannot run "${program}": there is no such program`)
 }
 
-function limitsOf({ container }: ContainerLaunch) {
+/** One that was added to the Pod has no limits of its own: it may have what all others together may. */
+function limitsOf({ pod, container }: ContainerLaunch) {
+  if (pod.spec.ephemeralContainers?.some(({ name }) => name === container.name)) {
+    return { memoryBytes: podLimit(pod, 'memory') || undefined, cpus: podLimit(pod, 'cpu') || undefined }
+  }
   const { memory, cpu } = container.resources?.limits ?? {}
   return {
     memoryBytes: memory === undefined ? undefined : parseQuantity(memory),

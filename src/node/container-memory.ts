@@ -7,6 +7,8 @@ import { type CrashBackoff, backoffAfterExit, noBackoff } from './restart-policy
 export interface ContainerMemory {
   readonly spec: Container
   readonly init: boolean
+  /** Added to look at the others: it is started once, and says nothing about how the Pod does. */
+  readonly ephemeral: boolean
   readonly state: MemoryState
   readonly lastExit?: (ContainerExit & { readonly startedAt: number }) | undefined
   readonly restarts: number
@@ -34,9 +36,9 @@ export type MemoryState =
   | { readonly type: 'running'; readonly running: RunningContainer }
   | { readonly type: 'exited'; readonly exit: ContainerExit; readonly startedAt: number }
 
-export function freshMemory(spec: Container, init: boolean): ContainerMemory {
+export function freshMemory(spec: Container, init: boolean, ephemeral = false): ContainerMemory {
   const state = { type: 'waiting', reason: init ? 'PodInitializing' : 'ContainerCreating' } as const
-  return { spec, init, state, restarts: 0, backoff: noBackoff, startAt: 0, started: false, ready: false }
+  return { spec, init, ephemeral, state, restarts: 0, backoff: noBackoff, startAt: 0, started: false, ready: false }
 }
 
 /** What keeps containers from their first start, said where their status is read. */
@@ -88,6 +90,11 @@ export function afterRefusal(memory: ContainerMemory, reason: string, message: s
 export function afterStartError(memory: ContainerMemory, message: string, now: number): ContainerMemory {
   const exit = { exitCode: 128, reason: 'StartError' as const, message, finishedAt: now }
   return afterExit({ ...memory, state: { type: 'exited', exit, startedAt: 0 } }, now)
+}
+
+/** Refused for something that it is made of and that may still change. */
+export function lacksConfig({ state }: ContainerMemory): boolean {
+  return state.type === 'waiting' && state.reason === 'CreateContainerConfigError'
 }
 
 const leastPauseMs = 1000

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { constants } from 'node:os'
-import type { Clock } from '../foundation/clock.ts'
+import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { readExitFile } from './exit-file.ts'
 import type { ContainerScript } from './isolation/container-script.ts'
@@ -9,6 +9,7 @@ import { type ContainerExit, ContainerRefused } from './pod-runtime.ts'
 import {
   type ProcessFacts,
   type ProcessIdentity,
+  childrenOf,
   isAlive,
   readProcess,
   sendSignal,
@@ -25,12 +26,16 @@ export interface ContainerProcessOptions {
   /** The entry that the shells of all containers carry: until they become its program, what they fork has nothing else. */
   readonly shellMark: string
   readonly search: ProcessSearch
+  /** It is among the processes of another container: what it leaves behind does not end with it. */
+  readonly sharesProcesses?: boolean
 }
 
 /** How often to look whether a process that is not our child is still there: nobody tells us. */
 const watchPeriodMs = 250
 /** How long to wait for what a dead leader left behind, after SIGKILL, before going on with a warning. */
 const leftoverDeadlineMs = 10_000
+/** How long the process outside of a container's namespaces has for what they said, once everything in them is killed. */
+const lastWordsMs = 2000
 /** How soon to look again for it: ever more rarely. */
 const firstLookMs = 50
 const longestLookMs = 1000
@@ -38,12 +43,16 @@ const longestLookMs = 1000
 /** What is said of a program that cannot be run, in a container that could be made. */
 const programFault = /^(?:cannot run|workingDir) "/
 
+/** Returns how to keep it from what it still means to do. */
+type SendSignal = (signal: NodeJS.Signals) => CancelTimer
+const done: CancelTimer = () => {}
+
 /** One container's process group: the process that leads it, however it came to us, and how it is ended. */
 export class ContainerProcess {
   readonly identity: ProcessIdentity
   readonly exited: Promise<ContainerExit>
   readonly #options: ContainerProcessOptions
-  readonly #signal: (signal: NodeJS.Signals) => void
+  readonly #signal: SendSignal
   #gone = false
   #asked = false
   #killDueAt = Number.POSITIVE_INFINITY
@@ -52,7 +61,7 @@ export class ContainerProcess {
   private constructor(
     identity: ProcessIdentity,
     leaderExited: Promise<LeaderExit>,
-    signal: (signal: NodeJS.Signals) => void,
+    signal: SendSignal,
     options: ContainerProcessOptions,
   ) {
     this.identity = identity
@@ -61,7 +70,7 @@ export class ContainerProcess {
     this.exited = leaderExited.then(async ({ exit, whole, at }) => {
       const finishedAt = at ?? options.clock.now()
       this.#cancelKill()
-      if (!whole) await this.#endLeftovers()
+      if (!whole || options.sharesProcesses === true) await this.#endLeftovers()
       this.#gone = true
       return { ...exit, finishedAt }
     })
@@ -98,20 +107,26 @@ export class ContainerProcess {
     const pid = child.pid ?? 0
     // Until its exit is reported the pid cannot be anybody else's, even if the process is already dead.
     const identity = { pid, startTime: readProcess(pid)?.startTime ?? '' }
+    const isThere = () => child.exitCode === null && child.signalCode === null
     const signalChild = (signal: NodeJS.Signals) => {
-      if (child.exitCode === null && child.signalCode === null) sendSignal(-pid, signal)
+      if (isThere()) sendSignal(-pid, signal)
+      return done
     }
-    return new ContainerProcess(identity, exitOf(child, isolated), signalChild, options)
+    const signalAll = isolated ? insideFirst(pid, isThere, signalChild, options.clock) : signalChild
+    return new ContainerProcess(identity, exitOf(child, isolated), signalAll, options)
   }
 
   /** One that another program started, whether it still runs or not. Of another boot of the machine nothing does. */
   static adopt(leader: AdoptedLeader, options: ContainerProcessOptions): ContainerProcess {
     const signalAdopted = (signal: NodeJS.Signals) => {
       if (leader.thisBoot) signalGroup(leader, signal)
+      return done
     }
     const { pid, startTime } = leader
+    const isThere = () => leader.thisBoot && isAlive(leader)
+    const signalAll = leader.isolated ? insideFirst(pid, isThere, signalAdopted, options.clock) : signalAdopted
     const gone = disappearanceOf(leader, options.clock)
-    return new ContainerProcess({ pid, startTime }, gone, signalAdopted, options)
+    return new ContainerProcess({ pid, startTime }, gone, signalAll, options)
   }
 
   /** Asks once, and forces after the grace; called again with a shorter one, forces earlier. */
@@ -125,8 +140,9 @@ export class ContainerProcess {
     if (dueAt < this.#killDueAt) {
       this.#cancelKill()
       this.#killDueAt = dueAt
-      if (graceMs <= 0) this.#signal('SIGKILL')
-      else this.#cancelKill = this.#options.clock.after(graceMs, () => this.#signal('SIGKILL'))
+      const kill = () => (this.#cancelKill = this.#signal('SIGKILL'))
+      if (graceMs <= 0) kill()
+      else this.#cancelKill = this.#options.clock.after(graceMs, kill)
     }
     await this.exited
   }
@@ -150,6 +166,19 @@ export class ContainerProcess {
       }
       await this.#options.clock.sleep(pauseMs)
     }
+  }
+}
+
+/**
+ * Kills the first process in namespaces, with which the kernel ends all others in them, and leaves the one outside the time to
+ * collect what they said last. Other signals go to all.
+ */
+function insideFirst(pid: number, isThere: () => boolean, signalAll: SendSignal, clock: Clock): SendSignal {
+  return (signal) => {
+    const inside = signal === 'SIGKILL' && isThere() ? childrenOf(pid) : []
+    if (inside.length === 0) return signalAll(signal)
+    for (const child of inside) sendSignal(child, signal)
+    return clock.after(lastWordsMs, () => signalAll(signal))
   }
 }
 

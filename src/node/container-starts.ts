@@ -12,12 +12,22 @@ import type { Isolation } from './isolation/detect-isolation.ts'
 import { type EntryStep, entryMessage } from './isolation/entry-steps.ts'
 import { namespaceCommand, plainShellCommand } from './isolation/isolated-command.ts'
 import { SpareShell, type SpareShellOptions } from './isolation/spare-shell.ts'
-import type { ProcessIdentity } from './process-identity.ts'
+import type { ContainerRecord } from './pod-records.ts'
+import { type ContainerLaunch, ContainerRefused } from './pod-runtime.ts'
+import { type ProcessIdentity, isAlive } from './process-identity.ts'
 
 /** Whose the shells are: what the list of the machine's processes shows, and marks in their own environment. */
 export interface ShellOwner {
   readonly owner: string
   readonly env: Readonly<Record<string, string>>
+}
+
+export interface StartingShell {
+  readonly shell: ContainerShell
+  /** It is among the processes of another container. */
+  readonly sharesProcesses: boolean
+  /** What it asked for and does without. */
+  readonly warning?: string
 }
 
 /** What is known of the network that the next container will be in. */
@@ -54,6 +64,27 @@ export class ContainerStarts {
   /** The first process of a container that is going to be in this network: to be run in, or discarded. */
   take(isolation: Isolation, network: string): ContainerShell {
     return this.#shellsOf(isolation).take(network)
+  }
+
+  /** The same for one that may ask to be among the processes of another, which is `found`: nothing of it can be made ahead. */
+  shellFor(launch: ContainerLaunch, isolation: Isolation, found: ContainerRecord | undefined): StartingShell {
+    const { target, network = '' } = launch
+    if (target === undefined) return { shell: this.take(isolation, network), sharesProcesses: false }
+    if (!found || !isAlive(found)) {
+      throw new ContainerRefused('CreateContainerError', `unable to find target container ${target}`)
+    }
+    if (isolation.mode === 'namespaces' && !isolation.tools.asUser && found.isolated) {
+      const { owner, env } = this.#owner
+      const command = namespaceCommand(isolation.tools, owner, network, found.pid)
+      return { shell: new ContainerShell(command, env), sharesProcesses: true }
+    }
+    const warning = `targetContainerName: a node that does not run as root cannot show it the processes of ${target}`
+    return { shell: this.take(isolation, network), sharesProcesses: false, warning }
+  }
+
+  /** Something was mounted or unmounted that shells do not see by themselves. */
+  mountsChanged(): void {
+    this.#shells?.renew()
   }
 
   /** The program runs once `record` has noted what its process is known by. */

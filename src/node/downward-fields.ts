@@ -4,13 +4,16 @@ import { type ResourceFieldRef, allContainers, serviceAccountOf } from './pod-pa
 
 export interface PodFacts {
   readonly podIP: string
+  /** Of IPv6, where there is one. */
+  readonly podIP6?: string | undefined
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   /** What a container without a limit of its own may use: what the node has to give. */
   readonly allocatable?: { readonly cpus: number; readonly memoryBytes: number } | undefined
 }
 
 /** A field of the Pod by its path; `undefined` when there is no such field to be had. */
-export function fieldOf(path: string, pod: Pod, { podIP, hostIP }: PodFacts): string | undefined {
+export function fieldOf(path: string, pod: Pod, { podIP, podIP6, hostIP, hostIP6 }: PodFacts): string | undefined {
   const keyed = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(path)
   if (keyed) {
     const [, field, key = ''] = keyed
@@ -32,14 +35,20 @@ export function fieldOf(path: string, pod: Pod, { podIP, hostIP }: PodFacts): st
     case 'spec.serviceAccountName':
       return serviceAccountOf(pod)
     case 'status.podIP':
-    case 'status.podIPs':
       return podIP
+    case 'status.podIPs':
+      return joined(podIP, podIP6)
     case 'status.hostIP':
-    case 'status.hostIPs':
       return hostIP
+    case 'status.hostIPs':
+      return joined(hostIP, hostIP6)
     default:
       return undefined
   }
+}
+
+function joined(first: string, second: string | undefined): string {
+  return second === undefined ? first : `${first},${second}`
 }
 
 const resourcePattern = /^(requests|limits)\.(cpu|memory|ephemeral-storage)$/

@@ -11,6 +11,8 @@ export interface Card {
   readonly simulated: boolean
   /** Of a real card: what names it whatever its index is. */
   readonly uuid?: string
+  /** The number in the name of its device (`/dev/nvidia0`), where the driver tells; not always its index. */
+  readonly minor?: number
   readonly product?: string
   readonly memoryMebibytes?: number
 }

@@ -147,7 +147,6 @@ describe('unsupportedPart', () => {
     [{ volumes: [{ name: 'v', configMap: { name: 3 } }] }, 'configMap.name'],
     [{ readinessProbe: { periodSeconds: 1 } }, 'readinessProbe'],
     [{ lifecycle: { preStop: { tcpSocket: { port: 1 } } } }, 'lifecycle.preStop'],
-    [{ tty: true }, 'tty'],
     [{ name: '../../escape' }, 'cannot be the name'],
     [{ volumes: [{ name: '..', emptyDir: {} }] }, 'cannot be the name'],
   ])('names %j', (extra, word) => {

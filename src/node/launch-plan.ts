@@ -1,10 +1,12 @@
 import type { Container } from '../resources/pod.ts'
+import type { CardDevices } from './card-devices.ts'
 import type { ContainerLaunch } from './pod-runtime.ts'
 import { ContainerRefused } from './pod-runtime.ts'
 import { containerVariables } from './container-environment.ts'
 import type { FoundImage } from './image-store.ts'
 import { imageCommand, imageEnvironment } from './images/image-config.ts'
 import { cardLibraryFolder } from './isolation/card-libraries.ts'
+import { containerParts } from './pod-parts.ts'
 import { type Mount, replaceMountPaths } from './volume-mounts.ts'
 import { commandRoom, expandVariables, requireTellable } from './variable-expansion.ts'
 
@@ -25,9 +27,12 @@ export interface LaunchSurroundings {
   readonly isolated: boolean
   /** Files the container knows by another name in any case. */
   readonly replaced?: readonly Mount[]
+  /** What it is to call its cards, where that is not by their numbers on the machine. */
+  readonly ownCards?: Pick<CardDevices, 'visible' | 'ids'> | undefined
   /** Where the user lives that runs it: also its working directory, where nothing else is said. */
   readonly home: string
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   /** What every process of this node gets from the machine (PATH and the like), and the marks it is recognised by. */
   readonly machineEnv: Readonly<Record<string, string>>
   readonly marks: Readonly<Record<string, string>>
@@ -35,8 +40,8 @@ export interface LaunchSurroundings {
 
 /** Turns a container into a command line: the image's command is its ENTRYPOINT, which `command` replaces and `args` follow. */
 export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurroundings): LaunchPlan {
-  const { pod, container, podIP, cards } = launch
-  const { image, home, hostIP, marks, isolated } = surroundings
+  const { pod, container, podIP, podIP6, cards } = launch
+  const { image, home, hostIP, hostIP6, marks, isolated } = surroundings
   if (image.found === 'root' && !isolated) {
     throw new ContainerRefused(
       'CreateContainerError',
@@ -44,13 +49,15 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
     )
   }
 
-  const own = { HOME: home, HOSTNAME: launch.names?.hostname ?? pod.metadata.name, POD_IP: podIP }
+  // As container runtimes have it; what the container says itself counts more.
+  const terminal = containerParts(container).tty ? { TERM: 'xterm' } : {}
+  const own = { HOME: home, HOSTNAME: launch.names?.hostname ?? pod.metadata.name, POD_IP: podIP, ...terminal }
   const ofImage =
     image.found === 'root'
       ? { ...own, ...imageEnvironment(image.config) }
       : { ...surroundings.machineEnv, ...own, ...image.env }
   const given = { ...ofImage, ...launch.serviceVariables }
-  const facts = { podIP, hostIP, allocatable: launch.allocatable }
+  const facts = { podIP, podIP6, hostIP, hostIP6, allocatable: launch.allocatable }
   const variables = containerVariables(pod, container, facts, new Map(Object.entries(given)), launch.references)
   const mounts = surroundings.mounts(variables)
   const replaced = [...(surroundings.replaced ?? []), ...(isolated ? [] : mounts)]
@@ -64,7 +71,8 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   }
   const env = new Map([...variables].map(([name, value]) => [name, replaceMountPaths(value, replaced)]))
   // After everything else: whatever a manifest says, a card is never used twice and a process never hides whose it is.
-  env.set('CUDA_VISIBLE_DEVICES', cards.join(','))
+  env.set('CUDA_VISIBLE_DEVICES', surroundings.ownCards?.visible ?? cards.join(','))
+  if (surroundings.ownCards?.ids) env.set('NVIDIA_VISIBLE_DEVICES', surroundings.ownCards.ids)
   // The indices are those of the driver's list, which goes by place on the bus; CUDA's own order would be by speed.
   env.set('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
   if (launch.cardsSimulated && cards.length > 0) env.set('SLUICE_SIMULATED_CARDS', 'true')

@@ -198,6 +198,7 @@ export class LogCollector {
 
   async #take(data: Buffer): Promise<void> {
     markLoop('log collection', this.path)
+    this.#options.hub.said(this.path, data)
     const whole = this.#pending.length > 0 ? Buffer.concat([this.#pending, data]) : data
     const { records, rest } = formatLines(this.#options.clock.now(), whole, this.#limits.lineBytes)
     this.#pending = Buffer.from(rest)

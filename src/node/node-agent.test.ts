@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
-import { type Foresee, Foresight } from '../apiserver/foresight.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
+import type { Foresee } from '../cluster/foreseen.ts'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
@@ -16,6 +16,7 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { isNodeReady, nodeKind } from '../resources/node.ts'
 import { type Pod, isPodReady, podKind } from '../resources/pod.ts'
 import { MemoryStore } from '../store/memory-store.ts'
+import { PodForesight } from '../platform/wake-foresight.ts'
 import { declaredCards } from './gpu-inventory.ts'
 import { ImageStore } from './image-store.ts'
 import { LogHub } from './log-hub.ts'
@@ -52,7 +53,7 @@ let sever = () => {}
 function makeCluster(clock: Clock): void {
   store = new SlowStore()
   foreseePod = () => undefined
-  const plugins = [new Foresight(podKind, (pod) => foreseePod(pod))]
+  const plugins = [new PodForesight((pod) => foreseePod(pod))]
   client = new EmbeddedClient(new ClusterApi({ store, kinds: [...coreKinds, ...customKinds], clock, plugins }))
 }
 
@@ -269,7 +270,7 @@ describe('NodeAgent', () => {
     const pod = await createPod('never', idleScript, {}, { nodeName: undefined })
     const takeBack = agent.foresee({ ...pod, spec: { ...pod.spec, nodeName: 'here' } })
     await Promise.resolve()
-    takeBack()
+    takeBack?.()
     const processes = () => processesMarked(`SLUICE_POD_UID=${pod.metadata.uid}`)
     await createPod('after', idleScript)
     await until('after', (candidate) => state(candidate)?.running !== undefined)

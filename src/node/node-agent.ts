@@ -1,18 +1,20 @@
 import { arch, availableParallelism, platform, release } from 'node:os'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
+import { Foreseen, type TakeBack } from '../cluster/foreseen.ts'
 import { Informer } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
-import { type KubernetesObject, keyOf, refOf } from '../resources/kubernetes-object.ts'
-import { type Pod, podKind } from '../resources/pod.ts'
+import { type KubernetesObject, type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
 import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
-import { isStatusError } from '../resources/status-error.ts'
+import { isStatusError, notFound } from '../resources/status-error.ts'
 import { CardLedger } from './card-ledger.ts'
+import { HostPortLedger } from './host-port-ledger.ts'
 import { watchCards } from './card-watch.ts'
 import type { Card } from './gpu-inventory.ts'
 import { type MachineReadings, readMachine, reservedMemoryBytes } from './machine/machine-readings.ts'
@@ -22,7 +24,7 @@ import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
 import { NodeRegistration } from './node-registration.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
-import type { PodStatus } from './pod-status.ts'
+import { type PodStatus, withForeignConditions } from './pod-status.ts'
 import type { Tokens } from './pod-volumes.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
 import { PodWorker } from './pod-worker.ts'
@@ -43,7 +45,7 @@ export interface NodeAgentOptions {
   /** Where Pods get their addresses; the machine's own network, unless given. */
   readonly network?: PodNetwork
   /** By which names a Pod with a network of its own knows itself and finds others. */
-  readonly names?: (pod: Pod, podIP: string) => PodNames
+  readonly names?: (pod: Pod, podIPs: readonly string[]) => PodNames
   readonly hostIP?: string
   readonly cpus?: number
   readonly memoryBytes?: number
@@ -76,12 +78,13 @@ export class NodeAgent implements Component {
   readonly #events: EventRecorder
   readonly #network: PodNetwork
   readonly #cards: CardLedger
+  readonly #hostPorts = new HostPortLedger()
   readonly #hostIP: string
   /** By the Pod's uid; a new Pod of the same name may come while the old one's processes still end. */
   readonly #workers = new Map<string, PodWorker>()
   readonly #byKey = new Map<string, Set<PodWorker>>()
   /** Pods that are all but bound to this node, as they will be. */
-  readonly #foreseen = new Map<string, Pod>()
+  readonly #foreseen: Foreseen<Pod>
   /** The uids of those that were not bound to it after all, as long as anything of them is here. */
   readonly #notMine = new Set<string>()
   #roomNews = false
@@ -102,10 +105,11 @@ export class NodeAgent implements Component {
       clock,
       log,
       concurrency: 16,
-      reconcile: (key, signal) => this.#reconcile(key, signal),
+      reconcile: (ref, signal) => this.#reconcile(ref, signal),
     })
     this.#events = new EventRecorder({ client, component: 'kubelet', clock, log, settleMs: eventSettleMs })
     this.#cards = new CardLedger(cards)
+    this.#foreseen = new Foreseen(clock)
   }
 
   /** Takes over what still runs, then registers the Node and begins to work. */
@@ -121,9 +125,8 @@ export class NodeAgent implements Component {
     }
     this.#pods.onChange(({ object, previous }) => {
       if (!this.#isMine(object) && !(previous && this.#isMine(previous))) return
-      const key = keyOf(refOf(object))
-      this.#foreseen.delete(key)
-      this.#queue.add(key)
+      this.#foreseen.settle(keyOf(refOf(object)))
+      this.#queue.add(refOf(object))
     })
     const stopping = this.#stopping.signal
     const informing = this.#pods.run(stopping)
@@ -161,6 +164,7 @@ export class NodeAgent implements Component {
   async stop(signal: AbortSignal): Promise<void> {
     const { stopGraceMs = 5000, log } = this.#options
     this.#stopping.abort(new Error('the node stops'))
+    this.#foreseen.clear()
     await this.#running
     const leaving = [...this.#workers.values()].map((worker) =>
       worker.leave(stopGraceMs, signal).catch((error: unknown) => {
@@ -175,21 +179,17 @@ export class NodeAgent implements Component {
   }
 
   /**
-   * The Pod is being bound, and that (or the Pod itself) is all but written: where it is to this node, it is started at once, while
-   * that becomes durable. If that comes to nothing, which is said by calling what is returned, the Pod goes as any other that is
+   * The Pod is being bound: where it is to this node, it is started at once. If that comes to nothing, it goes as any other that is
    * not this node's.
    */
-  foresee(pod: Pod): () => void {
-    if (!this.#isMine(pod) || this.#stopping.signal.aborted) return () => {}
-    const key = keyOf(refOf(pod))
-    this.#foreseen.set(key, pod)
-    this.#queue.add(key)
-    return () => {
-      if (this.#foreseen.get(key) !== pod) return
-      this.#foreseen.delete(key)
+  foresee(pod: Pod): TakeBack | undefined {
+    if (!this.#isMine(pod) || this.#stopping.signal.aborted) return undefined
+    const takeBack = this.#foreseen.add(keyOf(refOf(pod)), pod, () => {
       this.#notMine.add(pod.metadata.uid ?? '')
-      this.#queue.add(key)
-    }
+      this.#queue.add(refOf(pod))
+    })
+    this.#queue.add(refOf(pod))
+    return takeBack
   }
 
   /** Cards that are in some Pod's hands. */
@@ -203,7 +203,7 @@ export class NodeAgent implements Component {
     const network = this.#network
     const facts = {
       name,
-      address: this.#hostIP,
+      addresses: [this.#hostIP, this.#network.hostIP6].filter((address) => address !== undefined),
       ...this.#capacity(runtimeFacts.folder),
       arch: arch(),
       platform: platform(),
@@ -248,9 +248,9 @@ export class NodeAgent implements Component {
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    const [namespace, name = ''] = key.split('/')
-    const mine = this.#mine(key, this.#pods.get({ namespace, name }))
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const key = keyOf(ref)
+    const mine = this.#mine(key, this.#pods.get(ref))
     for (const worker of this.#byKey.get(key) ?? []) {
       if (worker.identity.uid !== mine?.metadata.uid) this.#vanish(key, worker)
     }
@@ -269,7 +269,8 @@ export class NodeAgent implements Component {
   }
 
   #newWorker(key: string, pod: Pod, adopted: readonly RunningContainer[]): PodWorker {
-    const worker = new PodWorker(pod, adopted, this.#servicesFor(key))
+    if (pod.status?.startTime !== undefined && !isPodFinished(pod)) this.#hostPorts.hold(pod)
+    const worker = new PodWorker(pod, adopted, this.#servicesFor(refOf(pod)))
     this.#workers.set(worker.identity.uid, worker)
     this.#byKey.set(key, (this.#byKey.get(key) ?? new Set()).add(worker))
     return worker
@@ -295,10 +296,9 @@ export class NodeAgent implements Component {
     for (const pod of this.#pods.list()) {
       if (!this.#isMine(pod)) continue
       const { uid = '' } = pod.metadata
-      const key = keyOf(refOf(pod))
       mine.add(uid)
-      this.#newWorker(key, pod, adopted.get(uid) ?? [])
-      this.#queue.add(key)
+      this.#newWorker(keyOf(refOf(pod)), pod, adopted.get(uid) ?? [])
+      this.#queue.add(refOf(pod))
     }
     const orphans = [...adopted.keys()].filter((uid) => !mine.has(uid))
     const ending = orphans.map(async (uid) => {
@@ -311,16 +311,18 @@ export class NodeAgent implements Component {
     await runtime.retain(mine)
   }
 
-  #servicesFor(key: string): PodWorkerServices {
+  #servicesFor(ref: ObjectRef): PodWorkerServices {
     const { runtime, clock, log, cards, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
     const { cpus, memoryBytes } = this.#allocatable
     return {
       runtime,
       clock,
-      log: log.child({ pod: key }),
+      log: log.child({ pod: keyOf(ref) }),
       network: this.#network,
       cards: this.#cards,
+      hostPorts: this.#hostPorts,
       hostIP: this.#hostIP,
+      hostIP6: this.#network.hostIP6,
       simulatedCards: cards.some(({ simulated }) => simulated),
       hostPathAllowed: allowHostPath,
       tokens,
@@ -330,7 +332,7 @@ export class NodeAgent implements Component {
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
       runtimeClass: (name, signal) => client.get(runtimeClassKind, { name }, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
-      wake: () => this.#queue.add(key),
+      wake: () => this.#queue.add(ref),
       roomFreed: () => this.#roomFreed(),
       writeStatus: (pod, status, signal) => this.#writeStatus(pod, status, signal),
       remove: async (pod, signal) => {
@@ -343,12 +345,17 @@ export class NodeAgent implements Component {
     }
   }
 
-  /** Without a version: once a Pod is bound, its status has one writer, this node. The uid guards against a namesake. */
+  /** Once a Pod is bound, its status has one writer, this node; all but the conditions of others. */
   async #writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean> {
-    const { resourceVersion: _version, ...metadata } = pod.metadata
-    if (this.#notMine.has(metadata.uid ?? '')) return false
+    const { uid = '' } = pod.metadata
+    if (this.#notMine.has(uid)) return false
+    const change = (current: Pod): Pod => {
+      if (current.metadata.uid !== uid) throw notFound(podKind, pod.metadata.name)
+      const conditions = withForeignConditions(status.conditions ?? [], current.status?.conditions ?? [])
+      return { ...current, status: { ...status, conditions } }
+    }
     try {
-      await this.#options.client.updateStatus(podKind, { ...pod, metadata, status }, signal)
+      await this.#options.client.changeStatus(podKind, refOf(pod), change, signal)
       return true
     } catch (error) {
       // Gone meanwhile, or not written yet: either is on its way through the cache.

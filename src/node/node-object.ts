@@ -8,7 +8,8 @@ import type { RuntimeFacts } from './pod-runtime.ts'
 
 export interface MachineFacts {
   readonly name: string
-  readonly address: string
+  /** By which it is known, one of each family. */
+  readonly addresses: readonly string[]
   readonly cpus: number
   readonly memoryBytes: number
   readonly arch: string
@@ -75,7 +76,7 @@ export function nodeStatus(
       return { ...condition, lastHeartbeatTime: timestamp(now), lastTransitionTime }
     }),
     addresses: [
-      { type: 'InternalIP', address: facts.address },
+      ...facts.addresses.map((address) => ({ type: 'InternalIP', address })),
       { type: 'Hostname', address: facts.name },
     ],
     nodeInfo: {

@@ -1,7 +1,7 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { nodeKind } from '../resources/node.ts'
+import { type Node, nodeKind } from '../resources/node.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import type { Card } from './gpu-inventory.ts'
 import type { MachineReadings } from './machine/machine-readings.ts'
@@ -46,11 +46,12 @@ export class NodeRegistration {
     if (Object.entries(labels).some(([key, value]) => current[key] !== value)) {
       node = await client.patch(nodeKind, ref, { metadata: { labels } }, signal)
     }
-    // Without a version: only this agent writes its own status.
-    const { resourceVersion: _version, ...metadata } = node.metadata
     const readings = { machine: this.#options.readings(), usableCards: this.#options.usableCards() }
-    const status = nodeStatus(facts, ready, readings, node.status, clock.now())
-    await client.updateStatus(nodeKind, { ...node, metadata, status }, signal)
+    const reported = (now: Node): Node => ({
+      ...now,
+      status: nodeStatus(facts, ready, readings, now.status, clock.now()),
+    })
+    await client.changeStatus(nodeKind, ref, reported, signal)
   }
 
   /** Something changed that the next heartbeat should not wait for. */

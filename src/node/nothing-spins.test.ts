@@ -43,7 +43,7 @@ describe('a Pod whose port somebody has on all addresses', () => {
     await stage.create('redis-leader', `exec ${process.execPath} -e "${listen}"`, { ports, readinessProbe })
     await stage.until('redis-leader', (pod) => statusOf(pod)?.ready === true)
 
-    const written = vi.spyOn(stage.client, 'updateStatus')
+    const written = vi.spyOn(stage.client, 'changeStatus')
     const told = vi.spyOn(stage.client, 'create')
     await stage.create('redis-follower', 'exec sleep 60', { ports })
     const waiting = await stage.until('redis-follower', (pod) => waitingMessage(pod) !== undefined)
@@ -118,7 +118,7 @@ describe('a Pod that runs', () => {
   it('crashing again and again, it has its status written as rarely as it is started', async () => {
     const clock = new FakeClock(Date.now())
     await begin({ clock })
-    const written = vi.spyOn(stage.client, 'updateStatus')
+    const written = vi.spyOn(stage.client, 'changeStatus')
     await stage.create('web', 'exit 1')
     await stage.until('web', (pod) => statusOf(pod)?.restartCount === 1 && statusOf(pod)?.state?.waiting !== undefined)
     const soFar = written.mock.calls.length

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { PodAccess } from '../apiserver/pod-access.ts'
+import type { PodAccess } from '../apiserver/pods/pod-access.ts'
 import { systemClock } from '../foundation/clock.ts'
 import { isExecutable } from './isolation/detect-isolation.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
@@ -126,13 +126,14 @@ for (const { mode, permitted, name } of isolationModes) {
 
     it('attaches to what a container says from now on, and to what it reads', async () => {
       const script = 'echo before; read line; echo "got $line"; exit 4'
-      const { access, launch } = await running(script, { stdin: true })
+      const { access, launch, started } = await running(script, { stdin: true })
       await expect.poll(() => stage.said(launch.pod), { timeout: 5000 }).toBe('before')
       const stdout = new Sink()
       const stdin = new PassThrough()
       const attached = access.attach(launch.pod, 'main', { stdin, stdout }, never)
       stdin.write('hello\n')
-      expect(await attached).toEqual({ exitCode: 4 })
+      expect(await attached).toEqual({ exitCode: 0 })
+      expect(await started.exited).toMatchObject({ exitCode: 4 })
       expect(stdout.text).toBe('got hello\n')
     })
 

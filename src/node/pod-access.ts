@@ -1,14 +1,15 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import type { Duplex } from 'node:stream'
+import type { Duplex, Readable, Writable } from 'node:stream'
 import type { Clock } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Pod } from '../resources/pod.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { linkSignals } from '../foundation/linked-signal.ts'
+import { AttachedOutput } from './attached-output.ts'
 import { NamespaceRelay, RelayRefused } from './network/namespace-relay.ts'
 import type { PodNetwork } from './network/pod-network.ts'
-import { allContainers } from './pod-parts.ts'
+import { containerParts, everyContainer } from './pod-parts.ts'
 import type { PodLogOptions, PodLogs } from './pod-logs.ts'
 import { ContainerRefused, type ExecResult, type ExecStreams } from './pod-runtime.ts'
 import type { ProcessRuntime } from './process-runtime.ts'
@@ -53,37 +54,47 @@ export class NodePodAccess {
     }
   }
 
-  /** Shows what the container writes from now on, line by line, and hands it what the client types. */
+  /**
+   * Shows what the container says from now on, and hands it what the client types. As container runtimes have it, whoever has
+   * nothing more to type has left, unless the container is to see the end of that: then its last words are shown, too.
+   */
   async attach(pod: Pod, container: string, streams: ExecStreams, signal: AbortSignal): Promise<ExecResult> {
     const { runtime, logs } = this.#options
     const { name, namespace = '' } = pod.metadata
     const exited = this.#requireRunning(pod, container, `container ${container} not found in pod ${name}_${namespace}`)
-    if (streams.terminal) throw new StatusError('BadRequest', `container ${container} has no terminal to attach to`)
-    const left = linkSignals(signal)
+    const { tty, stdinOnce } = wishesOf(pod, container)
+    if (streams.terminal && !tty) {
+      throw new StatusError('BadRequest', `container ${container} has no terminal to attach to`)
+    }
     const input = streams.stdin && runtime.input(uidOf(pod), container)
     if (streams.stdin && !input) {
       throw new StatusError('BadRequest', `container ${container} does not read its standard input (stdin: true)`)
     }
-    const showing = this.#show(await logs.fromNow(pod, container, left.signal), streams)
-    if (streams.stdin && input) {
-      input.on('error', () => {})
-      streams.stdin.pipe(input)
-    }
-    const gone = new Promise<void>((resolve) => {
-      if (signal.aborted) resolve()
-      else signal.addEventListener('abort', () => resolve(), { once: true })
+    const left = linkSignals(signal)
+    // Both are one stream here: the order in which they came is worth more than where they came from.
+    const output = new AttachedOutput(streams.stdout ?? streams.stderr)
+    const unhear = await logs.hear(pod, container, (said) => output.show(said))
+    if (streams.terminal) void this.#followSize(pod, container, streams.terminal, left.signal)
+    const seesEnd = stdinOnce && !tty
+    const typed = streams.stdin && input ? handOver(streams.stdin, input) : never()
+    const hasLeft = typed.then(() => {
+      if (!seesEnd) return undefined
+      runtime.endInput(uidOf(pod), container)
+      return never()
     })
     try {
-      const exit = await Promise.race([exited, gone])
-      // What it wrote last is in the log by the time its end is known.
-      if (exit) await showing
-      return exit ? { exitCode: exit.exitCode } : { exitCode: 0 }
+      // What it said last is told by the time its end is known.
+      await Promise.race([exited, hasLeft, aborted(signal)])
+      // How the container ended is in its status: here it would say that attaching failed.
+      return { exitCode: 0 }
     } finally {
       left.release()
       left.abort(new Error('nobody is attached any more'))
+      unhear()
       if (input) streams.stdin?.unpipe(input)
-      input?.end()
-      await showing.catch(() => {})
+      input?.destroy()
+      // One that was to be seen to its end is over with whoever was the first to type.
+      if (input && seesEnd) runtime.endInput(uidOf(pod), container)
     }
   }
 
@@ -132,17 +143,24 @@ export class NodePodAccess {
     }
   }
 
-  async #show(lines: AsyncIterable<Buffer>, { stdout, stderr }: ExecStreams): Promise<void> {
-    // Both are one stream here: the order in which they came is worth more than where they came from.
-    const target = stdout ?? stderr
-    for await (const chunk of lines) {
-      if (!target || target.destroyed) return
-      if (!target.write(chunk)) await Promise.race([once(target, 'drain'), once(target, 'close')])
+  async #followSize(
+    pod: Pod,
+    container: string,
+    sizes: NonNullable<ExecStreams['terminal']>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    try {
+      for await (const { columns, rows } of sizes) {
+        if (signal.aborted) return
+        this.#options.runtime.resizeTerminal(uidOf(pod), container, columns, rows)
+      }
+    } catch {
+      // Whoever told them is gone: a terminal of another size is still one.
     }
   }
 
   #requireRunning(pod: Pod, container: string, otherwise: string) {
-    if (!allContainers(pod).some(({ name }) => name === container)) {
+    if (!everyContainer(pod).some(({ name }) => name === container)) {
       throw new StatusError(
         'BadRequest',
         `container ${container.slice(0, 63)} is not valid for pod ${pod.metadata.name}`,
@@ -152,6 +170,29 @@ export class NodePodAccess {
     if (exited) return exited
     throw new StatusError('NotFound', otherwise)
   }
+}
+
+function wishesOf(pod: Pod, container: string) {
+  const spec = everyContainer(pod).find(({ name }) => name === container)
+  return spec ? containerParts(spec) : { tty: false, stdinOnce: false }
+}
+
+/** Resolves when the client has nothing more to type and the container has been given all of it; at a container's end also before. */
+function handOver(from: Readable, to: Writable): Promise<void> {
+  to.on('error', () => {})
+  from.pipe(to)
+  return new Promise((resolve) => to.once('close', resolve))
+}
+
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined)
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true })
+  })
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {})
 }
 
 async function connectTo(host: string, port: number, signal: AbortSignal): Promise<Duplex> {

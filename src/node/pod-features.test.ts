@@ -48,6 +48,48 @@ describe('a Pod', () => {
     await untilWritten('key', 's3cret')
   })
 
+  it('waits for the annotation that names its part of a volume, and starts as soon as it is there', async () => {
+    const env = [{ name: 'PART', valueFrom: { fieldRef: { fieldPath: "metadata.annotations['part']" } } }]
+    const volumeMounts = [{ name: 'out', mountPath: '/sluice-out', subPathExpr: '$(PART)' }]
+    await stage.create('parted', `echo here >/sluice-out/where; ${forever}`, { env, volumeMounts }, claim)
+    const waiting = await stage.until(
+      'parted',
+      (pod) => statusOf(pod)?.state?.waiting?.reason === 'CreateContainerConfigError',
+    )
+    const problem = 'subPathExpr "$(PART)" refers to a variable that has no value'
+    expect(statusOf(waiting)?.state?.waiting?.message).toBe(problem)
+    const ref = { namespace: 'default', name: 'parted' }
+    await stage.client.patch(podKind, ref, { metadata: { annotations: { part: 'mine' } } })
+    await untilWritten('mine/where', 'here')
+  })
+
+  it('keeps the labels that somebody gives it while its status is written', async () => {
+    const { client } = stage
+    const ref = { namespace: 'default', name: 'watched' }
+    const changeStatus = client.changeStatus.bind(client)
+    vi.spyOn(client, 'changeStatus').mockImplementation(async (kind, about, change) => {
+      const labels = { given: 'meanwhile' }
+      if (about.name === ref.name) await client.patch(podKind, ref, { metadata: { labels } })
+      return changeStatus(kind, about, change)
+    })
+    await stage.create('watched', forever)
+    const pod = await stage.until('watched', isRunning)
+    expect(pod.metadata.labels).toEqual({ given: 'meanwhile' })
+  })
+
+  it('that is deleted tells those who still hold it how it ended', async () => {
+    const script = `trap 'exit 3' TERM; echo up >/sluice-out/up; while :; do sleep 0.05; done`
+    await stage.create('held', script, mounted, claim)
+    const ref = { namespace: 'default', name: 'held' }
+    await stage.client.patch(podKind, ref, { metadata: { finalizers: ['example.com/holds'] } })
+    await untilWritten('up', 'up')
+    await stage.delete('held')
+    const ended = await stage.until('held', (pod) => pod.status?.phase === 'Failed')
+    expect(statusOf(ended)?.state?.terminated).toMatchObject({ exitCode: 3 })
+    await stage.client.patch(podKind, ref, { metadata: { finalizers: null } })
+    await stage.untilGone('held')
+  })
+
   it('waits for the ConfigMap of a volume, and sees every change of it', async () => {
     const volumes = [{ name: 'conf', configMap: { name: 'c' } }, ...claim.volumes]
     const volumeMounts = [{ name: 'conf', mountPath: '/sluice-conf' }, ...mounted.volumeMounts]

@@ -1,15 +1,18 @@
-import { accessSync, constants, lstatSync, mkdirSync, statfsSync } from 'node:fs'
+import { accessSync, constants, existsSync, lstatSync, mkdirSync, statfsSync } from 'node:fs'
 import { rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { podLogFolderName, podLogsFolder, uidOfLogFolder } from './log-files.ts'
 import type { PodIdentity } from './pod-runtime.ts'
 import type { StoragePlaces } from './storage/measure-storage.ts'
 import { claimFolder } from './volumes/claim-folder.ts'
+import { MemoryMounts, isMountPoint, mountsSpreadFrom } from './volumes/memory-mounts.ts'
 import { removeFolder } from './volumes/remove-folder.ts'
 import { namesInFolder } from './names-in-folder.ts'
 
 const tmpfsType = 0x01021994
 const sharedMemory = '/dev/shm'
+/** In a Pod's own folder: what is mounted there is not on the disk. */
+export const memoryFolder = 'memory'
 
 /** Where Pods keep what on this machine's disk. */
 export class PodFolders {
@@ -18,8 +21,10 @@ export class PodFolders {
   readonly claims: string
   readonly #scratch: string
   readonly #inMemory: string | undefined
+  readonly #mounts: MemoryMounts
 
-  constructor(dataDir: string, nodeId: (folder: string) => string) {
+  constructor(dataDir: string, nodeId: (folder: string) => string, mounts = new MemoryMounts()) {
+    this.#mounts = mounts
     this.node = join(dataDir, 'node')
     this.logs = podLogsFolder(dataDir)
     this.claims = join(dataDir, 'volumes')
@@ -46,9 +51,23 @@ export class PodFolders {
     return made(join(this.#scratch, uid, 'home'))
   }
 
+  /** One in memory is a mount of its own where that could be had; elsewhere it is a folder of what all share. */
   volume(uid: string, volume: string, inMemory = false): string {
+    const mounted = join(this.#mounted(uid), volume)
+    if (inMemory && isMountPoint(mounted)) return mounted
     if (inMemory && this.#inMemory !== undefined) return join(privateFolder(this.#inMemory), uid, volume)
     return join(this.#scratch, uid, 'volumes', volume)
+  }
+
+  /**
+   * Mounts memory of this size for a volume, where the machine permits it and the volume is not there already. Answers whether
+   * namespaces that were made before do not see it.
+   */
+  async mountMemory(uid: string, volume: string, bytes: number, signal: AbortSignal): Promise<boolean> {
+    // Of a Pod that was there before this was done: what it has written stays where it is.
+    if (this.#inMemory !== undefined && existsSync(join(this.#inMemory, uid, volume))) return false
+    const mounted = await this.#mounts.mount(join(this.#mounted(uid), volume), bytes, signal)
+    return mounted === 'new' && !mountsSpreadFrom(this.#scratch)
   }
 
   /** What the node itself keeps for one container. */
@@ -59,18 +78,27 @@ export class PodFolders {
   /** Where that lies which counts as the Pod's use of storage. */
   storage(pod: PodIdentity): StoragePlaces {
     const scratch = join(this.#scratch, pod.uid)
-    const memory = this.#inMemory === undefined ? undefined : join(this.#inMemory, pod.uid)
-    return { scratch, logs: join(this.logs, podLogFolderName(pod)), memory }
+    const shared = this.#inMemory === undefined ? [] : [join(this.#inMemory, pod.uid)]
+    return { scratch, logs: join(this.logs, podLogFolderName(pod)), memory: [this.#mounted(pod.uid), ...shared] }
   }
 
-  async removeVolumes(uid: string): Promise<void> {
+  /** Answers whether namespaces that were made before still have some of it. */
+  async removeVolumes(uid: string): Promise<boolean> {
+    const stays = await this.#unmount(uid)
     await removeFolder(join(this.#scratch, uid, 'volumes'))
     await this.#removeFromMemory(uid)
+    return stays
   }
 
-  async remove(pod: PodIdentity): Promise<void> {
+  /** What is in memory of Pods that do not run goes with the program: nobody would know of it until the next start. */
+  unmountStopped(runs: (uid: string) => boolean): void {
+    const stopped = namesInFolder(this.#scratch).filter((uid) => !runs(uid))
+    this.#mounts.unmountNow(stopped.map((uid) => this.#mounted(uid)))
+  }
+
+  async remove(pod: PodIdentity): Promise<boolean> {
     await rm(join(this.logs, podLogFolderName(pod)), { recursive: true, force: true })
-    await this.#removeScratch(pod.uid)
+    return this.#removeScratch(pod.uid)
   }
 
   /** Removes what belongs to Pods that are not known. */
@@ -84,9 +112,20 @@ export class PodFolders {
     }
   }
 
-  async #removeScratch(uid: string): Promise<void> {
+  async #removeScratch(uid: string): Promise<boolean> {
+    const stays = await this.#unmount(uid)
     await removeFolder(join(this.#scratch, uid))
     await this.#removeFromMemory(uid)
+    return stays
+  }
+
+  #mounted(uid: string): string {
+    return join(this.#scratch, uid, memoryFolder)
+  }
+
+  async #unmount(uid: string): Promise<boolean> {
+    const wasThere = await this.#mounts.unmountIn(this.#mounted(uid))
+    return wasThere && !mountsSpreadFrom(this.#scratch)
   }
 
   async #removeFromMemory(uid: string): Promise<void> {

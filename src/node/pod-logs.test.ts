@@ -1,7 +1,7 @@
 import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { podSchema } from '../resources/pod.ts'
@@ -90,6 +90,19 @@ describe('PodLogs', () => {
     expect(kept.length).toBeGreaterThan(400)
     const expected = tailLines === 0 ? '' : `${kept.slice(-tailLines).join('\n')}\n`
     expect(await read({ tailLines })).toBe(expected)
+  })
+
+  it('shows no more than the last lines, though others are written while they are read', async () => {
+    const collector = collect()
+    write(lines(1, 3))
+    await collector.finish()
+    const file = join(folder, '0.log')
+    // Once it is known where the last lines begin, and before they are read.
+    vi.spyOn(hub, 'subscribe').mockImplementation(() => {
+      appendFileSync(file, readFileSync(file))
+      return () => {}
+    })
+    expect(await read({ tailLines: 1 })).toBe('line 3\n')
   })
 
   it('shows what is younger than asked', async () => {

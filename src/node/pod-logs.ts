@@ -41,27 +41,30 @@ export class PodLogs {
     yield* this.#show(await LogReader.open(path, options.tailLines), path, since, options, signal)
   }
 
-  /** What a container writes from now on: nothing that is written once this has resolved is missed. */
-  async fromNow(pod: Pod, container: string, signal: AbortSignal): Promise<AsyncIterable<Buffer>> {
-    const path = await this.#pathOf(pod, container, false)
-    return this.#show(await LogReader.open(path, 0), path, '', { follow: true, timestamps: false }, signal)
+  /** Tells what a container says from now on, as it comes; nothing that is said once this has resolved is missed. Returns how to stop. */
+  async hear(pod: Pod, container: string, listen: (said: Buffer) => void): Promise<() => void> {
+    return this.#options.hub.hear(await this.#pathOf(pod, container, false), listen)
   }
 
   async *#show(
     reader: LogReader,
     path: string,
     since: string,
-    options: Pick<PodLogOptions, 'follow' | 'timestamps' | 'limitBytes'>,
+    options: Pick<PodLogOptions, 'follow' | 'timestamps' | 'limitBytes' | 'tailLines'>,
     signal: AbortSignal,
   ): AsyncGenerator<Buffer> {
     let left = options.limitBytes ?? Number.POSITIVE_INFINITY
+    // What is written while the last lines are read does not add to them, unless somebody waits for more.
+    let linesLeft = options.follow ? Number.POSITIVE_INFINITY : (options.tailLines ?? Number.POSITIVE_INFINITY)
     try {
-      for await (const records of this.#read(reader, path, options.follow, signal)) {
+      for await (const read of this.#read(reader, path, options.follow, signal)) {
+        const records = read.slice(0, linesLeft)
+        linesLeft -= records.length
         const output = Buffer.concat(render(records, since, options.timestamps))
         const allowed = output.subarray(0, Math.min(output.length, left))
         left -= allowed.length
         if (allowed.length > 0) yield allowed
-        if (left <= 0) return
+        if (left <= 0 || linesLeft <= 0) return
       }
     } finally {
       await reader.close()
@@ -121,7 +124,8 @@ const pullProblems: Readonly<Record<string, string>> = {
 }
 
 function statusOf(pod: Pod, container: string) {
-  const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
+  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {}
+  const statuses = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses]
   return statuses.find(({ name }) => name === container)
 }
 
@@ -129,7 +133,7 @@ function chosenContainer(pod: Pod, wanted: string | undefined): string {
   const names = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].map(({ name }) => name)
   const [first, ...others] = pod.spec.containers.map(({ name }) => name)
   if (wanted !== undefined && wanted !== '') {
-    if (names.includes(wanted)) return wanted
+    if (names.includes(wanted) || pod.spec.ephemeralContainers?.some(({ name }) => name === wanted)) return wanted
     throw badRequest(`container ${wanted} is not valid for pod ${pod.metadata.name}`)
   }
   if (first !== undefined && others.length === 0) return first

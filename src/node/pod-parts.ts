@@ -149,6 +149,11 @@ export function allContainers(pod: Pod): Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
 }
 
+/** With those that were added to look at the others. */
+export function everyContainer(pod: Pod): Container[] {
+  return [...allContainers(pod), ...(pod.spec.ephemeralContainers ?? [])]
+}
+
 export function serviceAccountOf(pod: Pod): string {
   const spec: Readonly<Record<string, unknown>> = pod.spec
   const name = spec['serviceAccountName']

@@ -15,8 +15,11 @@ export interface PodPlan {
  * What a Pod's containers need next: init containers one after the other, then all the others at once. A sidecar (an init
  * container that restarts always) lets the next one go on as soon as it has started, and runs for as long as the others do.
  */
-export function planPod(policy: RestartPolicy, containers: readonly ContainerMemory[], now: number): PodPlan {
+export function planPod(policy: RestartPolicy, all: readonly ContainerMemory[], now: number): PodPlan {
+  const containers = all.filter(({ ephemeral }) => !ephemeral)
   const apps = containers.filter(({ init }) => !init)
+  // They are there to look also at a Pod that does not come to run, and never start again.
+  const looking = all.filter(({ ephemeral, state }) => ephemeral && state.type === 'waiting')
   const appHasRun = apps.some(({ state, restarts }) => state.type !== 'waiting' || restarts > 0)
   const sidecars = containers.filter(({ init, spec }) => init && isSidecar(spec))
   const current = appHasRun ? undefined : containers.find((memory) => memory.init && !isPassed(memory))
@@ -27,7 +30,7 @@ export function planPod(policy: RestartPolicy, containers: readonly ContainerMem
     // "Always" is about the Pod's own containers: an init container that succeeded is done.
     const failedForGood = current.state.type === 'exited' && policy === 'Never' && !isSidecar(current.spec)
     if (failedForGood) return { start: [], phase: 'Failed', initialized: false }
-    return { ...startDue([...before, current], now), phase: 'Pending', initialized: false }
+    return { ...startDue([...before, current, ...looking], now), phase: 'Pending', initialized: false }
   }
 
   const exits = apps.flatMap(({ state }) => (state.type === 'exited' ? [state.exit.exitCode] : []))
@@ -35,11 +38,22 @@ export function planPod(policy: RestartPolicy, containers: readonly ContainerMem
     return { start: [], phase: exits.every((code) => code === 0) ? 'Succeeded' : 'Failed', initialized: true }
   }
   const waiting = apps.filter((memory) => willStart(policy, memory))
-  return { ...startDue([...before, ...waiting], now), phase: appHasRun ? 'Running' : 'Pending', initialized: true }
+  return {
+    ...startDue([...before, ...waiting, ...looking], now),
+    phase: appHasRun ? 'Running' : 'Pending',
+    initialized: true,
+  }
+}
+
+/** Of a Pod whose containers will not run again, whatever its policy says. */
+export function phaseAtEnd(containers: readonly ContainerMemory[]): 'Succeeded' | 'Failed' {
+  const apps = containers.filter(({ init }) => !init)
+  return apps.every(({ state }) => state.type === 'exited' && state.exit.exitCode === 0) ? 'Succeeded' : 'Failed'
 }
 
 /** It does not run now but is meant to. */
-export function willStart(policy: RestartPolicy, { state, init, spec }: ContainerMemory): boolean {
+export function willStart(policy: RestartPolicy, { state, init, spec, ephemeral }: ContainerMemory): boolean {
+  if (ephemeral) return state.type === 'waiting'
   if (init && isSidecar(spec)) return state.type !== 'running'
   if (state.type !== 'exited') return state.type === 'waiting'
   return shouldRestart(init && policy === 'Always' ? 'OnFailure' : policy, state.exit.exitCode)

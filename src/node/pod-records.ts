@@ -20,6 +20,8 @@ const containerRecordSchema = z.object({
   cards: z.array(z.int()),
   /** In namespaces of its own. */
   isolated: z.boolean().default(false),
+  /** Among the processes of another container of its Pod. */
+  sharesProcesses: z.boolean().default(false),
   /** The file of the network namespace it is in; empty where that is the machine's. */
   network: z.string().default(''),
   workingDir: z.string().default('/'),
@@ -32,6 +34,8 @@ const containerRecordSchema = z.object({
   messageFromLog: z.boolean().default(false),
   exitFile: z.string().default(''),
   stdinFile: z.string().default(''),
+  /** By which it is told the size of its terminal, and the end of its input. */
+  controlFile: z.string().default(''),
   /** What a program that is run beside it gets, too. Not there in records of older versions. */
   env: z.record(z.string(), z.string()).optional(),
   /** As whom and with which rights it runs, and what is run beside it. Not there where nothing was taken from it. */

@@ -1,6 +1,7 @@
 import type { PodNames } from './network/pod-names.ts'
 import type { Readable, Writable } from 'node:stream'
 import type { Container, Pod } from '../resources/pod.ts'
+import type { Card } from './gpu-inventory.ts'
 import type { ReferencedObjects } from './referenced-objects.ts'
 import type { StorageUse } from './storage/storage-limits.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
@@ -77,12 +78,17 @@ export interface ContainerLaunch {
   /** 0 for the first start of the container, one more for each restart. */
   readonly attempt: number
   readonly podIP: string
+  /** Of IPv6, where it has one. */
+  readonly podIP6?: string | undefined
   /** The file of the network namespace it runs in; the machine's own where there is none. */
   readonly network?: string
+  /** The container whose processes it is to be among. */
+  readonly target?: string | undefined
   /** What stands in its files of names, where these are not the machine's. */
   readonly names?: Pick<PodNames, 'hostname' | 'files'> | undefined
-  /** Indices of the cards this container may use. */
+  /** Indices of the cards this container may use, and what is known of them. */
   readonly cards: readonly number[]
+  readonly cardFacts?: readonly Card[]
   /** Declared, not there: whoever would compute on them is told. */
   readonly cardsSimulated?: boolean
   /** The ConfigMaps and Secrets its environment refers to. */
@@ -101,6 +107,8 @@ export interface RunningContainer {
   readonly cards: readonly number[]
   readonly pid: number
   readonly startedAt: number
+  /** What it asked for and does without. */
+  readonly warning?: string | undefined
   /** Settles once, when the process and everything it left behind is gone. Never rejects. */
   readonly exited: Promise<ContainerExit>
 }

@@ -19,7 +19,7 @@ export interface PodSetupOptions {
   readonly volumes: PodVolumes
   runtimeClass(name: string, signal: AbortSignal): Promise<RuntimeClass | undefined>
   /** All of a Pod's facts but its address. */
-  readonly facts: Omit<PodFacts, 'podIP'>
+  readonly facts: Omit<PodFacts, 'podIP' | 'podIP6'>
   event(reason: string, message: string): void
 }
 
@@ -82,15 +82,15 @@ export class PodSetup {
     if (typeof room === 'string') return { ready: false, problem: room }
     // What changes a hundred times a second is written once a second.
     if (runs && this.#options.clock.now() < this.#filledAt + leastPauseMs) return { ready: true, ...room }
-    const filled = await this.#try('volumes', () => this.#fill(pod, room.place.address, signal))
+    const filled = await this.#try('volumes', () => this.#fill(pod, room.place, signal))
     if (typeof filled === 'string' && !runs) return { ready: false, problem: filled }
     return { ready: true, ...room }
   }
 
-  async #fill(pod: Pod, podIP: string, signal: AbortSignal): Promise<object | string> {
+  async #fill(pod: Pod, { address: podIP, address6: podIP6 }: PodPlace, signal: AbortSignal): Promise<object | string> {
     const { volumes, facts, clock } = this.#options
     try {
-      const changed = await volumes.refresh(pod, { ...facts, podIP }, signal)
+      const changed = await volumes.refresh(pod, { ...facts, podIP, podIP6 }, signal)
       if (changed.length > 0) this.#filledAt = clock.now()
       return {}
     } catch (error) {
@@ -143,14 +143,14 @@ export class PodSetup {
 
 /** The setup of one Pod among what the node has. */
 export function setupFor(services: PodWorkerServices, pod: Pod, event: PodSetupOptions['event']): PodSetup {
-  const { clock, network, cards, hostIP, allocatable, tokens, runtime } = services
+  const { clock, network, cards, hostIP, hostIP6, allocatable, tokens, runtime } = services
   const volumes = new PodVolumes({
     clock,
     tokens,
     references: (of, signal) => services.references(of, namesInVolumes(of), signal),
     write: (volume, files) => runtime.writeVolume(pod.metadata.uid ?? '', volume, files, volumeGroup(pod)?.gid),
   })
-  const facts = { hostIP, allocatable }
+  const facts = { hostIP, hostIP6, allocatable }
   const runtimeClass = (name: string, signal: AbortSignal) => services.runtimeClass(name, signal)
   return new PodSetup({ clock, network, cards, volumes, runtimeClass, facts, event })
 }

@@ -2,11 +2,13 @@ import type { Clock } from '../foundation/clock.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { ContainerMemory } from './container-memory.ts'
+import type { PodPlace } from './network/pod-network.ts'
 import { type PodOutcome, type PodStatus, podStatus, withForeignConditions } from './pod-status.ts'
 
 export interface PodStatusReportOptions {
   readonly clock: Clock
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   /** Answers whether it was written: a Pod may be gone, or not be there yet. */
   write(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean>
 }
@@ -32,15 +34,16 @@ export class PodStatusReport {
     pod: Pod,
     outcome: PodOutcome,
     memories: readonly ContainerMemory[],
-    podIP: string | undefined,
+    place: Pick<PodPlace, 'address' | 'address6'> | undefined,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const { clock, hostIP } = this.#options
+    const { clock, hostIP, hostIP6 } = this.#options
     const before = this.#status ?? { startTime: timestamp(clock.now()) }
     // What others say of the Pod is in the cluster's copy, what this node said last is in its own.
     const conditions = withForeignConditions(before.conditions ?? [], pod.status?.conditions ?? [])
     const known = { ...pod, status: { ...before, conditions } }
-    const status = podStatus(known, outcome, memories, { podIP, hostIP }, clock.now())
+    const addressing = { podIP: place?.address, podIP6: place?.address6, hostIP, hostIP6 }
+    const status = podStatus(known, outcome, memories, addressing, clock.now())
     if (JSON.stringify(status) === JSON.stringify(this.#status)) return true
     if (!(await this.#options.write(pod, status, signal))) return false
     this.#status = status

@@ -124,6 +124,17 @@ describe('the status of a Pod, in the words of the kubelet', () => {
     })
   })
 
+  it('has every address of the Pod and of its node, the one of IPv4 first', () => {
+    const addresses = { podIP: '10.0.0.1', podIP6: 'fd00::1', hostIP: '10.0.0.2', hostIP6: 'fd00::2' }
+    const plan = { phase: 'Running', initialized: true } as const
+    expect(podStatus(podOf({}), plan, [], addresses, now)).toMatchObject({
+      podIP: '10.0.0.1',
+      podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }],
+      hostIP: '10.0.0.2',
+      hostIPs: [{ ip: '10.0.0.2' }, { ip: 'fd00::2' }],
+    })
+  })
+
   it('names the Pod, and how long it waits, where a container crashes again and again', () => {
     const pod = podOf({})
     const [fresh] = recallContainers(pod, [], [], now)

@@ -16,7 +16,9 @@ export interface PodOutcome extends Pick<PodPlan, 'phase' | 'initialized'> {
 
 export interface PodAddressing {
   readonly podIP?: string | undefined
+  readonly podIP6?: string | undefined
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
 }
 
 /** The status that says what the node knows of a Pod. Conditions of others are kept. */
@@ -27,15 +29,16 @@ export function podStatus(
   addressing: PodAddressing,
   now: number,
 ): PodStatus {
-  const { podIP, hostIP } = addressing
+  const { podIP, podIP6, hostIP, hostIP6 } = addressing
   const finished = plan.phase === 'Succeeded' || plan.phase === 'Failed'
   const policy = pod.spec.restartPolicy
   const longestMessage = Math.floor(longestMessages / Math.max(1, containers.length))
   const statusOf = (memory: ContainerMemory) =>
     withShortMessages(containerStatus(memory, pod, !finished && willStart(policy, memory)), longestMessage)
-  const apps = containers.filter(({ init }) => !init)
+  const apps = containers.filter(({ init, ephemeral }) => !init && !ephemeral)
   const inits = containers.filter(({ init }) => init)
-  const staying = containers.filter(({ init, spec }) => !init || isSidecar(spec))
+  const added = containers.filter(({ ephemeral }) => ephemeral)
+  const staying = containers.filter(({ init, ephemeral, spec }) => (init ? isSidecar(spec) : !ephemeral))
   const unready = staying.filter(({ state, ready }) => state.type !== 'running' || !ready).map(({ spec }) => spec.name)
   const ready: Omit<Condition, 'type'> =
     finished || unready.length > 0 ? { status: 'False', ...reasonOf(plan.phase, unready) } : { status: 'True' }
@@ -55,18 +58,36 @@ export function podStatus(
     initializedCondition(plan, inits),
     { type: 'ContainersReady', ...ready },
     { type: 'Ready', ...podReady },
+    ...disruption(plan),
   ].reduce<Condition[]>((list, condition) => withCondition(list, condition, now), pod.status?.conditions ?? [])
   return {
     phase: plan.phase,
     ...(plan.reason !== undefined && { reason: plan.reason, message: plan.message ?? '' }),
     hostIP,
-    hostIPs: [{ ip: hostIP }],
-    ...(podIP !== undefined && { podIP, podIPs: [{ ip: podIP }] }),
+    hostIPs: addressList(hostIP, hostIP6),
+    ...(podIP !== undefined && { podIP, podIPs: addressList(podIP, podIP6) }),
     startTime: pod.status?.startTime ?? timestamp(now),
     conditions,
     ...(inits.length > 0 && { initContainerStatuses: inits.map(statusOf) }),
     containerStatuses: apps.map(statusOf),
+    ...(added.length > 0 && { ephemeralContainerStatuses: added.map(statusOf).map(withoutReadiness) }),
   }
+}
+
+const evictedReason = 'TerminationByKubelet'
+
+/** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+function disruption({ reason, message = '' }: PodOutcome): Condition[] {
+  return reason === 'Evicted' ? [{ type: 'DisruptionTarget', status: 'True', reason: evictedReason, message }] : []
+}
+
+function addressList(...addresses: ReadonlyArray<string | undefined>): Array<{ ip: string }> {
+  return addresses.flatMap((ip) => (ip === undefined ? [] : [{ ip }]))
+}
+
+/** Nobody asks whether it is ready. */
+function withoutReadiness({ started: _started, ...status }: ContainerStatus): ContainerStatus {
+  return { ...status, ready: false }
 }
 
 /** What all containers of a Pod together may have said at their ends, in bytes; as the kubelet has it. */
@@ -99,8 +120,14 @@ const ownConditions = new Set(['PodScheduled', 'PodReadyToStartContainers', 'Ini
 
 /** This node's own conditions as it wrote them last, everybody else's as the cluster has them. */
 export function withForeignConditions(own: readonly Condition[], cluster: readonly Condition[]): Condition[] {
-  const isOwn = ({ type }: Condition) => ownConditions.has(type)
-  return [...cluster.filter((condition) => !isOwn(condition)), ...own.filter(isOwn)]
+  const mine = own.filter(isOwnCondition)
+  const isForeign = (condition: Condition) =>
+    !isOwnCondition(condition) && !mine.some(({ type }) => type === condition.type)
+  return [...cluster.filter(isForeign), ...mine]
+}
+
+function isOwnCondition({ type, reason }: Condition): boolean {
+  return ownConditions.has(type) || reason === evictedReason
 }
 
 /** Conditions that others must make true before the Pod is ready, and have not. */

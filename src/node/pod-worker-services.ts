@@ -3,6 +3,7 @@ import type { Logger } from '../foundation/log.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { RuntimeClass } from '../resources/runtime-class.ts'
 import type { CardLedger } from './card-ledger.ts'
+import type { HostPortLedger } from './host-port-ledger.ts'
 import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
 import type { PodRuntime } from './pod-runtime.ts'
@@ -17,13 +18,15 @@ export interface PodWorkerServices {
   readonly log: Logger
   readonly network: PodNetwork
   readonly cards: CardLedger
+  readonly hostPorts: HostPortLedger
   readonly hostIP: string
+  readonly hostIP6?: string | undefined
   /** Said in events where cards are handed out that are only declared. */
   readonly simulatedCards: boolean
   readonly hostPathAllowed: boolean
   readonly tokens: Tokens | undefined
   /** By which names a Pod with a network of its own knows itself and finds others. */
-  readonly names?: ((pod: Pod, podIP: string) => PodNames) | undefined
+  readonly names?: ((pod: Pod, podIPs: readonly string[]) => PodNames) | undefined
   readonly serviceVariables?: ((pod: Pod) => Readonly<Record<string, string>>) | undefined
   /** What a container without limits may use. */
   readonly allocatable: { readonly cpus: number; readonly memoryBytes: number }

@@ -12,14 +12,16 @@ import {
   afterStartError,
   afterStart,
   attemptOf,
+  freshMemory,
   fullName,
+  lacksConfig,
   leftByNode,
   trySooner,
 } from './container-memory.ts'
 import { runPostStart } from './lifecycle-handler.ts'
 import { OutputStart } from './output-start.ts'
 import { containerParts, isSidecar } from './pod-parts.ts'
-import { planPod } from './pod-plan.ts'
+import { phaseAtEnd, planPod } from './pod-plan.ts'
 import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod-runtime.ts'
 import { PodStatusReport } from './pod-status-report.ts'
 import { type PodOutcome, refusedStatus } from './pod-status.ts'
@@ -51,15 +53,15 @@ export class PodWorker {
   #removed = false
   /** Refused, succeeded or failed: nothing of it will run again. */
   #done: boolean
-  /** What it refers to; a Pod's spec stays as it is. */
+  /** What it refers to; a Pod's spec stays as it is, but for containers that are added. */
   #names: ReturnType<typeof namesIn> | undefined
 
   constructor(pod: Pod, adopted: readonly RunningContainer[], services: PodWorkerServices) {
     this.#pod = pod
     this.#services = services
-    const { clock, hostIP } = services
+    const { clock, hostIP, hostIP6 } = services
     this.#report = new PodStatusReport(
-      { clock, hostIP, write: (...about) => services.writeStatus(...about) },
+      { clock, hostIP, hostIP6, write: (...about) => services.writeStatus(...about) },
       pod.status,
     )
     this.#done = isPodFinished(pod)
@@ -86,11 +88,12 @@ export class PodWorker {
   /** One step towards what the Pod asks for. Returns when the next is due, if nothing happens before. */
   async step(pod: Pod, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const shown = ({ metadata }: Pod) => JSON.stringify([metadata.labels, metadata.annotations])
-    if (shown(pod) !== shown(this.#pod)) this.#setup.volumesChanged()
+    if (shown(pod) !== shown(this.#pod)) this.#factsChanged()
     this.#pod = pod
+    this.#meetAdded(pod)
     if (this.#nodeStopping || this.#removed) return {}
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod, signal)
-    if (this.#done && this.#running().length === 0) {
+    if (this.#done && this.#runningNow().length === 0) {
       await this.#services.runtime.settle(this.identity.uid, [...this.#containers.keys()])
       return {}
     }
@@ -99,6 +102,7 @@ export class PodWorker {
     if (this.#verdict) return this.#endEarly(this.#verdict, signal)
     const unsupported = unsupportedPart(pod, this.#services.hostPathAllowed)
     if (unsupported !== undefined) return this.#refuse('UnsupportedPod', unsupported, signal)
+    if (!this.#services.hostPorts.take(pod)) return this.#refuse('NodePorts', 'Predicate NodePorts failed', signal)
     return this.#run(signal)
   }
 
@@ -120,13 +124,13 @@ export class PodWorker {
     this.#ended.abort(new Error('the node stops'))
     if (this.#removed || this.#done) return
     if (this.#pod.metadata.deletionTimestamp !== undefined) return this.#services.remove(this.#pod, signal)
-    const left = this.#memories().map(leftByNode)
+    const left = this.#memories().map((memory) => (memory.ephemeral ? memory : leftByNode(memory)))
     await this.#writeStatus({ phase: 'Pending', initialized: false }, left, signal)
   }
 
   async #run(signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { clock } = this.#services
-    const setup = await this.#setup.ensure(this.#pod, this.#running().length > 0, signal)
+    const setup = await this.#setup.ensure(this.#pod, this.#runningNow().length > 0, signal)
     if (!setup.ready) {
       const memories = waitingFor(setup.problem, this.#memories())
       await this.#writeStatus({ phase: 'Pending', initialized: false }, memories, signal)
@@ -147,7 +151,7 @@ export class PodWorker {
   /** The Pod, as long as something of it runs and nobody has decided that it ends. */
   get activePod(): Pod | undefined {
     const ends = this.#done || this.#removed || this.#nodeStopping || this.#terminating || this.#verdict
-    return ends || this.#running().length === 0 ? undefined : this.#pod
+    return ends || this.#runningNow().length === 0 ? undefined : this.#pod
   }
 
   /** The Pod uses more of the machine's storage than it may. */
@@ -172,14 +176,19 @@ export class PodWorker {
       this.#stop(nextToStop(running), verdict.graceMs)
       return {}
     }
+    const { reason, message } = verdict
+    await this.#finish({ phase: 'Failed', initialized: this.#closeContainers(), reason, message }, signal)
+    return {}
+  }
+
+  /** Nothing of it will run any more. Answers whether its init containers had done their part. */
+  #closeContainers(): boolean {
     const now = this.#services.clock.now()
     const { initialized } = planPod(this.#pod.spec.restartPolicy, this.#memories(), now)
     for (const memory of afterVerdict(this.#memories(), initialized, now)) {
       this.#containers.set(memory.spec.name, memory)
     }
-    const { reason, message } = verdict
-    await this.#finish({ phase: 'Failed', initialized, reason, message }, signal)
-    return {}
+    return initialized
   }
 
   #announceStop(running: readonly StoppableContainer[]): void {
@@ -197,6 +206,14 @@ export class PodWorker {
     this.#services.wake()
   }
 
+  /** Labels or annotations of the Pod, of which its volumes and its containers' variables may be made. */
+  #factsChanged(): void {
+    this.#setup.volumesChanged()
+    for (const [name, memory] of this.#containers) {
+      if (lacksConfig(memory)) this.#containers.set(name, trySooner(memory))
+    }
+  }
+
   /** A ConfigMap or Secret has changed. */
   referenceChanged(kind: keyof ReferencedNames, name: string): void {
     this.#names ??= namesIn(this.#pod)
@@ -204,8 +221,7 @@ export class PodWorker {
     if (inVolumes) this.#setup.volumesChanged()
     let waited = inVolumes
     for (const [container, memory] of this.#containers) {
-      const missing = memory.state.type === 'waiting' && memory.state.reason === 'CreateContainerConfigError'
-      if (!missing || this.#names.environments.get(container)?.[kind].has(name) !== true) continue
+      if (!lacksConfig(memory) || this.#names.environments.get(container)?.[kind].has(name) !== true) continue
       this.#containers.set(container, trySooner(memory))
       waited = true
     }
@@ -217,7 +233,8 @@ export class PodWorker {
     if (!memory) return
     const { spec: container } = memory
     try {
-      const start = { container, attempt: attemptOf(memory), place, cards: granted.get(name) ?? [] }
+      const target = this.#pod.spec.ephemeralContainers?.find((added) => added.name === name)?.targetContainerName
+      const start = { container, attempt: attemptOf(memory), place, cards: granted.get(name) ?? [], target }
       const running = await startContainer(this.#services, this.#pod, start, signal)
       const { postStart } = containerParts(container).lifecycle
       this.#watch(running, { ...afterStart(memory, running), ...(postStart && { started: false, ready: false }) })
@@ -229,7 +246,8 @@ export class PodWorker {
       const reason = error instanceof ContainerRefused ? error.reason : 'RunContainerError'
       const message = errorMessage(error)
       this.#services.event(this.#pod, 'Warning', 'Failed', `Error: ${message}`)
-      const isFinal = reason === 'RunContainerError' && this.#pod.spec.restartPolicy === 'Never'
+      const isTriedOnce = memory.ephemeral || this.#pod.spec.restartPolicy === 'Never'
+      const isFinal = reason === 'RunContainerError' && isTriedOnce
       const next = isFinal ? afterStartError(memory, message, now) : afterRefusal(memory, reason, message, now)
       this.#containers.set(name, next)
     }
@@ -244,8 +262,8 @@ export class PodWorker {
       this.#change(name, (current) =>
         afterExit({ ...current, state: { type: 'exited', exit, startedAt: running.startedAt } }, clock.now()),
       )
-      const delay = this.#containers.get(name)?.backoff.delayMs ?? 0
-      if (delay > 0 && !this.#terminating && !this.#nodeStopping && !this.#verdict) {
+      const { backoff, ephemeral } = this.#containers.get(name) ?? memory
+      if (backoff.delayMs > 0 && !ephemeral && !this.#terminating && !this.#nodeStopping && !this.#verdict) {
         const message = `Back-off restarting failed container ${name} in pod ${fullName(this.#pod)}`
         this.#services.event(this.#pod, 'Warning', 'BackOff', message)
       }
@@ -304,6 +322,11 @@ export class PodWorker {
       return {}
     }
     this.#probes.stopAll()
+    // Who still holds the Pod by a finalizer, as a Job does, is told how it ended.
+    if (!this.#done) {
+      const initialized = this.#closeContainers()
+      await this.#writeStatus({ phase: phaseAtEnd(this.#memories()), initialized }, this.#memories(), signal)
+    }
     this.#release()
     await this.#services.remove(pod, signal)
     this.#removed = true
@@ -330,8 +353,8 @@ export class PodWorker {
   async #writeStatus(outcome: PodOutcome, memories: readonly ContainerMemory[], signal: AbortSignal): Promise<void> {
     const { network, runtime } = this.#services
     const { uid } = this.identity
-    const podIP = this.#nodeStopping ? undefined : network.of(uid)?.address
-    if (!(await this.#report.write(this.#pod, outcome, memories, podIP, signal))) return
+    const place = this.#nodeStopping ? undefined : network.of(uid)
+    if (!(await this.#report.write(this.#pod, outcome, memories, place, signal))) return
     const told = memories.filter(({ state }) => state.type !== 'running').map(({ spec }) => spec.name)
     await runtime.settle(uid, told)
   }
@@ -355,12 +378,17 @@ export class PodWorker {
     }
   }
 
-  #memories(): ContainerMemory[] {
-    return [...this.#containers.values()]
+  /** Containers that were added while it runs. */
+  #meetAdded({ spec }: Pod): void {
+    for (const added of spec.ephemeralContainers ?? []) {
+      if (this.#containers.has(added.name)) continue
+      this.#containers.set(added.name, freshMemory(added, false, true))
+      this.#names = undefined
+    }
   }
 
-  #running(): string[] {
-    return this.#runningNow().map(({ spec }) => spec.name)
+  #memories(): ContainerMemory[] {
+    return [...this.#containers.values()]
   }
 
   #runningNow(): StoppableContainer[] {
@@ -370,8 +398,8 @@ export class PodWorker {
   }
 
   #release(): void {
-    this.#services.cards.release(this.identity.uid)
-    this.#services.network.release(this.identity.uid)
+    const { cards, network, hostPorts } = this.#services
+    for (const held of [cards, network, hostPorts]) held.release(this.identity.uid)
     this.#services.roomFreed()
   }
 

@@ -107,6 +107,12 @@ export function environmentOf(pid: number): Record<string, string> {
   )
 }
 
+/** None where the kernel does not tell. */
+export function childrenOf(pid: number): number[] {
+  const text = readText(`/proc/${pid}/task/${pid}/children`)?.trim() ?? ''
+  return text === '' ? [] : text.split(' ').map(Number)
+}
+
 function listPids(): number[] {
   try {
     return readdirSync('/proc')

@@ -1,15 +1,13 @@
-import { execFile } from 'node:child_process'
-import { closeSync, constants, mkdirSync, openSync, realpathSync, rmSync } from 'node:fs'
-import { Socket } from 'node:net'
+import { mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { promisify } from 'node:util'
 import { type Clock, abortReason } from '../foundation/clock.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Pod } from '../resources/pod.ts'
 import { execInContainer } from './container-exec.ts'
-import { ContainerLauncher, openStdin } from './container-launcher.ts'
+import { type ContainerInput, closeAll, makeInput, openInput, tellContainer } from './container-input.ts'
+import { ContainerLauncher } from './container-launcher.ts'
 import { ContainerProcess } from './container-process.ts'
 import { ContainerStarts, type NextNetwork, machineNetwork } from './container-starts.ts'
 import { collectEnd, withLastWords } from './container-end.ts'
@@ -40,11 +38,15 @@ import {
 import { type ProcessIdentity, isAlive, readBootId, signalGroup } from './process-identity.ts'
 import { containerMarks, endUnowned, processMarks, shellMark } from './process-marks.ts'
 import { ProcessSearch } from './process-search.ts'
+import { runtimeFacts } from './runtime-facts.ts'
 import { storageUse } from './storage/measure-storage.ts'
 import type { StorageUse } from './storage/storage-limits.ts'
 import { unsafeName } from './unsupported-pod.ts'
 import { publishFiles } from './volumes/published-folder.ts'
+import { MemoryMounts } from './volumes/memory-mounts.ts'
+import { mountMemoryVolumes } from './volumes/pod-memory.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
+import { VolumeGroups } from './volumes/volume-groups.ts'
 
 export interface ProcessRuntimeOptions {
   readonly dataDir: string
@@ -53,6 +55,7 @@ export interface ProcessRuntimeOptions {
   readonly log: Logger
   readonly logHub: LogHub
   readonly hostIP?: string
+  readonly hostIP6?: string | undefined
   /** The network namespace that the next Pod will be in: a container can be made ready there. */
   readonly networks?: NextNetwork
   readonly logLimits?: LogLimits
@@ -82,6 +85,7 @@ export class ProcessRuntime implements PodRuntime {
   readonly #pods = new Map<string, Map<string, OwnedContainer>>()
   readonly #folders: PodFolders
   readonly #cgroups: Cgroups
+  readonly #volumeGroups: VolumeGroups
   readonly #search = new ProcessSearch()
   readonly #logTurns = new LogTurns()
   readonly #starts: ContainerStarts
@@ -91,10 +95,12 @@ export class ProcessRuntime implements PodRuntime {
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options
     let nodeId = ''
-    this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = nodeIdOf(folder)))
+    const mounts = new MemoryMounts(options.clock)
+    this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = nodeIdOf(folder)), mounts)
     this.nodeId = nodeId
     const owner = { owner: this.#folders.node, env: { [shellMark]: nodeId } }
     this.#records = new PodRecords(join(this.#folders.node, 'pods'))
+    this.#volumeGroups = new VolumeGroups(options.clock)
     this.#cgroups = options.enforceLimits === false ? Cgroups.none() : Cgroups.onThisMachine(nodeId)
     this.#starts = new ContainerStarts(options.clock, owner, options.networks ?? machineNetwork, this.#cgroups)
   }
@@ -110,23 +116,28 @@ export class ProcessRuntime implements PodRuntime {
     if (unsafe !== undefined) throw new ContainerRefused('CreateContainerConfigError', unsafe)
     const isolation = await this.#detected()
     const launcher = this.#launcher(isolation)
-    const input = await this.#makeInput(launch)
+    if (await mountMemoryVolumes(this.#folders, launch, signal)) this.#starts.mountsChanged()
     if (signal.aborted) throw abortReason(signal)
     const pod = identityOf(launch)
     const folder = containerLogFolder(this.#folders.logs, pod, container.name)
-    const shell = this.#starts.take(isolation, launch.network ?? '')
+    const own = this.#folders.container(uid, container.name)
+    const target = launch.target && this.#pods.get(uid)?.get(launch.target)?.record
+    const { shell, ...beside } = this.#starts.shellFor(launch, isolation, target || undefined)
+    let input: ContainerInput | undefined
     let prepared
     try {
-      prepared = await launcher.prepare(launch, rawPath(folder, attempt), input, shell.groups)
+      input = await makeInput(own, containerParts(container), isolation.mode === 'namespaces')
+      prepared = await launcher.prepare(launch, rawPath(folder, attempt), input, shell.groups, signal)
     } catch (error) {
       shell.discard()
-      closeAll([input?.descriptor, input?.held])
-      if (error instanceof ContainerRefused) throw error
+      if (input) closeAll([...input.opened, input.held])
+      if (error instanceof ContainerRefused || signal.aborted) throw error
       throw new ContainerRefused('CreateContainerError', errorMessage(error), { cause: error })
     }
     mkdirSync(folder, { recursive: true })
     removeOldLogs(folder, attempt)
-    const { script, record } = prepared
+    const { script } = prepared
+    const record = { ...prepared.record, sharesProcesses: beside.sharesProcesses }
     const startedAt = this.#options.clock.now()
     // Before the program runs: the next run of this one must find it, and learn how it ended.
     const note = async (process: ProcessIdentity) => {
@@ -138,18 +149,19 @@ export class ProcessRuntime implements PodRuntime {
     }
     let process: ContainerProcess | undefined
     try {
-      const options = this.#processOptions(uid, container.name, attempt)
+      const options = { ...this.#processOptions(uid, container.name, attempt), ...beside }
       process = await this.#starts.run(shell, isolation, script, note, options)
-      return this.#own(pod, container.name, { ...process.identity, ...record, startedAt }, podIP, process, input?.held)
+      const owned = { ...process.identity, ...record, startedAt }
+      return { ...this.#own(pod, container.name, owned, podIP, process, input.held), warning: beside.warning }
     } catch (error) {
       await process?.stop(0)
       removeGroups(record.cgroups)
       this.#letGo(uid, container.name, record)
-      closeAll([input?.held])
+      closeAll([input.held])
       await this.#records.drop(uid, container.name).catch(() => {})
       throw error
     } finally {
-      closeAll([input?.descriptor])
+      closeAll(input.opened)
     }
   }
 
@@ -179,7 +191,10 @@ export class ProcessRuntime implements PodRuntime {
           await this.#records.drop(record.uid, name)
           continue
         }
-        const options = this.#processOptions(record.uid, name, written.attempt)
+        const options = {
+          ...this.#processOptions(record.uid, name, written.attempt),
+          sharesProcesses: written.sharesProcesses,
+        }
         const process = ContainerProcess.adopt({ ...written, thisBoot }, options)
         const owned = this.#own(record, name, written, record.podIP, process)
         if (runs) adopted.push(owned)
@@ -212,8 +227,8 @@ export class ProcessRuntime implements PodRuntime {
     return storageUse(pod, places, this.#options.clock, signal)
   }
 
-  removeVolumes(podUid: string): Promise<void> {
-    return this.#folders.removeVolumes(podUid)
+  async removeVolumes(podUid: string): Promise<void> {
+    if (await this.#folders.removeVolumes(podUid)) this.#starts.mountsChanged()
   }
 
   async exec(
@@ -237,14 +252,21 @@ export class ProcessRuntime implements PodRuntime {
   /** Where to write what a container's own program is to read; `undefined` when it reads nothing. */
   input(podUid: string, container: string): Writable | undefined {
     const owned = this.#pods.get(podUid)?.get(container)
-    if (!owned || owned.record.stdinFile === '') return undefined
-    const descriptor = openSync(owned.record.stdinFile, constants.O_WRONLY | constants.O_NONBLOCK)
-    const socket = new Socket({ fd: descriptor, readable: false, writable: true })
-    socket.once('close', () => {
-      closeAll([owned.heldInput])
-      owned.heldInput = undefined
-    })
-    return socket
+    return owned && openInput(owned.record)
+  }
+
+  /** Nothing more comes for a container that is to see the end of what it reads. */
+  endInput(podUid: string, container: string): void {
+    const owned = this.#pods.get(podUid)?.get(container)
+    if (!owned) return
+    tellContainer(owned.record, ['input-ends'])
+    closeAll([owned.heldInput])
+    owned.heldInput = undefined
+  }
+
+  resizeTerminal(podUid: string, container: string, columns: number, rows: number): void {
+    const owned = this.#pods.get(podUid)?.get(container)
+    if (owned) tellContainer(owned.record, ['size', Math.trunc(columns), Math.trunc(rows)])
   }
 
   /** How a container ends, if it runs now. */
@@ -253,24 +275,14 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   async facts(): Promise<RuntimeFacts> {
-    const isolation = await this.#detected()
-    const { support } = this.#cgroups
-    return {
-      namespaces: isolation.mode === 'namespaces',
-      isolationMessage:
-        isolation.mode === 'namespaces'
-          ? 'Containers have namespaces, a root and rights of their own.'
-          : `Mount paths are replaced in command, args and env: ${isolation.reason}.`,
-      limitsEnforced: support.memory && support.cpu,
-      limitsMessage: support.message,
-      folder: this.#folders.node,
-    }
+    return runtimeFacts(await this.#detected(), this.#cgroups.support, this.#folders.node)
   }
 
   async forget(pod: PodIdentity): Promise<void> {
     if (this.#pods.has(pod.uid)) throw new Error(`Pod ${pod.uid} still has processes`)
+    this.#volumeGroups.forget(pod.uid)
     await this.#records.remove(pod.uid)
-    await this.#folders.remove(pod)
+    if (await this.#folders.remove(pod)) this.#starts.mountsChanged()
   }
 
   async retain(podUids: ReadonlySet<string>): Promise<void> {
@@ -287,6 +299,7 @@ export class ProcessRuntime implements PodRuntime {
     }
     this.#starts.close()
     this.#cgroups.close()
+    this.#folders.unmountStopped((uid) => this.#pods.has(uid))
   }
 
   /** Tried out once, when it is first needed. */
@@ -306,27 +319,20 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   #launcher(isolation: Isolation): ContainerLauncher {
-    const { images, hostIP = '127.0.0.1', allowHostPath = false } = this.#options
+    const { images, hostIP = '127.0.0.1', hostIP6, allowHostPath = false } = this.#options
     return new ContainerLauncher({
       images,
       folders: this.#folders,
       isolation,
       cgroups: this.#cgroups,
+      volumeGroups: this.#volumeGroups,
       hostIP,
+      hostIP6,
       hostPathAllowed: allowHostPath,
       covered: [realpathSync.native(this.#options.dataDir)],
       marks: ({ pod, container, attempt }) =>
         processMarks(this.nodeId, pod.metadata.uid ?? '', container.name, attempt),
     })
-  }
-
-  async #makeInput({ pod, container }: ContainerLaunch) {
-    const { stdin, stdinOnce } = containerParts(container)
-    if (!stdin) return undefined
-    const path = join(this.#folders.container(pod.metadata.uid ?? '', container.name), 'stdin')
-    rmSync(path, { force: true })
-    await promisify(execFile)('mkfifo', ['-m', '600', path])
-    return { path, ...openStdin(path, stdinOnce) }
   }
 
   /** From here on the process is ours: its output collected, and its end noted when it is gone. */
@@ -391,10 +397,4 @@ export class ProcessRuntime implements PodRuntime {
 function identityOf({ pod }: Pick<ContainerLaunch, 'pod'>): PodIdentity {
   const { uid = '', namespace = '', name } = pod.metadata
   return { uid, namespace, name }
-}
-
-function closeAll(descriptors: readonly (number | undefined)[]): void {
-  for (const descriptor of descriptors) {
-    if (descriptor !== undefined) closeSync(descriptor)
-  }
 }

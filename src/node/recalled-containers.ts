@@ -9,15 +9,27 @@ export function recallContainers(
   unsettled: readonly EndedContainer[],
   now: number,
 ): ContainerMemory[] {
-  const statuses = [...(pod.status?.containerStatuses ?? []), ...(pod.status?.initContainerStatuses ?? [])]
-  const recall = (init: boolean) => (spec: Container) => {
+  const { containerStatuses = [], initContainerStatuses = [], ephemeralContainerStatuses = [] } = pod.status ?? {}
+  const statuses = [...containerStatuses, ...initContainerStatuses, ...ephemeralContainerStatuses]
+  const recall = (role: ContainerRole) => (spec: Container) => {
     const status = statuses.find(({ name }) => name === spec.name)
     const running = adopted.find(({ container }) => container === spec.name)
-    if (running) return adoptedMemory(spec, init, status, running)
+    if (running) return adoptedMemory(spec, role, status, running)
     const ended = unsettled.find(({ container }) => container === spec.name)
-    return recalledMemory(spec, init, { status, ended }, now)
+    return recalledMemory(spec, role, { status, ended }, now)
   }
-  return [...(pod.spec.initContainers ?? []).map(recall(true)), ...pod.spec.containers.map(recall(false))]
+  const { initContainers = [], containers, ephemeralContainers = [] } = pod.spec
+  return [
+    ...initContainers.map(recall('init')),
+    ...containers.map(recall('app')),
+    ...ephemeralContainers.map(recall('ephemeral')),
+  ]
+}
+
+type ContainerRole = 'init' | 'app' | 'ephemeral'
+
+function memoryOf(spec: Container, role: ContainerRole): ContainerMemory {
+  return freshMemory(spec, role === 'init', role === 'ephemeral')
 }
 
 /** What two places remember of a container: the Pod's status, and the machine it ran on. */
@@ -27,8 +39,13 @@ interface Recollection {
 }
 
 /** What is known about a container whose process did not come along. */
-function recalledMemory(spec: Container, init: boolean, { status, ended }: Recollection, now: number): ContainerMemory {
-  const memory = { ...freshMemory(spec, init), restarts: status?.restartCount ?? 0 }
+function recalledMemory(
+  spec: Container,
+  role: ContainerRole,
+  { status, ended }: Recollection,
+  now: number,
+): ContainerMemory {
+  const memory = { ...memoryOf(spec, role), restarts: status?.restartCount ?? 0 }
   if (ended && isNews(ended, status)) {
     const { exit, startedAt, attempt } = ended
     return afterExit({ ...memory, restarts: attempt, state: { type: 'exited', exit, startedAt } }, now)
@@ -63,11 +80,11 @@ function isNews({ attempt }: EndedContainer, status: ContainerStatus | undefined
 /** A container whose process came along: as it was before this program was restarted; the probes correct what is no longer true. */
 function adoptedMemory(
   spec: Container,
-  init: boolean,
+  role: ContainerRole,
   status: ContainerStatus | undefined,
   running: RunningContainer,
 ): ContainerMemory {
-  const memory = afterStart(freshMemory(spec, init), running)
+  const memory = afterStart(memoryOf(spec, role), running)
   const started = memory.started || status?.started === true
   return { ...memory, started, ready: memory.ready || status?.ready === true }
 }

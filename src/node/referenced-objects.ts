@@ -2,7 +2,7 @@ import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { type ConfigMap, configMapKind } from '../resources/config-map.ts'
 import type { Container, Pod } from '../resources/pod.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
-import { MalformedPod, allContainers, containerParts, podVolumes } from './pod-parts.ts'
+import { MalformedPod, containerParts, everyContainer, podVolumes } from './pod-parts.ts'
 
 /** The ConfigMaps and Secrets something refers to, by name; those that do not exist are not there. */
 export interface ReferencedObjects {
@@ -51,7 +51,9 @@ export function namesIn(pod: Pod): {
   readonly environments: ReadonlyMap<string, ReferencedNames>
 } {
   try {
-    const environments = allContainers(pod).map((container) => [container.name, namesInEnvironment(container)] as const)
+    const environments = everyContainer(pod).map(
+      (container) => [container.name, namesInEnvironment(container)] as const,
+    )
     return { volumes: namesInVolumes(pod), environments: new Map(environments) }
   } catch (error) {
     if (!(error instanceof MalformedPod)) throw error

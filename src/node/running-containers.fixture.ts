@@ -57,11 +57,11 @@ export class RuntimeStage {
     return { pod, container: main, attempt: 0, podIP, cards: [] }
   }
 
-  /** What a Pod's only container has said so far. */
-  said({ metadata }: Pod): string {
+  /** What a container has said so far. */
+  said({ metadata }: Pod, container = 'main'): string {
     const folder = podLogsFolder(this.dataDir)
     const pod = readdirSync(folder).find((name) => name.endsWith(`_${metadata.uid}`)) ?? ''
-    const lines = readFileSync(join(folder, pod, 'main', '0.log'), 'utf8').split('\n')
+    const lines = readFileSync(join(folder, pod, container, '0.log'), 'utf8').split('\n')
     return lines.flatMap((line) => parseRecord(Buffer.from(line))?.text.toString() ?? []).join('\n')
   }
 

@@ -50,6 +50,11 @@ describe.skipIf(!permitted)('a program in a container', () => {
     ['of the restricted profile', (on) => on.inContainer(restricted)],
     ['as root, run by exec', (on) => on.byExec({})],
     ['of the restricted profile, run by exec', (on) => on.byExec(restricted)],
+    ['as root with a terminal', (on) => on.inTerminal({})],
+    ['of the restricted profile with a terminal', (on) => on.inTerminal(restricted)],
+    ['as root, added to look at another', (on) => on.besideAnother({})],
+    ['of the restricted profile, added to look at another', (on) => on.besideAnother(restricted)],
+    ['as root, that another was added to look at', (on) => on.underEyes({})],
   ])('%s', (_who, attempt) => {
     let reached: ReadonlyMap<string, string>
     beforeAll(async () => {

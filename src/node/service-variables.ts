@@ -22,7 +22,8 @@ function variablesOf({ metadata, spec }: Service): Record<string, string> {
   const [first] = ports
   if (clusterIP === '' || clusterIP === 'None' || !first) return {}
   const prefix = variableName(metadata.name)
-  const url = (port: number, protocol: string) => `${protocol.toLowerCase()}://${clusterIP}:${port}`
+  const host = clusterIP.includes(':') ? `[${clusterIP}]` : clusterIP
+  const url = (port: number, protocol: string) => `${protocol.toLowerCase()}://${host}:${port}`
   const variables: Record<string, string> = {
     [`${prefix}_SERVICE_HOST`]: clusterIP,
     [`${prefix}_SERVICE_PORT`]: String(first.port),

@@ -1,12 +1,12 @@
 import type { Container, Pod, Probe } from '../resources/pod.ts'
-import { MalformedPod, type PodVolume, allContainers, containerParts, podVolumes } from './pod-parts.ts'
+import { MalformedPod, type PodVolume, allContainers, containerParts, everyContainer, podVolumes } from './pod-parts.ts'
 import { isFilledFromCluster } from './volumes/volume-files.ts'
 
 const namePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 /** Names of containers and volumes become names of folders here, so what is no plain label must never get that far. */
 export function unsafeName(pod: Pod): string | undefined {
-  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name)
+  const containers = everyContainer(pod).map(({ name }) => name)
   const volumes = (pod.spec.volumes ?? []).map(({ name }) => name)
   const odd = [...containers, ...volumes].find((name) => !namePattern.test(name))
   if (odd !== undefined) return `"${odd.slice(0, 63)}" cannot be the name of a container or volume.`
@@ -83,11 +83,11 @@ function unsupportedInContainer(container: Container): string | undefined {
       return `a ${name} that is none of httpGet, tcpSocket, exec and grpc`
     }
   }
-  const { lifecycle, tty } = containerParts(container)
+  const { lifecycle } = containerParts(container)
   for (const [name, handler] of Object.entries(lifecycle)) {
     if (handler && !handler.exec && !handler.httpGet && !handler.sleep) {
       return `a lifecycle.${name} that is none of exec, httpGet and sleep`
     }
   }
-  return tty ? 'a terminal of its own (tty)' : undefined
+  return undefined
 }

@@ -135,9 +135,11 @@ function folderOf(volume: PodVolume, folders: VolumeFolders): string {
   return folder
 }
 
+/** A variable without a value is as good as none, as in Kubernetes: what was to be a part of the volume must not become all of it. */
 function expanded(expression: string, variables: ReadonlyMap<string, string>): string {
-  const text = expandVariables(expression, variables)
-  if (text.includes('$(')) throw refused(`subPathExpr "${expression}" refers to a variable that is not defined`)
+  const valued = new Map([...variables].filter(([, value]) => value !== ''))
+  const text = expandVariables(expression, valued)
+  if (text.includes('$(')) throw refused(`subPathExpr "${expression}" refers to a variable that has no value`)
   return text
 }
 

@@ -195,7 +195,7 @@ describe('ModelController', () => {
   it('makes the Pod of a Model that is being woken before that is written, and no second one after', async () => {
     await createModel()
     const controller = await start({ podNewsMs: 20 })
-    controller.foresee(ref, 1)
+    controller.foresee({ model: ref, replicas: 1 })
     await clock.advance(0)
     expect((await client.get(modelKind, ref))?.spec.replicas ?? 0).toBe(0)
     const [early] = await pods()
@@ -209,10 +209,11 @@ describe('ModelController', () => {
   it('takes back the Pod that it made for a wake that came to nothing', async () => {
     await createModel()
     const controller = await start({ podNewsMs: 20 })
-    controller.foresee(ref, 1)
-    await clock.advance(0)
+    const takeBack = controller.foresee({ model: ref, replicas: 1 })
+    await clock.advance(1000)
     expect(await pods()).toHaveLength(1)
-    await clock.advance(20)
+    takeBack()
+    await clock.advance(0)
     expect(await pods()).toEqual([])
     expect(await status()).toMatchObject({ phase: 'Asleep', replicas: 0 })
   })

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { EventRecorder } from '../cluster/event-recorder.ts'
+import { type ComingReplicas, Foreseen, type TakeBack } from '../cluster/foreseen.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -73,18 +74,18 @@ export class ModelController {
   readonly #statusDueAt = new Map<string, number>()
   readonly #keys: EngineKeyKeeper
   readonly #drainTime = new DrainTime()
-  /** Replicas that are all but written; and those for which Pods were made before they were. */
-  readonly #foreseen = new Map<string, number>()
-  readonly #anticipated = new Map<string, number>()
+  /** Replicas that are all but written: Pods are made for them already. */
+  readonly #foreseen: Foreseen<number>
   /** Models whose Pods the cluster refuses: what it said, and until when it is not asked again. */
   readonly #refused = new Map<string, Refusal>()
 
   constructor(options: ModelControllerOptions) {
     this.#options = options
+    this.#foreseen = new Foreseen(options.clock)
     this.#keys = new EngineKeyKeeper(options.client, options.secrets)
     this.#queue = new WorkQueue({
       name: 'models',
-      reconcile: (key, signal) => this.#reconcile(key, signal),
+      reconcile: (ref, signal) => this.#reconcile(ref, signal),
       clock: options.clock,
       log: options.log,
       concurrency,
@@ -94,46 +95,47 @@ export class ModelController {
   async run(signal: AbortSignal): Promise<void> {
     const { models, pods, podNewsMs = 0 } = this.#options
     const unsubscribe = [
-      models.onChange(({ object }) => {
-        const key = keyOf(refOf(object))
-        const isNews = this.#anticipated.get(key) !== object.spec.replicas
-        this.#anticipated.delete(key)
-        this.#queue.addAfter(key, isNews ? 0 : podNewsMs)
+      models.onChange(({ object, previous }) => {
+        const ref = refOf(object)
+        const hasReplicas = previous === undefined || previous.spec.replicas !== object.spec.replicas
+        const foreseen = hasReplicas ? this.#foreseen.settle(keyOf(ref)) : undefined
+        const isNews = foreseen === undefined || foreseen !== object.spec.replicas
+        this.#queue.addAfter(ref, isNews ? 0 : podNewsMs)
       }),
       pods.onChange(({ object }) => {
         const owner = owningModel(object)
-        if (owner) this.#queue.addAfter(keyOf(owner), podNewsMs)
+        if (owner) this.#queue.addAfter(owner, podNewsMs)
       }),
     ]
     try {
-      for (const model of models.list()) this.#queue.add(keyOf(refOf(model)))
+      for (const model of models.list()) this.#queue.add(refOf(model))
       await this.#queue.run(signal)
     } finally {
       for (const stop of unsubscribe) stop()
+      this.#foreseen.clear()
     }
   }
 
-  /**
-   * The Model is being given more replicas, and that is all but written: its Pods are made at once, so that both become durable
-   * together. If it comes to nothing, the next look at the Model finds Pods that it does not want.
-   */
-  foresee(model: ObjectRef, replicas: number): void {
-    const key = keyOf(model)
-    this.#foreseen.set(key, replicas)
-    this.#queue.addAtOnce(key)
+  /** The Model is being given more replicas: its Pods are made at once, so that both become durable together. */
+  foresee({ model, replicas }: ComingReplicas): TakeBack {
+    // Then the next look at the Model finds Pods that it does not want.
+    const takeBack = this.#foreseen.add(keyOf(model), replicas, () => this.#queue.add(model))
+    this.#queue.addAtOnce(model)
+    return takeBack
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { models, pods, secrets } = this.#options
     if (!models.synced || !pods.synced || !secrets.synced) return { requeueAfterMs: unsyncedCheckMs }
-    const cached = models.get(parseKey(key))
-    const foreseen = this.#foreseen.get(key)
-    this.#foreseen.delete(key)
+    const key = keyOf(ref)
+    const cached = models.get(ref)
     if (cached === undefined || cached.metadata.deletionTimestamp !== undefined) {
       this.#statusDueAt.delete(key)
       this.#refused.delete(key)
+      this.#foreseen.settle(key)
       return {}
     }
+    const foreseen = this.#foreseenFor(key, cached)
     const refusal = foreseen === undefined ? this.#refusalOf(key, cached) : undefined
     let model = withReplicas(cached, foreseen)
     const own = pods.list().filter((pod) => sameRef(owningModel(pod), refOf(cached)))
@@ -162,10 +164,7 @@ export class ModelController {
       } else if (plan.create.length > 0) this.#refused.delete(key)
     }
     // The Model itself is on its way; what is to be said of it is said then.
-    if (foreseen !== undefined) {
-      this.#anticipated.set(key, foreseen)
-      return {}
-    }
+    if (foreseen !== undefined) return {}
     const statusDueMs = this.#statusDueMs(key, model, plan)
     if (statusDueMs > 0) return { requeueAfterMs: Math.min(statusDueMs, plan.checkAgainMs ?? statusDueMs) }
     await this.#writeStatus(model, plan, signal)
@@ -174,6 +173,14 @@ export class ModelController {
     const refusedMs = engineKey.refused === undefined ? Infinity : refusedCheckMs
     const againMs = Math.min(refusedMs, plan.checkAgainMs ?? Infinity)
     return againMs === Infinity ? {} : { requeueAfterMs: againMs }
+  }
+
+  /** The replicas that are on their way to the Model, as long as it does not have as many. */
+  #foreseenFor(key: string, model: Model): number | undefined {
+    const foreseen = this.#foreseen.get(key)
+    if (foreseen !== undefined && foreseen > replicasOf(model)) return foreseen
+    this.#foreseen.settle(key)
+    return undefined
   }
 
   /** At once where there is one, which is nearly always: somebody may wait for the Pod. */
@@ -280,8 +287,12 @@ export class ModelController {
 }
 
 function withReplicas(model: Model, replicas: number | undefined): Model {
-  if (replicas === undefined || replicas <= (model.spec.replicas ?? model.spec.minReplicas)) return model
+  if (replicas === undefined || replicas <= replicasOf(model)) return model
   return { ...model, spec: { ...model.spec, replicas } }
+}
+
+function replicasOf({ spec }: Model): number {
+  return spec.replicas ?? spec.minReplicas
 }
 
 /** The embedded cluster hands out what is stored: then nothing needs to be compared by its content. */
@@ -300,11 +311,6 @@ function owningModel(pod: Pod): ObjectRef | undefined {
 
 function sameRef(left: ObjectRef | undefined, right: ObjectRef): boolean {
   return left?.name === right.name && left.namespace === right.namespace
-}
-
-function parseKey(key: string): ObjectRef {
-  const slash = key.indexOf('/')
-  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
 }
 
 /** No vowels and nothing that looks like something else, as Kubernetes does it. */

@@ -4,7 +4,7 @@ import type { Metrics } from '../foundation/metrics.ts'
 import { eventKind } from '../resources/event.ts'
 import { resourceNameOf } from '../resources/kind.ts'
 import { type SqliteStore, type StoreTrouble, openSqliteStore } from '../store/sqlite-store.ts'
-import type { StepGate } from '../store/step-gate.ts'
+import type { StepGate } from '../store/sqlite-file/step-gate.ts'
 
 export interface ClusterStoreOptions {
   readonly path: string

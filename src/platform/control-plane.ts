@@ -1,18 +1,23 @@
 import { ApiServer } from '../apiserver/api-server.ts'
 import { ClusterAccess } from '../apiserver/access/cluster-access.ts'
-import { SigningKey } from '../apiserver/access/signing-key.ts'
-import { certificateUsers, firstKnown, knownTokens, serviceAccountUsers } from '../apiserver/authentication.ts'
+import { SigningKey } from '../apiserver/access/identity/signing-key.ts'
+import {
+  certificateUsers,
+  firstKnown,
+  knownTokens,
+  serviceAccountUsers,
+} from '../apiserver/access/identity/authentication.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
-import { type Foresee, Foresight } from '../apiserver/foresight.ts'
-import { endpointAddresses } from '../apiserver/endpoint-address-rule.ts'
-import { imagesFrom } from '../apiserver/image-registry-rule.ts'
+import type { AdmissionPlugin } from '../apiserver/admission/admission.ts'
+import { endpointAddresses } from '../apiserver/admission/endpoint-address-rule.ts'
+import { imagesFrom } from '../apiserver/admission/image-registry-rule.ts'
 import { ObjectBounds } from '../apiserver/object-bounds/object-bounds.ts'
-import type { PodAccess } from '../apiserver/pod-access.ts'
-import { modelPodsAreMadeHere } from '../apiserver/model-pod-rule.ts'
+import type { PodAccess } from '../apiserver/pods/pod-access.ts'
+import { modelPodsAreMadeHere } from '../apiserver/admission/model-pod-rule.ts'
 import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
 import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
-import { RuntimeClassAdmission } from '../apiserver/runtime-class-admission.ts'
-import { ServiceAccountAdmission } from '../apiserver/service-account-admission.ts'
+import { RuntimeClassAdmission } from '../apiserver/admission/runtime-class-admission.ts'
+import { ServiceAccountAdmission } from '../apiserver/admission/service-account-admission.ts'
 import { ServiceAddresses } from '../apiserver/services/service-addresses.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
 import { EventRecorder } from '../cluster/event-recorder.ts'
@@ -33,7 +38,7 @@ import type { Identity } from './identity.ts'
 import { type Listening, listenOn, urlHost } from './listen.ts'
 import { recordApiServerService } from './api-server-service.ts'
 import { giveAddresses } from './give-addresses.ts'
-import { type ServiceNetwork, embeddedServiceNetwork } from './service-network.ts'
+import { type ServiceNetwork, embeddedServiceNetwork, rangesOf } from './service-network.ts'
 import { recordServiceRange } from './service-range.ts'
 
 export interface ControlPlaneOptions {
@@ -50,8 +55,8 @@ export interface ControlPlaneOptions {
   /** Where Services are; on loopback addresses of this machine unless told otherwise. */
   readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
-  /** Told of Pods that the cluster itself makes, right before each is written. */
-  readonly foreseePod?: Foresee<Pod> | undefined
+  /** Asked last, after everybody else has let an object in. */
+  readonly plugins?: readonly AdmissionPlugin[] | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -96,11 +101,11 @@ export class ControlPlane implements Component {
     const plugins = [
       new ServiceAccountAdmission(this.#store),
       new RuntimeClassAdmission(this.#store),
-      new ServiceAddresses({ store: this.#store, range: this.#services.range }),
+      new ServiceAddresses({ store: this.#store, ranges: rangesOf(this.#services) }),
       // Almost the last: what another refuses uses nothing.
       new QuotaAdmission(this.#quotas),
       bounds,
-      new Foresight(podKind, (pod) => options.foreseePod?.(pod)),
+      ...(options.plugins ?? []),
     ]
     const writtenBytes = () => bounds.writtenBytes
     this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins, writtenBytes })
@@ -129,13 +134,8 @@ export class ControlPlane implements Component {
     const { host, port } = this.#options
     const where = { name: 'control-plane', flag: '--control-plane-port', host, port }
     this.#listening = await listenOn(this.#server, where)
-    await giveAddresses(this.client, this.#services.range)
+    await giveAddresses(this.client, rangesOf(this.#services))
     await this.#listenInside(urlHost(host), this.#listening.port)
-  }
-
-  /** What is written in this turn becomes durable together, at its end. */
-  gatherWrites(): void {
-    this.#store.gather()
   }
 
   /** Writes were not taken for a while, and are again: said about the Cluster, once it is there. */
@@ -157,9 +157,9 @@ export class ControlPlane implements Component {
     const { namespace, name, uid } = pod.metadata
     const account = this.#api.get(serviceAccountKind, { namespace, name: accountOf(pod) })
     const audiences = audience === undefined || audience === '' ? this.#access.tokens.defaultAudiences : [audience]
-    const object = this.#api.get(podKind, { namespace, name })
-    if (object.metadata.uid !== uid) throw notFound(podKind, name)
-    const bound = { kind: 'Pod', object } as const
+    if (this.#api.get(podKind, { namespace, name }).metadata.uid !== uid) throw notFound(podKind, name)
+    // As its node knows it: that it is bound to this node may not be written yet.
+    const bound = { kind: 'Pod', object: pod } as const
     return this.#access.tokens.issue({ account, audiences, expirationSeconds, bound, now: this.#options.clock.now() })
   }
 
@@ -179,7 +179,7 @@ export class ControlPlane implements Component {
     }
     const target = { host, port }
     await recordApiServerService(this.client, { clusterIP: apiServer, port: inside, target })
-    await recordServiceRange(this.client, this.#services.range, this.#options.clock)
+    await recordServiceRange(this.client, rangesOf(this.#services), this.#options.clock)
   }
 
   /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
-import { setImmediate } from 'node:timers/promises'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { ComingReplicas } from '../cluster/foreseen.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
@@ -23,16 +23,14 @@ import { isClaimName, reserveClaimFolder } from '../node/volumes/claim-folder.ts
 import { ModelController } from '../operator/model-controller.ts'
 import { type ProfileFacts, resolveProfile } from '../operator/resource-profile.ts'
 import { clusterKind } from '../resources/cluster.ts'
-import { apiVersionOf } from '../resources/kind.ts'
-import type { ObjectRef } from '../resources/kubernetes-object.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
 import { controllingModel } from '../resources/model-ownership.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
-import { type Model, modelKind } from '../resources/model.ts'
+import type { Model } from '../resources/model.ts'
 import { type PersistentVolume, persistentVolumeKind } from '../resources/persistent-volume.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { SqliteStore } from '../store/sqlite-store.ts'
-import { claimOfSource } from '../workloads/claim-binder-volume.ts'
+import { claimOfSource } from '../workloads/claims/node-volume.ts'
 import { WorkloadControllers } from '../workloads/workload-controllers.ts'
 import { backgroundTask } from './background-task.ts'
 import type { KeyAndCertificate } from './certificates.ts'
@@ -55,6 +53,7 @@ import { networkRulesRole } from './network-rules-role.ts'
 import { volumesDirectory } from './model-storage.ts'
 import type { ServiceNetwork } from './service-network.ts'
 import { version } from './version.ts'
+import { WakeForesight } from './wake-foresight.ts'
 
 export interface EmbeddedClusterOptions {
   readonly directory: DataDirectory
@@ -95,8 +94,11 @@ export class EmbeddedCluster {
   readonly #programs: EnginePrograms
   readonly #runtime: ProcessRuntime
   readonly #profiles: ProfileFacts
+  /** How a wake is quicker than its writes. */
+  readonly foresight: WakeForesight
   #operator: ModelController | undefined
   #workloads: WorkloadControllers | undefined
+  #node: NodeAgent | undefined
   #isNew = false
 
   constructor(options: EmbeddedClusterOptions) {
@@ -104,6 +106,12 @@ export class EmbeddedCluster {
     const { directory, identity, center, tls, host, port, clock, log, metrics } = options
     this.#programs = enginePrograms(center.registry, options.config.images)
     this.#runtime = this.#makeRuntime()
+    const actors = {
+      operator: (coming: ComingReplicas) => this.#operator?.foresee(coming),
+      scheduler: (pod: Pod) => this.#workloads?.foresee(pod),
+      node: (pod: Pod) => this.#node?.foresee(pod),
+    }
+    this.foresight = new WakeForesight(actors, () => options.store.gather())
     const logs = new PodLogs({ dataDir: directory.root, hub: this.#logHub, clock })
     this.#controlPlane = new ControlPlane({
       store: options.store,
@@ -115,7 +123,7 @@ export class EmbeddedCluster {
       port,
       services: options.services,
       podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
-      foreseePod: (pod) => (isOfModel(pod) ? this.#workloads?.foresee(pod) : undefined),
+      plugins: [this.foresight.admission],
       clock,
       log,
       metrics,
@@ -141,17 +149,6 @@ export class EmbeddedCluster {
     return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#profiles)?.card
   }
 
-  /**
-   * The Model is about to be given more replicas: its Pods become durable with them. Those are begun first, as somebody waits for
-   * them; the replicas are in time at the end of this turn, right before what was gathered is committed.
-   */
-  async foresee(model: ObjectRef, replicas: number): Promise<void> {
-    const endOfTurn = setImmediate()
-    this.#controlPlane.gatherWrites()
-    this.#operator?.foresee(model, replicas)
-    await endOfTurn
-  }
-
   /** For people: an Event, now that one can be written. */
   tellInterruption(interruption: StoreInterruption): void {
     this.#controlPlane.tellInterruption(interruption)
@@ -164,8 +161,9 @@ export class EmbeddedCluster {
       name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
     const runtime = this.#runtime
     const node = this.#nodeAgent(runtime)
+    this.#node = node
     const files = new ClaimFiles(volumesDirectory(directory.root), fetch?.status)
-    this.#workloads = this.#workloadControllers(node)
+    this.#workloads = this.#workloadControllers()
     return [
       this.#controlPlane,
       { name: 'home', start: () => this.#createHome() },
@@ -194,7 +192,7 @@ export class EmbeddedCluster {
     return [this.#controlPlane, { name: 'home', start: () => this.#createHome() }, this.#informers]
   }
 
-  #workloadControllers(node: NodeAgent): WorkloadControllers {
+  #workloadControllers(): WorkloadControllers {
     const { directory, tls, finishedPodLimit, eventTtlMs, clock, log } = this.#options
     return new WorkloadControllers({
       client: this.client,
@@ -205,10 +203,7 @@ export class EmbeddedCluster {
       claimFolders: new ClaimFolders(volumesDirectory(directory.root)),
       finishedPodLimit,
       eventTtlMs,
-      foresee: (pod) => {
-        this.#controlPlane.gatherWrites()
-        return node.foresee(pod)
-      },
+      foresee: this.foresight.placement,
       clock,
       log,
     })
@@ -250,6 +245,7 @@ export class EmbeddedCluster {
         onNextNetwork: (listener) => network.onNextNamespace(listener),
       },
       hostIP: network.hostIP,
+      hostIP6: network.hostIP6,
       clock,
       log,
       logHub,
@@ -266,7 +262,7 @@ export class EmbeddedCluster {
       cards,
       network,
       ...(dns !== undefined && {
-        names: (pod, podIP) => podNames(pod, podIP, { clusterDomain, nameserver: dns }),
+        names: (pod, podIPs) => podNames(pod, podIPs, { clusterDomain, nameserver: dns }),
       }),
       clock,
       log,
@@ -310,12 +306,6 @@ export class EmbeddedCluster {
     this.#operator = controller
     return backgroundTask('operator', (signal) => controller.run(signal))
   }
-}
-
-/** Somebody may wait for it, and it needs nothing that is only there once it is written, such as a token. */
-function isOfModel({ metadata }: Pod): boolean {
-  const model = apiVersionOf(modelKind)
-  return metadata.ownerReferences?.some(({ apiVersion, controller }) => apiVersion === model && controller) ?? false
 }
 
 /** A host's name as a DNS label. */

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { AutoscaleLoop } from '../autoscaler/autoscale-loop.ts'
+import { AutoscaleLoop, type ReplicaForesight } from '../autoscaler/autoscale-loop.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -10,7 +10,6 @@ import type { Metrics } from '../foundation/metrics.ts'
 import { CardMeter } from '../gateway/card-meter.ts'
 import { defaultGatewaySettings } from '../gateway/gateway-settings.ts'
 import { TrustedProxies } from '../gateway/access/trusted-proxies.ts'
-import type { ObjectRef } from '../resources/kubernetes-object.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
 import { modelOfPod } from '../resources/model-ownership.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
@@ -36,8 +35,8 @@ export interface GatewayRoleOptions {
   readonly threads: number
   /** Whether a Model that somebody waits for may take the cards of one that is idle. */
   readonly cardPreemption: boolean
-  /** Told of more replicas of a Model while they are being written. */
-  readonly foresee?: ((model: ObjectRef, replicas: number) => Promise<void>) | undefined
+  /** Told of more replicas of a Model before they are written. */
+  readonly foresight?: ReplicaForesight | undefined
   /** The kind of card that a Model's Pods hold. */
   cardKindOf(model: Model): string | undefined
   readonly clock: Clock
@@ -85,7 +84,7 @@ export class GatewayRole implements Component {
       metrics,
       idleWindowMs,
       takeIdleCards: options.cardPreemption,
-      foresee: options.foresee,
+      foresight: options.foresight,
       cards: {
         perReplica: (model) => {
           const kind = options.cardKindOf(model)

@@ -16,7 +16,7 @@ import { serviceExporterKind } from '../resources/service-exporter.ts'
 import { serviceKind } from '../resources/service.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { storageClassKind } from '../resources/storage-class.ts'
-import { nodeVolumeDriver, nodeVolumeSource, volumeProtection } from '../workloads/claim-binder-volume.ts'
+import { nodeVolumeDriver, nodeVolumeSource, volumeProtection } from '../workloads/claims/node-volume.ts'
 import type { Credentials } from './identity.ts'
 import { modelPathInClaim } from './model-storage.ts'
 

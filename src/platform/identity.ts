@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { SigningKey } from '../apiserver/access/signing-key.ts'
+import { SigningKey } from '../apiserver/access/identity/signing-key.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { generateKeyPair } from '../management/key-pair.ts'
 import { clusterIdPattern } from '../resources/cluster.ts'

@@ -55,7 +55,7 @@ function rulesOf(network: BridgeNetwork, options: NetworkRulesRoleOptions): Netw
     nodeId: nodeIdOf(folder),
     ranges: network.ranges,
     tool: new NftTool([nft], clock),
-    flows: conntrack === undefined ? undefined : new ConntrackTool(conntrack),
+    flows: conntrack === undefined ? undefined : new ConntrackTool(conntrack, network.ranges.ipv6 !== undefined),
     services,
     slices,
     pods,

@@ -14,6 +14,7 @@ export interface PodNetworkOptions {
   readonly directory: DataDirectory
   readonly clusterId: string
   readonly choice: NetworkChoice
+  readonly ipv6?: boolean | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -26,14 +27,14 @@ export interface OpenedNetwork {
 
 /** How Pods are kept apart on this machine and where they and Services have their addresses. */
 export async function openPodNetwork(options: PodNetworkOptions): Promise<OpenedNetwork> {
-  const { directory, clusterId, choice, clock, log } = options
+  const { directory, clusterId, choice, ipv6, clock, log } = options
   const folder = directory.folder('node')
   const nodeId = nodeIdOf(folder)
   const isolation = await detectIsolation(join(folder, 'try'), 'detect')
   const network =
     isolation.mode === 'paths' && choice === 'detect'
       ? new LoopbackNetwork(nodeId, isolation.reason)
-      : await openNetwork({ nodeId, folder, choice, clock, log })
+      : await openNetwork({ nodeId, folder, choice, ipv6, clock, log })
   log.info({ network: network.facts.message }, 'the network of Pods')
   const services =
     network instanceof BridgeNetwork ? bridgedServiceNetwork(network.ranges) : embeddedServiceNetwork(clusterId)

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
-import { formatAddress, formatRange } from '../node/network/address-range.ts'
+import { addressAt, formatRange } from '../resources/address-range.ts'
 import type { ClusterRanges } from '../node/network/choose-ranges.ts'
 
 /** Where a cluster's Services are. */
 export interface ServiceNetwork {
   readonly range: string
+  /** Of IPv6, where Pods have it. */
+  readonly ipv6Range?: string | undefined
   /** Of the Service `kubernetes`, by which Pods reach the API. */
   readonly apiServer: string
   /** Of the Service `kube-dns`, where the cluster has a DNS server. */
@@ -28,9 +30,15 @@ export function embeddedServiceNetwork(clusterId: string): ServiceNetwork {
 }
 
 /** The Services of a cluster whose Pods have networks of their own: every address of the range is the machine's. */
-export function bridgedServiceNetwork({ services }: Pick<ClusterRanges, 'services'>): ServiceNetwork {
-  const [apiServer, dns] = [formatAddress(services.first + 1), formatAddress(services.first + 10)]
-  return { range: formatRange(services), apiServer, dns, isLocal: true }
+export function bridgedServiceNetwork({ services, ipv6 }: Pick<ClusterRanges, 'services' | 'ipv6'>): ServiceNetwork {
+  const [apiServer, dns] = [addressAt(services, 1), addressAt(services, 10)]
+  const ipv6Range = ipv6 && formatRange(ipv6.services)
+  return { range: formatRange(services), ipv6Range, apiServer, dns, isLocal: true }
+}
+
+/** The one that Services get an address of unless they say otherwise comes first. */
+export function rangesOf({ range, ipv6Range }: ServiceNetwork): readonly string[] {
+  return ipv6Range === undefined ? [range] : [range, ipv6Range]
 }
 
 /** The names by which programs in a cluster call its API server. */

@@ -1,5 +1,5 @@
 import * as net from 'node:net'
-import { backoffMs } from '../cluster/backoff.ts'
+import { backoffMs } from '../cluster/pace/backoff.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import { RouteFeed, type RouteSource } from '../exposure/route-mirror.ts'
 import type { Clock } from '../foundation/clock.ts'

@@ -34,6 +34,8 @@ export interface UpOptions {
   readonly finishedPodLimit?: number | undefined
   /** Whether Pods get networks of their own; where the machine permits it, unless something else is said. */
   readonly podNetwork: NetworkChoice
+  /** Whether Pods have IPv6 where the machine does; unless told, they do. */
+  readonly podIpv6?: boolean | undefined
   /** How long Events are kept after their last change. */
   readonly eventTtlMs?: number | undefined
   /** Whether to serve the API only and start no Pod; undefined lets the record of earlier starts decide. */

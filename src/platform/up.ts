@@ -138,6 +138,7 @@ async function compose(
     directory,
     clusterId: identity.clusterId,
     choice: options.podNetwork,
+    ipv6: options.podIpv6,
     clock,
     log,
   })
@@ -191,7 +192,7 @@ async function compose(
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
         cardKindOf: (model) => cluster.cardKindOf(model),
-        foresee: (model, replicas) => cluster.foresee(model, replicas),
+        foresight: cluster.foresight,
       })
     : undefined
   const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())

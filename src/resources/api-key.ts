@@ -14,7 +14,10 @@ export const apiKeySchema = z.object({
     /** Hex SHA-256 of the secret. The secret is random and long, so a plain hash cannot be guessed back. */
     secretSha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a hex SHA-256'),
     disabled: z.boolean().default(false),
-    /** What it opens: the management API, or the inference endpoints. Never both: one is given to programs, the other is not. */
+    /**
+     * What it opens: the management API, or the inference endpoints. Never both: one is given
+     * to programs, the other is not.
+     */
     use: z.enum(apiKeyUses).default('Management'),
     /** Of a key for inference: the Models it may use; all of them when nothing is said. */
     allowedModels: z
@@ -27,7 +30,10 @@ export const apiKeySchema = z.object({
   }),
 })
 
-/** A key of an enterprise: a pair for the management API, or a bearer key for inference. The secret itself is never stored. */
+/**
+ * A key of an enterprise: a pair for the management API, or a bearer key for inference. The
+ * secret itself is never stored.
+ */
 export type ApiKey = z.infer<typeof apiKeySchema> & { [field: string]: unknown }
 
 export const apiKeyKind = customKind<ApiKey>({
@@ -40,7 +46,6 @@ export const apiKeyKind = customKind<ApiKey>({
   categories: ['sluice'],
   namespaced: false,
   schema: apiKeySchema,
-  unknownFields: 'prune',
   columns: [
     { name: 'Access Key', type: 'string', jsonPath: '.spec.accessKey' },
     { name: 'Enterprise', type: 'string', jsonPath: '.spec.enterprise' },

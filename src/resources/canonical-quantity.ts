@@ -37,7 +37,10 @@ export function quantityText({ amount, format }: Quantity): string {
   return minus + decimalText(size, format === 'exponent')
 }
 
-/** A quantity in the one form in which Kubernetes keeps it: `0.5` is `500m`, `1024Mi` is `1Gi`; `undefined` when it is none. */
+/**
+ * A quantity in the one form in which Kubernetes keeps it: `0.5` is `500m`, `1024Mi` is
+ * `1Gi`; `undefined` when it is none.
+ */
 export function canonicalQuantity(text: string): string | undefined {
   if (already.test(text)) return text
   const quantity = readQuantity(text)

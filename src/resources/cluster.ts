@@ -38,7 +38,6 @@ export const clusterKind = customKind<Cluster>({
   categories: ['sluice'],
   namespaced: false,
   schema: clusterSchema,
-  unknownFields: 'prune',
   columns: [
     { name: 'Display Name', type: 'string', jsonPath: '.spec.displayName' },
     { name: 'Status', type: 'string', jsonPath: '.status.phase' },

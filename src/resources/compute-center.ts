@@ -44,7 +44,6 @@ export const computeCenterKind = customKind<ComputeCenter>({
   categories: ['sluice'],
   namespaced: false,
   schema: computeCenterSchema,
-  unknownFields: 'prune',
   columns: [
     { name: 'Code', type: 'string', jsonPath: '.spec.code' },
     { name: 'Domain', type: 'string', jsonPath: '.spec.proxyDomain' },

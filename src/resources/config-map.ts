@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { sealed } from './update-rules.ts'
 import { checkConfigMap } from './validation/data-rules.ts'
 
 export const configMapSchema = z.looseObject({
@@ -19,6 +20,7 @@ export const configMapKind = coreKind(configMapSchema, {
   kind: 'ConfigMap',
   plural: 'configmaps',
   validate: checkConfigMap,
+  immutable: [sealed],
   shortNames: ['cm'],
   columns: [
     {

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { fixed } from './update-rules.ts'
 import { checkControllerRevision } from './validation/workload-rules.ts'
 
 export const controllerRevisionSchema = z.looseObject({
@@ -21,6 +22,7 @@ export const controllerRevisionKind = coreKind(controllerRevisionSchema, {
   kind: 'ControllerRevision',
   plural: 'controllerrevisions',
   validate: checkControllerRevision,
+  immutable: [fixed('data')],
   columns: [
     { name: 'Controller', type: 'string', cell: ({ metadata }) => controllerText(metadata.ownerReferences) },
     { name: 'Revision', type: 'string', cell: ({ revision }) => revision },

@@ -1,12 +1,12 @@
 import type { z } from 'zod'
-import { coreSchema } from './core-facts.ts'
+import { coreSchema } from './facts/core-facts.ts'
 import type { Kind } from './kind.ts'
 import type { KubernetesObject } from './kubernetes-object.ts'
 import type { StructuralSchema } from './structural-schema.ts'
 
 type CoreFacts<T extends KubernetesObject> = Pick<Kind<T>, 'kind' | 'plural' | 'columns'> & Partial<Kind<T>>
 
-/** A kind of Kubernetes' own: version v1, unknown fields kept, namespaced unless it says otherwise. */
+/** A kind of Kubernetes' own: of version v1 and namespaced, unless it says otherwise. */
 export function coreKind<T extends KubernetesObject>(schema: z.ZodType<T>, facts: CoreFacts<NoInfer<T>>): Kind<T> {
   const { group = '', version = 'v1' } = facts
   let known: StructuralSchema | undefined
@@ -17,7 +17,7 @@ export function coreKind<T extends KubernetesObject>(schema: z.ZodType<T>, facts
     shortNames: [],
     categories: [],
     namespaced: true,
-    unknownFields: 'keep',
+    origin: 'core',
     hasStatus: false,
     // Read from the facts when it is first asked for, and asked for several times by every request.
     fields: () => (known ??= coreSchema(group, version, facts.kind)),

@@ -1,6 +1,8 @@
 import { z } from 'zod'
-import { createdAtColumn } from './age.ts'
+import { createdAtColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
+import { isJsonObject } from './json-value.ts'
+import type { Envelope } from './kind-facts.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 
 const namesSchema = z.looseObject({
@@ -77,5 +79,22 @@ export const customResourceDefinitionKind = coreKind(customResourceDefinitionSch
   namespaced: false,
   hasStatus: true,
   hasGeneration: true,
+  complete: completeDefinition,
+  // That of an operator may well have fifty thousand, and only those who administer a cluster send any.
+  mostValues: 100_000,
   columns: [createdAtColumn],
 })
+
+/** What a definition does not say follows from its kind, and its versions are the same but for their names. */
+function completeDefinition(object: Envelope): Envelope {
+  const { spec } = object
+  if (!isJsonObject(spec)) return object
+  const names = isJsonObject(spec['names']) ? spec['names'] : {}
+  const kind = typeof names['kind'] === 'string' ? names['kind'] : ''
+  const derived =
+    kind === ''
+      ? {}
+      : { singular: names['singular'] || kind.toLowerCase(), listKind: names['listKind'] || `${kind}List` }
+  const conversion = spec['conversion'] ?? { strategy: 'None' }
+  return { ...object, spec: { ...spec, names: { ...names, ...derived }, conversion } }
+}

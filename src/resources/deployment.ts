@@ -1,9 +1,13 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { selectorText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { selectorText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
+import type { JsonObject } from './json-value.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 import { containersColumn, imagesColumn, labelSelectorSchema, podTemplateSchema } from './pod-template.ts'
+import { podTypes } from './pod-types.ts'
+import { apps, missing } from './type-rules.ts'
+import { fixed } from './update-rules.ts'
 import { checkDeployment } from './validation/workload-rules.ts'
 
 const count = z.int().optional()
@@ -54,7 +58,19 @@ export const deploymentKind = coreKind(deploymentSchema, {
   categories: ['all'],
   hasStatus: true,
   hasGeneration: true,
+  keptByStatus: ['labels'],
   validate: checkDeployment,
+  immutable: [fixed('spec.selector')],
+  types: {
+    ...podTypes,
+    [`${apps}Deployment`]: { parts: ['spec'] },
+    [`${apps}DeploymentSpec`]: {
+      parts: ['template'],
+      complete: missing({ replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600, strategy: {} }),
+    },
+    [`${apps}DeploymentStrategy`]: { complete: completeStrategy },
+    [`${apps}RollingUpdateDeployment`]: { complete: missing({ maxUnavailable: '25%', maxSurge: '25%' }) },
+  },
   scale: {
     specReplicasPath: '.spec.replicas',
     statusReplicasPath: '.status.replicas',
@@ -74,3 +90,8 @@ export const deploymentKind = coreKind(deploymentSchema, {
     { name: 'Selector', type: 'string', priority: 1, cell: ({ spec }) => selectorText(spec.selector) },
   ],
 })
+
+function completeStrategy(strategy: JsonObject): JsonObject {
+  const typed = missing({ type: 'RollingUpdate' })(strategy)
+  return typed['type'] === 'RollingUpdate' ? missing({ rollingUpdate: {} })(typed) : typed
+}

@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { firstThree } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { firstThree } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectReferenceSchema } from './event.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { missing } from './type-rules.ts'
+import { fixed } from './update-rules.ts'
 import { checkEndpointSlice } from './validation/cluster-rules.ts'
 
 export const endpointSliceSchema = z.looseObject({
@@ -44,6 +46,8 @@ export const endpointSliceKind = coreKind(endpointSliceSchema, {
   plural: 'endpointslices',
   hasGeneration: true,
   validate: checkEndpointSlice,
+  immutable: [fixed('addressType')],
+  types: { 'io.k8s.api.discovery.v1.EndpointPort': { complete: missing({ name: '', protocol: 'TCP' }) } },
   columns: [
     { name: 'AddressType', type: 'string', jsonPath: '.addressType' },
     {

@@ -1,9 +1,10 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { firstThree } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { firstThree } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectReferenceSchema } from './event.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { core, missing } from './type-rules.ts'
 import { checkEndpoints } from './validation/endpoints-rules.ts'
 
 const addressSchema = z.looseObject({
@@ -28,7 +29,9 @@ export const endpointsSchema = z.looseObject({
   subsets: z.array(subsetSchema).optional(),
 })
 
-/** What EndpointSlices were before there were any: for clients that still read it, and for those who write it by hand. */
+/**
+ * What EndpointSlices were before there were any: for clients that still read it, and for those who write it by hand.
+ */
 export type Endpoints = z.infer<typeof endpointsSchema>
 export type EndpointSubset = z.infer<typeof subsetSchema>
 export type EndpointAddress = z.infer<typeof addressSchema>
@@ -42,6 +45,7 @@ export const endpointsKind = coreKind(endpointsSchema, {
   shortNames: ['ep'],
   deprecationWarning: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
   validate: checkEndpoints,
+  types: { [`${core}EndpointPort`]: { complete: missing({ protocol: 'TCP' }) } },
   columns: [
     {
       name: 'Endpoints',

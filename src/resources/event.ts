@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { ageOf } from './age.ts'
+import { ageOf } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import type { Column } from './kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { core, missing } from './type-rules.ts'
 import { checkEvent } from './validation/cluster-rules.ts'
 
 export const objectReferenceSchema = z.looseObject({
@@ -54,6 +55,25 @@ export const eventKind = coreKind(eventSchema, {
   shortNames: ['ev'],
   columns,
   validate: checkEvent,
+  types: {
+    [`${core}Event`]: {
+      complete: missing({ involvedObject: {}, source: {}, reportingComponent: '', reportingInstance: '' }),
+    },
+  },
+  selectableFields: [
+    'involvedObject.kind',
+    'involvedObject.namespace',
+    'involvedObject.name',
+    'involvedObject.uid',
+    'involvedObject.apiVersion',
+    'involvedObject.resourceVersion',
+    'involvedObject.fieldPath',
+    'reason',
+    'reportingComponent',
+    // Newer recorders say who they are in the newer field only.
+    { field: 'source', from: ['source.component', 'reportingComponent', 'reportingController'] },
+    'type',
+  ],
 })
 
 function firstSeen({ firstTimestamp, eventTime }: Event, now: number): string {

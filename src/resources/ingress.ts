@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { missing } from './type-rules.ts'
 import { checkIngress, checkIngressClass } from './validation/ingress-rules.ts'
 
 export const ingressSchema = z.looseObject({
@@ -40,6 +41,7 @@ export const ingressKind = coreKind(ingressSchema, {
   hasStatus: true,
   hasGeneration: true,
   validate: checkIngress,
+  initialStatus: () => ({ loadBalancer: {} }),
   columns: [
     { name: 'Class', type: 'string', cell: ({ spec }) => spec?.ingressClassName ?? '<none>' },
     { name: 'Hosts', type: 'string', cell: hostsText },
@@ -84,6 +86,9 @@ export const ingressClassKind = coreKind(ingressClassSchema, {
   namespaced: false,
   hasGeneration: true,
   validate: checkIngressClass,
+  types: {
+    'io.k8s.api.networking.v1.IngressClassParametersReference': { complete: missing({ scope: 'Cluster' }) },
+  },
   columns: [
     { name: 'Controller', type: 'string', cell: ({ spec }) => spec?.controller ?? '' },
     { name: 'Parameters', type: 'string', cell: ({ spec }) => parametersText(spec?.parameters) },

@@ -1,9 +1,17 @@
 import type { z } from 'zod'
 import type { FieldError } from './field-error.ts'
+import type { JsonObject } from './json-value.ts'
+import type { DeletionFacts, Envelope, MetadataWithStatus, SelectableField, SubresourceFacts } from './kind-facts.ts'
 import type { KubernetesObject } from './kubernetes-object.ts'
 import type { StructuralSchema } from './structural-schema.ts'
+import type { TypeRules } from './type-rules.ts'
+import type { UpdateRule } from './update-rules.ts'
+import type { NameCheck } from './validation/name-syntax.ts'
 
-/** A kind is a row of facts: everything that is specific to it, so that verbs, tables and CRDs are written once. */
+/**
+ * A kind is a row of facts: everything that is specific to it, so that verbs, tables and CRDs are written once. Whoever
+ * adds one writes its file and names it in `all-kinds.ts`; nothing else knows single kinds by their names.
+ */
 export interface Kind<T extends KubernetesObject = KubernetesObject> {
   /** Empty for the core group. */
   readonly group: string
@@ -18,23 +26,58 @@ export interface Kind<T extends KubernetesObject = KubernetesObject> {
   readonly schema: z.ZodType<T>
   /** Every field it has, and what each must be: what decoding, defaults, pruning, patches and documents work from. */
   readonly fields: () => StructuralSchema
-  /** Fields the schema does not name: kept (core kinds, whose schema lists only what we use) or pruned (ours). */
-  readonly unknownFields: 'keep' | 'prune'
+  /**
+   * Kubernetes' own, or described by a CustomResourceDefinition, as ours are. The two are treated differently in many
+   * ways: of a core kind wrong types are refused when it is read, its defaults and rules are code, and it takes
+   * strategic merge patches; a custom one is pruned, completed and judged by its schema alone, and whoever updates it
+   * must say which version it replaces.
+   */
+  readonly origin: 'core' | 'custom'
   readonly columns: ReadonlyArray<Column<T>>
   readonly hasStatus: boolean
-  /** Of Kubernetes' own kinds: whether `metadata.generation` counts the changes of what is wanted. Ours always do. */
+  /** Of core kinds: whether `metadata.generation` counts the changes of what is wanted. Custom ones always do. */
   readonly hasGeneration?: boolean
+  /** A field of the spec whose changes `metadata.generation` does not count. */
+  readonly notInGeneration?: string
+  /** Metadata that a write of the status leaves as it is. */
+  readonly keptByStatus?: readonly MetadataWithStatus[]
   readonly scale?: ScalePaths
-  /** What can be done with it; everything, where nothing is said. A kind that can only be created is a question: never stored. */
+  /**
+   * What can be done with it; everything, where nothing is said. A kind that can only be
+   * created is a question: never stored.
+   */
   readonly verbs?: readonly ResourceVerb[]
   /** Another kind, of which this is only another face: its objects are kept, listed and watched as that kind's. */
   readonly storage?: SharedStorage
-  /** Fields it can be selected by, beyond its name and namespace, where its definition says so: `spec.colour`. */
-  readonly selectableFields?: readonly string[]
+  /** What can be reached below an object, beyond `status` and `scale`. */
+  readonly subresources?: readonly SubresourceFacts[]
+  /** What Kubernetes has below an object and this cluster has not: refused by name. */
+  readonly refusedSubresources?: readonly string[]
+  /** Fields it can be selected by, beyond its name and namespace. */
+  readonly selectableFields?: readonly SelectableField[]
+  /** What its name must be, where a DNS subdomain is not right. */
+  readonly checkName?: NameCheck
+  /** Of core kinds: what Kubernetes adds to the parts of an object, by their types. */
+  readonly types?: TypeRules
+  /** Of core kinds: what an update must not change. */
+  readonly immutable?: readonly UpdateRule[]
+  readonly deletion?: DeletionFacts<T>
+  /** How many fields and items there may be in an object, where the usual bound is too low. */
+  readonly mostValues?: number
   /** Said to everybody who uses this version. */
   readonly deprecationWarning?: string
-  /** What `validate` and patterns with look-ahead say, for a real API server: kinds that become CustomResourceDefinitions. */
+  /**
+   * What `validate` and patterns with look-ahead say, for a real API server: kinds that
+   * become CustomResourceDefinitions.
+   */
   readonly celRules?: readonly CelRule[]
+  /** Of core kinds: what an object gets once its parts are complete. `previous` is there on updates. */
+  complete?(object: Envelope, previous: JsonObject | undefined): Envelope
+  /**
+   * Of core kinds with a status: what an object begins with, instead of an empty one. What
+   * was `sent` mostly does not count.
+   */
+  initialStatus?(object: JsonObject, sent: unknown): unknown
   /** Rules that the schema cannot say. `previous` is there on updates. */
   validate?(object: T, previous: T | undefined): FieldError[]
 }

@@ -70,7 +70,9 @@ export function withCondition(conditions: readonly Condition[] | undefined, next
 let lastSecond = Number.NaN
 let lastTimestamp = ''
 
-/** Kubernetes' form of a time: RFC 3339 in whole seconds. Every write asks for it, mostly for the second just asked for. */
+/**
+ * Kubernetes' form of a time: RFC 3339 in whole seconds. Every write asks for it, mostly for the second just asked for.
+ */
 export function timestamp(now: number): string {
   const second = Math.floor(now / 1000)
   if (second !== lastSecond) {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 import { checkLease } from './validation/cluster-rules.ts'
@@ -27,5 +27,6 @@ export const leaseKind = coreKind(leaseSchema, {
   kind: 'Lease',
   plural: 'leases',
   validate: checkLease,
+  types: { 'io.k8s.api.coordination.v1.Lease': { parts: ['spec'] } },
   columns: [{ name: 'Holder', type: 'string', cell: ({ spec }) => spec?.holderIdentity ?? '' }, coreAgeColumn],
 })

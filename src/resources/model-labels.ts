@@ -10,7 +10,9 @@ export const drainingAnnotation = 'sluice.dev/draining-since'
 /** Per Model: seconds without a request until its last Pods go, instead of the gateway's own window. */
 export const idleWindowAnnotation = 'sluice.dev/idle-window-seconds'
 
-/** On a Pod of a Model: how many requests its engine takes at a time before it refuses them; more wait at the gateway. */
+/**
+ * On a Pod of a Model: how many requests its engine takes at a time before it refuses them; more wait at the gateway.
+ */
 export const requestCapacityAnnotation = 'sluice.dev/request-capacity'
 
 /** On Pods whose container port serves the OpenAI face. */

@@ -23,8 +23,8 @@ export function isPodOf({ metadata: { namespace, uid } }: Model, pod: Pod): bool
 }
 
 /**
- * The Model that a Pod was made for, as long as it is still that Model. A Pod whose label was taken off or changed by hand
- * is no longer the Model's to use, as with any controller.
+ * The Model that a Pod was made for, as long as it is still that Model. A Pod whose label was taken off or changed by
+ * hand is no longer the Model's to use, as with any controller.
  */
 export function modelOfPod(pod: Pod, models: KnownModels): Model | undefined {
   const { namespace, labels } = pod.metadata

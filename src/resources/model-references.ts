@@ -1,4 +1,7 @@
-/** `pvc://<claim>/<path>`: the claim is a DNS label; segments are not empty, not `.` or `..`, and hold no encoded slash or dot. */
+/**
+ * `pvc://<claim>/<path>`: the claim is a DNS label; segments are not empty, not `.` or `..`,
+ * and hold no encoded slash or dot.
+ */
 export const modelUrlPattern =
   /^pvc:\/\/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\/(?!\.{1,2}(\/|$))(?![^/]*%(2[eEfF]|5[cC]|00))[^/\\\s]+)+$/
 

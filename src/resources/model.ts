@@ -69,7 +69,6 @@ export const modelKind = customKind<Model>({
   categories: ['all', 'sluice'],
   namespaced: true,
   schema: modelSchema,
-  unknownFields: 'prune',
   columns: [
     { name: 'Phase', type: 'string', jsonPath: '.status.phase' },
     { name: 'Ready', type: 'integer', jsonPath: '.status.readyReplicas' },

@@ -1,7 +1,11 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
+import { type JsonObject, isJsonObject } from './json-value.ts'
+import { type Envelope, coreV1 } from './kind-facts.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { specOf } from './update-rules.ts'
+import { checkDnsLabel } from './validation/name-syntax.ts'
 
 export const namespaceSchema = z.looseObject({
   apiVersion: z.literal('v1'),
@@ -21,5 +25,31 @@ export const namespaceKind = coreKind(namespaceSchema, {
   hasStatus: true,
   // Not all of them at once: that would be the whole cluster.
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
+  checkName: checkDnsLabel,
+  selectableFields: ['status.phase'],
+  subresources: [{ name: 'finalize', verbs: ['update'], responseKind: coreV1('Namespace') }],
+  initialStatus: () => ({ phase: 'Active' }),
+  complete: (namespace, previous) => withFinalizers(labelled(namespace), previous),
+  deletion: {
+    lasting: ['default', 'kube-system', 'kube-public'],
+    isHeld: ({ spec }) => (spec?.finalizers ?? []).length > 0,
+    marked: (namespace) => ({ ...namespace, status: { ...namespace.status, phase: 'Terminating' as const } }),
+  },
   columns: [{ name: 'Status', type: 'string', cell: ({ status }) => status?.phase ?? '' }, coreAgeColumn],
 })
+
+/** What is in a namespace goes before it does: the finalizer is taken off by whoever has emptied it. */
+const contentFinalizer = 'kubernetes'
+
+/** Every namespace begins with it, and only the subresource `finalize` changes it. */
+function withFinalizers(namespace: Envelope, previous: JsonObject | undefined): Envelope {
+  if (previous) return { ...namespace, spec: previous['spec'] }
+  return { ...namespace, spec: { ...specOf(namespace), finalizers: [contentFinalizer] } }
+}
+
+function labelled(namespace: Envelope): Envelope {
+  const { name, labels } = namespace.metadata
+  if (typeof name !== 'string') return namespace
+  const all = { ...(isJsonObject(labels) ? labels : {}), 'kubernetes.io/metadata.name': name }
+  return { ...namespace, metadata: { ...namespace.metadata, labels: all } }
+}

@@ -1,9 +1,11 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { selectorText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { selectorText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
+import type { JsonObject } from './json-value.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 import { labelSelectorSchema } from './pod-template.ts'
+import { missing } from './type-rules.ts'
 import { checkNetworkPolicy } from './validation/network-policy-rules.ts'
 
 const peerSchema = z.looseObject({
@@ -37,6 +39,8 @@ export type NetworkPolicy = z.infer<typeof networkPolicySchema>
 export type NetworkPolicyPeer = z.infer<typeof peerSchema>
 export type NetworkPolicyPort = z.infer<typeof portSchema>
 
+const networking = 'io.k8s.api.networking.v1.'
+
 export const networkPolicyKind = coreKind(networkPolicySchema, {
   group: 'networking.k8s.io',
   kind: 'NetworkPolicy',
@@ -44,8 +48,21 @@ export const networkPolicyKind = coreKind(networkPolicySchema, {
   shortNames: ['netpol'],
   hasGeneration: true,
   validate: checkNetworkPolicy,
+  types: {
+    [`${networking}NetworkPolicy`]: { parts: ['spec'] },
+    [`${networking}NetworkPolicySpec`]: { complete: completeSpec },
+    [`${networking}NetworkPolicyPort`]: { complete: (port) => ({ ...port, protocol: port['protocol'] ?? 'TCP' }) },
+  },
   columns: [
     { name: 'Pod-Selector', type: 'string', cell: ({ spec }) => selectorText(spec.podSelector) || '<none>' },
     coreAgeColumn,
   ],
 })
+
+/** Who says nothing of egress says nothing about it. */
+function completeSpec(spec: JsonObject): JsonObject {
+  const { egress, policyTypes } = spec
+  if (Array.isArray(policyTypes) && policyTypes.length > 0) return missing({ podSelector: {} })(spec)
+  const saysEgress = Array.isArray(egress) && egress.length > 0
+  return { podSelector: {}, ...spec, policyTypes: saysEgress ? ['Ingress', 'Egress'] : ['Ingress'] }
+}

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { coreKind } from './core-kind.ts'
 import { eventKind, eventSchema, objectReferenceSchema } from './event.ts'
 import { type KubernetesObject, objectMetaSchema } from './kubernetes-object.ts'
+import { missing } from './type-rules.ts'
 import { checkNewEvent } from './validation/cluster-rules.ts'
 
 export const newEventSchema = z.looseObject({
@@ -34,6 +35,19 @@ export const newEventKind = coreKind(newEventSchema, {
   kind: 'Event',
   plural: 'events',
   validate: checkNewEvent,
+  types: { 'io.k8s.api.events.v1.Event': { complete: missing({ deprecatedSource: {} }) } },
+  selectableFields: [
+    'regarding.kind',
+    'regarding.namespace',
+    'regarding.name',
+    'regarding.uid',
+    'regarding.apiVersion',
+    'regarding.resourceVersion',
+    'regarding.fieldPath',
+    'reason',
+    { field: 'reportingController', from: ['reportingController', 'reportingComponent'] },
+    'type',
+  ],
   shortNames: ['ev'],
   columns: eventKind.columns.map((column) => ({
     ...column,

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
+import { core, missing } from './type-rules.ts'
 import { checkTaints } from './validation/pod-rules.ts'
 import { listIn } from './validation/json-access.ts'
 
@@ -45,6 +46,16 @@ export const nodeKind = coreKind(nodeSchema, {
   shortNames: ['no'],
   namespaced: false,
   hasStatus: true,
+  selectableFields: [{ field: 'spec.unschedulable', whenMissing: 'false' }],
+  refusedSubresources: ['proxy'],
+  types: {
+    [`${core}Node`]: { parts: ['spec'] },
+    [`${core}NodeStatus`]: {
+      complete: (status) => (status['capacity'] ? missing({ allocatable: status['capacity'] })(status) : status),
+    },
+  },
+  // Nodes register themselves with it.
+  initialStatus: (_node, sent) => sent ?? {},
   validate: ({ spec }) => checkTaints(listIn(spec, 'taints')),
   columns: [
     { name: 'Status', type: 'string', cell: statusText },

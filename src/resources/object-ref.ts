@@ -1,5 +1,3 @@
-import type { KubernetesObject } from './kubernetes-object.ts'
-
 // Apart from the schemas, for threads that need no more of objects than their names.
 
 /** Names one object of a kind. Cluster-scoped kinds have no namespace. */
@@ -8,10 +6,9 @@ export interface ObjectRef {
   readonly namespace?: string | undefined
 }
 
-export function refOf(object: KubernetesObject): ObjectRef {
-  return object.metadata.namespace === undefined
-    ? { name: object.metadata.name }
-    : { namespace: object.metadata.namespace, name: object.metadata.name }
+export function refOf({ metadata }: { readonly metadata: ObjectRef }): ObjectRef {
+  const { namespace, name } = metadata
+  return namespace === undefined ? { name } : { namespace, name }
 }
 
 /** `namespace/name`, or `name` for cluster-scoped objects: the key of work queues and caches. */

@@ -1,8 +1,12 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { accessModesText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { accessModesText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
-import { objectMetaSchema } from './kubernetes-object.ts'
+import type { FieldError } from './field-error.ts'
+import { valueAtPath } from './json-value.ts'
+import { type KubernetesObject, objectMetaSchema } from './kubernetes-object.ts'
+import { type TypeRules, core, missing } from './type-rules.ts'
+import { fixedSpecExcept, specOf } from './update-rules.ts'
 import { checkClaim } from './validation/storage-rules.ts'
 
 export const persistentVolumeClaimSchema = z.looseObject({
@@ -31,12 +35,23 @@ export type PersistentVolumeClaim = z.infer<typeof persistentVolumeClaimSchema>
 /** The claim of user data: a fixed claim of the cluster. */
 export const userDataClaim = 'userdata'
 
+/** Of claims, and of what is a template of one. */
+export const claimTypes: TypeRules = {
+  [`${core}PersistentVolumeClaim`]: { parts: ['spec'] },
+  [`${core}PersistentVolumeClaimTemplate`]: { parts: ['metadata', 'spec'] },
+  [`${core}PersistentVolumeClaimSpec`]: { complete: missing({ volumeMode: 'Filesystem', resources: {} }) },
+}
+
 export const persistentVolumeClaimKind = coreKind(persistentVolumeClaimSchema, {
   kind: 'PersistentVolumeClaim',
   plural: 'persistentvolumeclaims',
   shortNames: ['pvc'],
   hasStatus: true,
   validate: checkClaim,
+  immutable: [checkClaimUpdate],
+  types: claimTypes,
+  initialStatus: () => ({ phase: 'Pending' }),
+  deletion: { answersWithObject: true },
   columns: [
     {
       name: 'Status',
@@ -60,3 +75,15 @@ export const persistentVolumeClaimKind = coreKind(persistentVolumeClaimSchema, {
     { name: 'VolumeMode', type: 'string', priority: 1, cell: ({ spec }) => spec.volumeMode ?? '<unset>' },
   ],
 })
+
+const fixedWhy =
+  'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
+
+/** A claim may be given its volume and its class once; when it is bound, it may grow. */
+function checkClaimUpdate(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
+  const before = specOf(previous)
+  const mutable = ['volumeAttributesClassName']
+  for (const name of ['volumeName', 'storageClassName']) if (before[name] === undefined) mutable.push(name)
+  if (valueAtPath(previous, ['status', 'phase']) === 'Bound') mutable.push('resources')
+  return fixedSpecExcept(mutable, fixedWhy)(next, previous)
+}

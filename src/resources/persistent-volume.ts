@@ -1,10 +1,13 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { accessModesText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { accessModesText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectReferenceSchema } from './event.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
-import { checkVolume } from './validation/storage-rules.ts'
+import { hostPathTypes } from './pod-types.ts'
+import { core, missing } from './type-rules.ts'
+import { fixed, fixedSpecExcept } from './update-rules.ts'
+import { checkVolume, volumeFieldsBesideSource } from './validation/storage-rules.ts'
 
 export const persistentVolumeSchema = z.looseObject({
   apiVersion: z.literal('v1'),
@@ -31,6 +34,22 @@ export const persistentVolumeKind = coreKind(persistentVolumeSchema, {
   namespaced: false,
   hasStatus: true,
   validate: checkVolume,
+  immutable: [
+    fixedSpecExcept(
+      volumeFieldsBesideSource,
+      'spec.persistentvolumesource is immutable after creation',
+      'spec.persistentvolumesource',
+    ),
+    fixed('spec.volumeMode', 'field is immutable', 'volumeMode'),
+  ],
+  types: {
+    ...hostPathTypes,
+    [`${core}PersistentVolume`]: { parts: ['spec'] },
+    [`${core}PersistentVolumeSpec`]: {
+      complete: missing({ volumeMode: 'Filesystem', persistentVolumeReclaimPolicy: 'Retain' }),
+    },
+  },
+  initialStatus: () => ({ phase: 'Pending' }),
   columns: [
     { name: 'Capacity', type: 'string', cell: ({ spec }) => spec.capacity?.['storage'] ?? '0' },
     { name: 'Access Modes', type: 'string', cell: ({ spec }) => accessModesText(spec.accessModes) },

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { podColumns } from './pod-columns.ts'
-import { type Pod, podSchema } from './pod.ts'
+import { type Pod, podKind, podSchema } from './pod.ts'
 
 const now = Date.UTC(2030, 0, 1, 0, 10)
 
@@ -12,7 +11,7 @@ function shown(pod: { spec?: object; status?: object; metadata?: object }): unkn
     spec: { containers: [{ name: 'a' }, { name: 'b' }], ...pod.spec },
     status: pod.status,
   })
-  return podColumns.slice(0, 3).map((column) => column.cell?.(parsed, now))
+  return podKind.columns.slice(0, 3).map((column) => column.cell?.(parsed, now))
 }
 
 const container = (name: string, rest: object = {}) => ({

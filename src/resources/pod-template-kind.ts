@@ -1,8 +1,9 @@
 import { z } from 'zod'
-import { labelsText } from './cell-texts.ts'
+import { labelsText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 import { podTemplateSchema } from './pod-template.ts'
+import { podTypes } from './pod-types.ts'
 import { checkPodTemplateObject } from './validation/workload-rules.ts'
 
 /** A Pod that somebody wrote down for later: nothing is made of it. */
@@ -18,6 +19,7 @@ export const podTemplateKind = coreKind(podTemplateObjectSchema, {
   plural: 'podtemplates',
   hasGeneration: true,
   validate: checkPodTemplateObject,
+  types: podTypes,
   columns: [
     {
       name: 'Containers',

@@ -1,8 +1,14 @@
 import { z } from 'zod'
+import { ageOf, coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
+import { coreV1, proxyVerbs } from './kind-facts.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
-import { podColumns } from './pod-columns.ts'
+import { completePod } from './pod-completion.ts'
+import { podQualityOfService } from './pod-quality.ts'
+import { podTypes } from './pod-types.ts'
+import { core } from './type-rules.ts'
 import { checkPod } from './validation/pod-rules.ts'
+import { checkPodUpdate } from './validation/pod-update-rules.ts'
 
 const quantities = z.record(z.string(), z.union([z.string(), z.number()]).transform(String))
 
@@ -104,6 +110,8 @@ export const podPhases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'
 export const podSpecSchema = z.looseObject({
   containers: z.array(containerSchema).min(1, 'name at least one container'),
   initContainers: z.array(containerSchema).optional(),
+  /** Added while it runs, to look at the others. */
+  ephemeralContainers: z.array(containerSchema.extend({ targetContainerName: z.string().optional() })).optional(),
   volumes: z.array(volumeSchema).optional(),
   nodeName: z.string().optional(),
   nodeSelector: z.record(z.string(), z.string()).optional(),
@@ -138,6 +146,7 @@ export const podSchema = z.looseObject({
       conditions: z.array(conditionSchema.loose()).optional(),
       containerStatuses: z.array(containerStatusSchema).optional(),
       initContainerStatuses: z.array(containerStatusSchema).optional(),
+      ephemeralContainerStatuses: z.array(containerStatusSchema).optional(),
     })
     .optional(),
 })
@@ -151,9 +160,64 @@ export const podKind = coreKind(podSchema, {
   categories: ['all'],
   hasStatus: true,
   hasGeneration: true,
-  columns: podColumns,
+  columns: [
+    { name: 'Ready', type: 'string', cell: (pod) => summaryOf(pod).ready },
+    { name: 'Status', type: 'string', cell: (pod) => summaryOf(pod).word },
+    { name: 'Restarts', type: 'string', cell: restartsText },
+    coreAgeColumn,
+    {
+      name: 'IP',
+      type: 'string',
+      priority: 1,
+      cell: ({ status }) => status?.podIPs?.[0]?.ip ?? (status?.podIP || '<none>'),
+    },
+    { name: 'Node', type: 'string', priority: 1, cell: (pod) => pod.spec.nodeName || '<none>' },
+    {
+      name: 'Nominated Node',
+      type: 'string',
+      priority: 1,
+      cell: ({ status }) => status?.nominatedNodeName || '<none>',
+    },
+    { name: 'Readiness Gates', type: 'string', priority: 1, cell: readinessGatesText },
+  ],
+  // Where a Pod runs is what becomes of it, not what is wanted.
+  notInGeneration: 'nodeName',
+  keptByStatus: ['ownerReferences'],
+  selectableFields: [
+    'spec.nodeName',
+    'spec.restartPolicy',
+    'spec.schedulerName',
+    'spec.serviceAccountName',
+    { field: 'spec.hostNetwork', whenMissing: 'false' },
+    'status.phase',
+    'status.podIP',
+    'status.nominatedNodeName',
+  ],
+  subresources: [
+    { name: 'attach', verbs: ['create', 'get'], responseKind: coreV1('PodAttachOptions') },
+    { name: 'binding', verbs: ['create'], responseKind: coreV1('Binding') },
+    { name: 'ephemeralcontainers', verbs: ['get', 'patch', 'update'], responseKind: coreV1('Pod') },
+    { name: 'eviction', verbs: ['create'], responseKind: { group: 'policy', version: 'v1', kind: 'Eviction' } },
+    { name: 'exec', verbs: ['create', 'get'], responseKind: coreV1('PodExecOptions') },
+    { name: 'log', verbs: ['get'], responseKind: coreV1('Pod') },
+    { name: 'portforward', verbs: ['create', 'get'], responseKind: coreV1('PodPortForwardOptions') },
+    { name: 'proxy', verbs: proxyVerbs, responseKind: coreV1('PodProxyOptions') },
+  ],
+  refusedSubresources: ['resize'],
+  types: { ...podTypes, [`${core}Pod`]: { parts: ['spec'] } },
+  complete: completePod,
+  initialStatus: ({ spec }) => ({ phase: 'Pending', qosClass: podQualityOfService(spec) }),
   validate: (pod, previous) => checkPod(pod, previous === undefined),
+  immutable: [checkPodUpdate],
+  deletion: { answersWithObject: true, graceSeconds },
 })
+
+/** Only Pods have time to stop, and only those that may be running somewhere. */
+function graceSeconds(pod: Pod, asked: number | undefined): number {
+  if (!pod.spec.nodeName || isPodFinished(pod)) return 0
+  const seconds = asked ?? pod.spec.terminationGracePeriodSeconds
+  return seconds < 0 ? 1 : seconds
+}
 
 export function isPodReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
@@ -166,4 +230,86 @@ export function isPodFinished(pod: Pod): boolean {
 
 export function isPodTerminating(pod: Pod): boolean {
   return pod.metadata.deletionTimestamp !== undefined
+}
+
+interface Summary {
+  readonly ready: string
+  /** The one word for the Pod: the most telling of phase, reason and container states. */
+  readonly word: string
+  /** Those whose restarts count: the ones that hold the Pod up, or those that are its work. */
+  readonly counted: readonly ContainerStatus[]
+}
+
+function summaryOf(pod: Pod): Summary {
+  const { status, spec } = pod
+  const sidecars = new Set((spec.initContainers ?? []).filter(isSidecar).map(({ name }) => name))
+  const initStatuses = status?.initContainerStatuses ?? []
+  const statuses = status?.containerStatuses ?? []
+  const pausedAt = initStatuses.findIndex((container) => !isInitDone(container, sidecars))
+  const readySidecars = initStatuses
+    .slice(0, pausedAt < 0 ? undefined : pausedAt)
+    .filter((container) => sidecars.has(container.name) && container.started && container.ready).length
+  const paused = initStatuses[pausedAt]
+  const isInitialized = hasCondition(pod, 'Initialized')
+  const total = spec.containers.length + sidecars.size
+  if (paused && !isInitialized) {
+    const word = terminatingOr(pod, initWord(paused, pausedAt, spec.initContainers?.length ?? 0))
+    return { ready: `${readySidecars}/${total}`, word, counted: initStatuses.slice(0, pausedAt + 1) }
+  }
+  const running = statuses.filter(({ ready, state }) => ready && state?.running && !state.waiting && !state.terminated)
+  let word = phaseWord(pod)
+  for (const container of statuses.toReversed()) word = stateWord(container) ?? word
+  if (word === 'Completed' && running.length > 0) word = hasCondition(pod, 'Ready') ? 'Running' : 'NotReady'
+  const counted = [...initStatuses.filter(({ name }) => sidecars.has(name)), ...statuses]
+  return { ready: `${readySidecars + running.length}/${total}`, word: terminatingOr(pod, word), counted }
+}
+
+function phaseWord({ status }: Pod): string {
+  const gated = status?.conditions?.some(({ type, reason }) => type === 'PodScheduled' && reason === 'SchedulingGated')
+  return gated ? 'SchedulingGated' : status?.reason || (status?.phase ?? '')
+}
+
+function stateWord({ state }: ContainerStatus): string | undefined {
+  if (state?.waiting?.reason) return state.waiting.reason
+  if (!state?.terminated) return undefined
+  const { reason, signal, exitCode } = state.terminated
+  return reason || (signal ? `Signal:${signal}` : `ExitCode:${exitCode}`)
+}
+
+function initWord(container: ContainerStatus, index: number, total: number): string {
+  const word = container.state?.waiting?.reason === 'PodInitializing' ? undefined : stateWord(container)
+  return word === undefined ? `Init:${index}/${total}` : `Init:${word}`
+}
+
+function terminatingOr(pod: Pod, word: string): string {
+  if (pod.metadata.deletionTimestamp === undefined) return word
+  if (pod.status?.reason === 'NodeLost') return 'Unknown'
+  return isPodFinished(pod) ? word : 'Terminating'
+}
+
+function isInitDone({ name, state, started }: ContainerStatus, sidecars: ReadonlySet<string>): boolean {
+  return state?.terminated?.exitCode === 0 || (sidecars.has(name) && started === true)
+}
+
+function isSidecar({ restartPolicy }: { readonly restartPolicy?: unknown }): boolean {
+  return restartPolicy === 'Always'
+}
+
+function hasCondition({ status }: Pod, wanted: string): boolean {
+  return status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') ?? false
+}
+
+function restartsText(pod: Pod, now: number): string {
+  const { counted } = summaryOf(pod)
+  const restarts = counted.reduce((sum, { restartCount }) => sum + restartCount, 0)
+  const ends = counted.flatMap(({ lastState }) => lastState?.terminated?.finishedAt ?? []).sort()
+  const last = ends.at(-1)
+  return restarts > 0 && last !== undefined ? `${restarts} (${ageOf(last, now)} ago)` : String(restarts)
+}
+
+function readinessGatesText(pod: Pod): string {
+  const gates = pod.spec.readinessGates ?? []
+  if (gates.length === 0) return '<none>'
+  const met = gates.filter(({ conditionType }) => hasCondition(pod, conditionType)).length
+  return `${met}/${gates.length}`
 }

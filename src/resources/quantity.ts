@@ -20,7 +20,10 @@ const multipliers: Readonly<Record<string, number>> = {
 
 const quantityPattern = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/
 
-/** `500m`, `2`, `4Gi`, `1500M`, `1e3` as a number of base units (cores, bytes, cards); `undefined` when it is no quantity. */
+/**
+ * `500m`, `2`, `4Gi`, `1500M`, `1e3` as a number of base units (cores, bytes, cards);
+ * `undefined` when it is no quantity.
+ */
 export function parseQuantity(text: string): number | undefined {
   const match = quantityPattern.exec(text)
   if (!match) return undefined

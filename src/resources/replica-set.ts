@@ -1,9 +1,12 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { selectorText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { selectorText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 import { containersColumn, imagesColumn, labelSelectorSchema, podTemplateSchema } from './pod-template.ts'
+import { podTypes } from './pod-types.ts'
+import { apps, missing } from './type-rules.ts'
+import { fixed } from './update-rules.ts'
 import { checkReplicaSet } from './validation/workload-rules.ts'
 
 const count = z.int().optional()
@@ -41,6 +44,14 @@ export const replicaSetKind = coreKind(replicaSetSchema, {
   hasStatus: true,
   hasGeneration: true,
   validate: checkReplicaSet,
+  immutable: [fixed('spec.selector')],
+  selectableFields: [{ field: 'status.replicas', whenMissing: '0' }],
+  types: {
+    ...podTypes,
+    [`${apps}ReplicaSet`]: { parts: ['spec'] },
+    [`${apps}ReplicaSetSpec`]: { parts: ['template'], complete: missing({ replicas: 1 }) },
+  },
+  initialStatus: () => ({ replicas: 0 }),
   scale: {
     specReplicasPath: '.spec.replicas',
     statusReplicasPath: '.status.replicas',

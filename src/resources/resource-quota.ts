@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { core } from './type-rules.ts'
+import { fixed } from './update-rules.ts'
 import { checkResourceQuota } from './validation/cluster-rules.ts'
 
 const quantities = z.record(z.string(), z.string())
@@ -22,6 +24,8 @@ export const resourceQuotaKind = coreKind(resourceQuotaSchema, {
   shortNames: ['quota'],
   hasStatus: true,
   validate: checkResourceQuota,
+  immutable: [fixed('spec.scopes')],
+  types: { [`${core}ResourceQuota`]: { parts: ['spec'] } },
   columns: [
     { name: 'Request', type: 'string', cell: (quota) => usage(quota, (name) => !name.startsWith('limits.')) },
     { name: 'Limit', type: 'string', cell: (quota) => usage(quota, (name) => name.startsWith('limits.')) },

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { createdAtColumn } from './age.ts'
+import { createdAtColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 

@@ -1,9 +1,13 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
+import type { JsonObject } from './json-value.ts'
 import type { Column } from './kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 import { rbacGroup } from './role.ts'
+import { type TypeRules, missing } from './type-rules.ts'
+import { fixed } from './update-rules.ts'
+import { checkPathSegment } from './validation/name-syntax.ts'
 import { checkBinding } from './validation/rbac-rules.ts'
 
 export const subjectSchema = z.looseObject({
@@ -45,11 +49,22 @@ const columns: ReadonlyArray<Column<RoleBinding | ClusterRoleBinding>> = [
   { name: 'ServiceAccounts', type: 'string', priority: 1, cell: ({ subjects }) => namesOf(subjects, 'ServiceAccount') },
 ]
 
+const types: TypeRules = {
+  'io.k8s.api.rbac.v1.RoleBinding': { parts: ['roleRef'] },
+  'io.k8s.api.rbac.v1.ClusterRoleBinding': { parts: ['roleRef'] },
+  'io.k8s.api.rbac.v1.RoleRef': { complete: missing({ apiGroup: rbacGroup }) },
+  'io.k8s.api.rbac.v1.Subject': { complete: completeSubject },
+}
+const immutable = [fixed('roleRef', 'cannot change roleRef')]
+
 export const roleBindingKind = coreKind(roleBindingSchema, {
   group: rbacGroup,
   kind: 'RoleBinding',
   plural: 'rolebindings',
   validate: (binding) => checkBinding(binding, true),
+  checkName: checkPathSegment,
+  types,
+  immutable,
   columns,
 })
 
@@ -58,6 +73,9 @@ export const clusterRoleBindingKind = coreKind(clusterRoleBindingSchema, {
   kind: 'ClusterRoleBinding',
   plural: 'clusterrolebindings',
   validate: (binding) => checkBinding(binding, false),
+  checkName: checkPathSegment,
+  types,
+  immutable,
   namespaced: false,
   columns,
 })
@@ -67,4 +85,9 @@ function namesOf(subjects: readonly Subject[] | undefined, kind: string): string
     .filter((subject) => subject.kind === kind)
     .map(({ name, namespace }) => (kind === 'ServiceAccount' ? `${namespace ?? ''}/${name}` : name))
     .join(', ')
+}
+
+function completeSubject(subject: JsonObject): JsonObject {
+  const isNamed = subject['kind'] === 'User' || subject['kind'] === 'Group'
+  return isNamed ? missing({ apiGroup: rbacGroup })(subject) : subject
 }

@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { createdAtColumn } from './age.ts'
+import { createdAtColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { checkPathSegment } from './validation/name-syntax.ts'
 import { checkRole } from './validation/rbac-rules.ts'
 
 export const rbacGroup = 'rbac.authorization.k8s.io'
@@ -50,6 +51,8 @@ export const roleKind = coreKind(roleSchema, {
   kind: 'Role',
   plural: 'roles',
   validate: (role) => checkRole(role, true),
+  checkName: checkPathSegment,
+  types: { 'io.k8s.api.rbac.v1.Role': { shownEmpty: ['rules'] } },
   columns: [createdAtColumn],
 })
 
@@ -58,6 +61,8 @@ export const clusterRoleKind = coreKind(clusterRoleSchema, {
   kind: 'ClusterRole',
   plural: 'clusterroles',
   validate: (role) => checkRole(role, false),
+  checkName: checkPathSegment,
+  types: { 'io.k8s.api.rbac.v1.ClusterRole': { shownEmpty: ['rules'] } },
   namespaced: false,
   columns: [createdAtColumn],
 })

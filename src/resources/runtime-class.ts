@@ -1,7 +1,8 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { fixed } from './update-rules.ts'
 import { checkRuntimeClass } from './validation/runtime-class-rules.ts'
 
 export const runtimeClassSchema = z.looseObject({
@@ -27,6 +28,7 @@ export const runtimeClassKind = coreKind(runtimeClassSchema, {
   plural: 'runtimeclasses',
   namespaced: false,
   validate: checkRuntimeClass,
+  immutable: [fixed('handler')],
   columns: [
     { name: 'Name', type: 'string', format: 'name', cell: ({ metadata }) => metadata.name },
     { name: 'Handler', type: 'string', cell: ({ handler }) => handler },

@@ -1,7 +1,10 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
+import { type JsonObject, isJsonObject } from './json-value.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { core, missing } from './type-rules.ts'
+import { fixed, sealed } from './update-rules.ts'
 import { checkSecret } from './validation/data-rules.ts'
 
 export const secretSchema = z.looseObject({
@@ -21,9 +24,24 @@ export const secretKind = coreKind(secretSchema, {
   kind: 'Secret',
   plural: 'secrets',
   validate: checkSecret,
+  immutable: [fixed('type'), sealed],
+  selectableFields: ['type'],
+  types: { [`${core}Secret`]: { complete: (secret) => missing({ type: 'Opaque' })(foldStringData(secret)) } },
   columns: [
     { name: 'Type', type: 'string', cell: ({ type }) => type },
     { name: 'Data', type: 'string', cell: (object) => Object.keys(object.data ?? {}).length },
     coreAgeColumn,
   ],
 })
+
+function foldStringData(secret: JsonObject): JsonObject {
+  const { stringData, ...rest } = secret
+  if (!isJsonObject(stringData)) return secret
+  const folded: Record<string, unknown> = { ...(isJsonObject(secret['data']) ? secret['data'] : {}) }
+  for (const [key, value] of Object.entries(stringData)) {
+    // What is not a string is left for the schema to refuse under its own name.
+    if (typeof value !== 'string') return secret
+    folded[key] = Buffer.from(value, 'utf8').toString('base64')
+  }
+  return { ...rest, data: folded }
+}

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 
@@ -18,5 +18,12 @@ export const serviceAccountKind = coreKind(serviceAccountSchema, {
   kind: 'ServiceAccount',
   plural: 'serviceaccounts',
   shortNames: ['sa'],
+  subresources: [
+    {
+      name: 'token',
+      verbs: ['create'],
+      responseKind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
+    },
+  ],
   columns: [{ name: 'Secrets', type: 'string', cell: ({ secrets }) => secrets?.length ?? 0 }, coreAgeColumn],
 })

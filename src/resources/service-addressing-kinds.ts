@@ -1,9 +1,11 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { type FieldError, forbidden, invalid, required } from './field-error.ts'
+import { metadataWithStatus } from './kind-facts.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
+import { fixed } from './update-rules.ts'
 import { checkDnsSubdomain, checkPathSegment } from './validation/name-syntax.ts'
 
 /** The range that a cluster gives addresses of Services from, under the name it has everywhere. */
@@ -24,6 +26,8 @@ export const serviceCidrKind = coreKind(serviceCidrSchema, {
   namespaced: false,
   hasStatus: true,
   validate: checkServiceCidr,
+  immutable: [fixed('spec.cidrs')],
+  keptByStatus: metadataWithStatus,
   columns: [{ name: 'CIDRs', type: 'string', cell: ({ spec }) => (spec?.cidrs ?? []).join(',') }, coreAgeColumn],
 })
 
@@ -63,6 +67,9 @@ export const ipAddressKind = coreKind(ipAddressSchema, {
   shortNames: ['ip'],
   namespaced: false,
   validate: checkIpAddress,
+  // What it may be its own rules say: `fe80::1`.
+  checkName: checkPathSegment,
+  immutable: [fixed('spec.parentRef')],
   columns: [{ name: 'ParentRef', type: 'string', cell: ({ spec }) => parentText(spec?.parentRef) }],
 })
 

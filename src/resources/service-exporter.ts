@@ -36,7 +36,6 @@ export const serviceExporterKind = customKind<ServiceExporter>({
   categories: ['sluice'],
   namespaced: true,
   schema: serviceExporterSchema,
-  unknownFields: 'prune',
   columns: [
     { name: 'Service', type: 'string', jsonPath: '.spec.serviceName' },
     { name: 'Port', type: 'integer', jsonPath: '.spec.servicePort' },

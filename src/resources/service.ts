@@ -1,9 +1,14 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
-import { labelsText } from './cell-texts.ts'
+import { coreAgeColumn } from './columns/age.ts'
+import { labelsText } from './columns/cell-texts.ts'
 import { coreKind } from './core-kind.ts'
 import { type FieldError, forbidden } from './field-error.ts'
+import { type JsonObject, isJsonObject } from './json-value.ts'
+import { coreV1, proxyVerbs } from './kind-facts.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { addressService } from './service-addressing.ts'
+import { core, missing } from './type-rules.ts'
+import { checkServiceLabel } from './validation/name-syntax.ts'
 import { checkService, checkServiceUpdate } from './validation/service-rules.ts'
 
 const portSchema = z.looseObject({
@@ -22,6 +27,8 @@ export const serviceSchema = z.looseObject({
     type: z.enum(['ClusterIP', 'NodePort', 'LoadBalancer', 'ExternalName']).default('ClusterIP'),
     clusterIP: z.string().optional(),
     clusterIPs: z.array(z.string()).optional(),
+    ipFamilies: z.array(z.string()).optional(),
+    ipFamilyPolicy: z.string().optional(),
     externalName: z.string().optional(),
     sessionAffinity: z.string().optional(),
     sessionAffinityConfig: z
@@ -49,6 +56,17 @@ export const serviceKind = coreKind(serviceSchema, {
     coreAgeColumn,
     { name: 'Selector', type: 'string', priority: 1, cell: ({ spec }) => labelsText(spec.selector) },
   ],
+  checkName: checkServiceLabel,
+  selectableFields: ['spec.clusterIP', 'spec.type'],
+  subresources: [{ name: 'proxy', verbs: proxyVerbs, responseKind: coreV1('ServiceProxyOptions') }],
+  types: {
+    [`${core}Service`]: { parts: ['spec'] },
+    [`${core}ServiceSpec`]: { complete: completeSpec },
+    [`${core}ServicePort`]: { complete: completePort },
+  },
+  complete: addressService,
+  initialStatus: () => ({ loadBalancer: {} }),
+  deletion: { answersWithObject: true },
   validate: (service, previous) => [
     ...checkService(service),
     ...(previous ? checkServiceUpdate(service, previous) : []),
@@ -70,4 +88,18 @@ function externalAddress({ spec }: Service): string {
 
 function portText({ port, nodePort, protocol }: z.infer<typeof portSchema>): string {
   return nodePort ? `${port}:${nodePort}/${protocol}` : `${port}/${protocol}`
+}
+
+function completeSpec(value: JsonObject): JsonObject {
+  const { sessionAffinityConfig, ...spec } = missing({ type: 'ClusterIP', sessionAffinity: 'None' })(value)
+  const inside = spec['type'] === 'ExternalName' ? {} : { internalTrafficPolicy: 'Cluster' }
+  if (spec['sessionAffinity'] !== 'ClientIP') return missing(inside)(spec)
+  const given = isJsonObject(sessionAffinityConfig) ? sessionAffinityConfig : {}
+  const clientIP = { timeoutSeconds: 10_800, ...(isJsonObject(given['clientIP']) ? given['clientIP'] : {}) }
+  return { ...missing(inside)(spec), sessionAffinityConfig: { ...given, clientIP } }
+}
+
+function completePort(value: JsonObject): JsonObject {
+  const { port, targetPort } = value
+  return { ...value, protocol: value['protocol'] || 'TCP', targetPort: targetPort || port }
 }

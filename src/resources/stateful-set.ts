@@ -1,8 +1,14 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
+import { isJsonObject } from './json-value.ts'
+import type { Envelope } from './kind-facts.ts'
 import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
+import { mapObjects } from './pod-completion.ts'
 import { containersColumn, imagesColumn, labelSelectorSchema, podTemplateSchema } from './pod-template.ts'
+import { podTypes } from './pod-types.ts'
+import { apps, isUnset, missing } from './type-rules.ts'
+import { fixedSpecExcept } from './update-rules.ts'
 import { checkStatefulSet } from './validation/workload-rules.ts'
 
 const count = z.int().optional()
@@ -52,6 +58,18 @@ export const statefulSetSchema = z.looseObject({
 
 export type StatefulSet = z.infer<typeof statefulSetSchema>
 
+const changeable = [
+  'replicas',
+  'ordinals',
+  'template',
+  'updateStrategy',
+  'revisionHistoryLimit',
+  'persistentVolumeClaimRetentionPolicy',
+  'minReadySeconds',
+]
+const fixedWhy =
+  "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+
 export const statefulSetKind = coreKind(statefulSetSchema, {
   group: 'apps',
   kind: 'StatefulSet',
@@ -61,6 +79,32 @@ export const statefulSetKind = coreKind(statefulSetSchema, {
   hasStatus: true,
   hasGeneration: true,
   validate: checkStatefulSet,
+  immutable: [fixedSpecExcept(changeable, fixedWhy)],
+  types: {
+    ...podTypes,
+    [`${apps}StatefulSet`]: { parts: ['spec'] },
+    [`${apps}StatefulSetSpec`]: {
+      parts: ['template'],
+      complete: missing({
+        replicas: 1,
+        revisionHistoryLimit: 10,
+        serviceName: '',
+        podManagementPolicy: 'OrderedReady',
+        updateStrategy: {},
+        persistentVolumeClaimRetentionPolicy: {},
+      }),
+    },
+    [`${apps}StatefulSetUpdateStrategy`]: {
+      complete: (strategy) =>
+        isUnset(strategy['type']) ? { rollingUpdate: {}, ...strategy, type: 'RollingUpdate' } : strategy,
+    },
+    [`${apps}RollingUpdateStatefulSetStrategy`]: { complete: missing({ partition: 0 }) },
+    [`${apps}StatefulSetPersistentVolumeClaimRetentionPolicy`]: {
+      complete: missing({ whenDeleted: 'Retain', whenScaled: 'Retain' }),
+    },
+  },
+  complete: completeClaimTemplates,
+  initialStatus: () => ({ replicas: 0, availableReplicas: 0 }),
   scale: {
     specReplicasPath: '.spec.replicas',
     statusReplicasPath: '.status.replicas',
@@ -77,3 +121,15 @@ export const statefulSetKind = coreKind(statefulSetSchema, {
     imagesColumn,
   ],
 })
+
+function completeClaimTemplates(object: Envelope): Envelope {
+  const { spec } = object
+  if (!isJsonObject(spec)) return object
+  const volumeClaimTemplates = mapObjects(spec['volumeClaimTemplates'], (claim) => ({
+    ...claim,
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    status: { phase: 'Pending' },
+  }))
+  return volumeClaimTemplates ? { ...object, spec: { ...spec, volumeClaimTemplates } } : object
+}

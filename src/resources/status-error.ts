@@ -51,7 +51,10 @@ export interface StatusDetails {
   readonly retryAfterSeconds?: number | undefined
 }
 
-/** A refusal in Kubernetes' own terms; the API server renders it as a `Status`, and the Kubernetes client makes it out of one. */
+/**
+ * A refusal in Kubernetes' own terms; the API server renders it as a `Status`, and the
+ * Kubernetes client makes it out of one.
+ */
 export class StatusError extends Error {
   override readonly name = 'StatusError'
   readonly reason: StatusReason

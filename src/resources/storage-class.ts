@@ -1,7 +1,9 @@
 import { z } from 'zod'
-import { coreAgeColumn } from './age.ts'
+import { coreAgeColumn } from './columns/age.ts'
 import { coreKind } from './core-kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
+import { missing } from './type-rules.ts'
+import { fixed, notUpdated } from './update-rules.ts'
 import { checkStorageClass } from './validation/storage-rules.ts'
 
 export const storageClassSchema = z.looseObject({
@@ -33,6 +35,17 @@ export const storageClassKind = coreKind(storageClassSchema, {
   shortNames: ['sc'],
   namespaced: false,
   validate: checkStorageClass,
+  immutable: [
+    notUpdated('provisioner'),
+    notUpdated('parameters'),
+    notUpdated('reclaimPolicy'),
+    fixed('volumeBindingMode'),
+  ],
+  types: {
+    'io.k8s.api.storage.v1.StorageClass': {
+      complete: missing({ reclaimPolicy: 'Delete', volumeBindingMode: 'Immediate' }),
+    },
+  },
   columns: [
     {
       name: 'Name',

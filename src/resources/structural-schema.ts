@@ -1,10 +1,11 @@
 /**
- * The fields of a kind, as Kubernetes' own API documents say it: the one description that decoding, validation, defaulting,
- * pruning, strategic merge, server-side apply and the OpenAPI documents all work from. Core kinds get theirs from the
- * facts condensed out of a real API server, our own from their zod schemas, others from their CustomResourceDefinitions.
+ * The fields of a kind, as Kubernetes' own API documents say it: the one description that decoding, validation,
+ * defaulting, pruning, strategic merge, server-side apply and the OpenAPI documents all work from. Core kinds
+ * get theirs from the facts condensed out of a real API server, our own from their zod schemas, others from
+ * their CustomResourceDefinitions.
  *
- * Treat it as read-only. Named types may be shared and recursive (JSONSchemaProps holds itself), so never walk it without
- * an object in hand.
+ * Treat it as read-only. Named types may be shared and recursive (JSONSchemaProps holds itself), so never
+ * walk it without an object in hand.
  */
 export interface StructuralSchema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | undefined

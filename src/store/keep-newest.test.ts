@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type SqliteStore, openSqliteStore } from './sqlite-store.ts'
-import { StepGate } from './step-gate.ts'
+import { StepGate } from './sqlite-file/step-gate.ts'
 import { StoreCompacted } from './store.ts'
 import { keyOf, objectOf } from './store.contract.ts'
 

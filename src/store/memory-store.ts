@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { compactionPoint } from './compaction.ts'
-import { ObjectTable } from './object-table.ts'
+import { ObjectTable } from './table/object-table.ts'
 import { PendingWrites } from './pending-writes.ts'
 import type { WriteRequest } from './planned-write.ts'
 import {
@@ -13,8 +13,8 @@ import {
   type StoredObject,
 } from './store.ts'
 import { encodeObject } from './stored-json.ts'
-import { type HistoryPage, type StoreHistory, watchFrom } from './watch-from.ts'
-import { WatchHub } from './watch-hub.ts'
+import { type HistoryPage, type StoreHistory, watchFrom } from './watching/watch-from.ts'
+import { WatchHub } from './watching/watch-hub.ts'
 import { WrittenJson } from './written-json.ts'
 
 export interface MemoryStoreOptions {

@@ -1,10 +1,10 @@
-import type { ObjectTable } from './object-table.ts'
+import type { ObjectTable } from './table/object-table.ts'
 import { type PlannedWrite, type WriteRequest, planWrite } from './planned-write.ts'
 import type { StoreKey, StoredObject } from './store.ts'
 
 /**
- * Writes that are decided and not yet durable. They are decided in order, each seeing all before it, without touching the table:
- * what was decided becomes true only when it is durable. A conflict fails its own write and no other.
+ * Writes that are decided and not yet durable. They are decided in order, each seeing all before it, without touching
+ * the table: what was decided becomes true only when it is durable. A conflict fails its own write and no other.
  */
 export class PendingWrites {
   readonly #table: ObjectTable

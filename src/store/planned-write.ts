@@ -21,7 +21,10 @@ export interface PlannedWrite {
   readonly previousRevision: number
 }
 
-/** What a write will do to what is there, under the revision that is its own if it does anything. Throws `StoreConflict`. */
+/**
+ * What a write will do to what is there, under the revision that is its own if it does
+ * anything. Throws `StoreConflict`.
+ */
 export function planWrite(request: WriteRequest, current: StoredObject | undefined, revision: number): PlannedWrite {
   const { key } = request
   if (request.type === 'create') {

@@ -85,7 +85,7 @@ describe('SqliteStore', () => {
 
   it('commits a write that is alone with those that are said to follow', async () => {
     const store = await openSqliteStore({ path })
-    store.gather()
+    void store.gather()
     const first = store.create(keyOf('a'), objectOf('a'))
     expect(store.get(keyOf('a'))).toBeUndefined()
     await Promise.resolve()
@@ -178,7 +178,7 @@ describe('SqliteStore', () => {
   })
 
   it('turns read-only when the disk takes no more, and loses nothing that was acknowledged', async () => {
-    const fixture = join(import.meta.dirname, 'full-disk-fixture.ts')
+    const fixture = join(import.meta.dirname, 'full-disk.fixture.ts')
     const child = spawn('bash', ['-c', 'ulimit -f 512; exec "$@"', 'bash', process.execPath, fixture, path], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })

@@ -1,17 +1,17 @@
 import { type CancelTimer, type Clock, systemClock } from '../foundation/clock.ts'
 import { SluiceError, asError } from '../foundation/errors.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import { eventsOf, objectsOf } from './log-rows.ts'
-import { ObjectTable } from './object-table.ts'
+import { eventsOf, objectsOf } from './sqlite-file/decode-rows.ts'
+import { ObjectTable } from './table/object-table.ts'
 import { PendingWrites } from './pending-writes.ts'
 import type { PlannedWrite, WriteRequest } from './planned-write.ts'
-import { RestartDelays } from './restart-delays.ts'
-import type { StepGate } from './step-gate.ts'
+import { RestartDelays } from './sqlite-file/restart-delays.ts'
+import type { StepGate } from './sqlite-file/step-gate.ts'
 import type { Store, StoreEvent, StoreKey, StoreList, StoreSelector, StoredObject } from './store.ts'
 import { encodeObject } from './stored-json.ts'
-import { ThreadLog } from './thread-log.ts'
-import { type HistoryPage, type StoreHistory, watchFrom } from './watch-from.ts'
-import { WatchHub } from './watch-hub.ts'
+import { LogThreadClient } from './sqlite-file/log-thread-client.ts'
+import { type HistoryPage, type StoreHistory, watchFrom } from './watching/watch-from.ts'
+import { WatchHub } from './watching/watch-hub.ts'
 import { WrittenJson } from './written-json.ts'
 
 export interface SqliteStoreOptions {
@@ -21,7 +21,10 @@ export interface SqliteStoreOptions {
   readonly historyLimit?: number | undefined
   /** How many events a watcher may be behind. */
   readonly watchBuffer?: number | undefined
-  /** Of these resources, how many objects a start finds: the newest. The others are gone, and no watch goes on over that start. */
+  /**
+   * Of these resources, how many objects a start finds: the newest. The others are gone, and no
+   * watch goes on over that start.
+   */
   readonly keepNewest?: Readonly<Record<string, number>> | undefined
   /** What became of the thread that has the file. */
   readonly onTrouble?: ((trouble: StoreTrouble) => void) | undefined
@@ -30,7 +33,9 @@ export interface SqliteStoreOptions {
   readonly gate?: StepGate | undefined
 }
 
-/** The thread that has the file was lost; it could not be started again; it is back, and this many writes were not made. */
+/**
+ * The thread that has the file was lost; it could not be started again; it is back, and this many writes were not made.
+ */
 export type StoreTrouble =
   | { readonly type: 'lost'; readonly error: Error; readonly againInMs: number }
   | { readonly type: 'not back'; readonly error: Error; readonly againInMs: number }
@@ -38,7 +43,9 @@ export type StoreTrouble =
 
 /** A write that was decided, and who waits for it. */
 interface Waiting {
-  /** Everything up to here must be durable before the outcome is told: a conflict is with something that may not be yet. */
+  /**
+   * Everything up to here must be durable before the outcome is told: a conflict is with something that may not be yet.
+   */
   readonly revision: number
   readonly planned: PlannedWrite | undefined
   readonly conflict: unknown
@@ -58,8 +65,9 @@ export function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStor
 }
 
 /**
- * A store in a file. Reads come from memory. Writes are decided here, in order, and sent to the thread that has the file; when it
- * says that they are durable they are acknowledged and shown, not before. So nothing here ever waits for the disk.
+ * A store in a file. Reads come from memory. Writes are decided here, in order, and sent to the thread
+ * that has the file; when it says that they are durable they are acknowledged and shown, not before. So
+ * nothing here ever waits for the disk.
  */
 export class SqliteStore implements Store, StoreHistory {
   readonly #options: SqliteStoreOptions
@@ -68,16 +76,20 @@ export class SqliteStore implements Store, StoreHistory {
   readonly #table = new ObjectTable()
   readonly #written = new WrittenJson()
   readonly #delays: RestartDelays
-  #log: ThreadLog
+  #log: LogThreadClient
   #pending = new PendingWrites(this.#table, 0)
   /** Decided, and not yet sent. */
   #unsent: PlannedWrite[] = []
   #waiting: Waiting[] = []
   #waitingBytes = 0
   #revision = 0
-  /** How many writes came in this turn of the event loop, and whether there were several in the last turn that had any. */
+  /**
+   * How many writes came in this turn of the event loop, and whether there were several in the last turn that had any.
+   */
   #writesOfTurn = 0
   #isBusy = false
+  /** Of this turn, where somebody gathers what is written in it. */
+  #lastCall: PromiseWithResolvers<void> | undefined
   /** Why no write is taken, for good or until the thread is back. */
   #failure: SluiceError | undefined
   /** While the thread is lost: when another has the file. */
@@ -181,10 +193,16 @@ export class SqliteStore implements Store, StoreHistory {
     this.#hub.close()
   }
 
-  /** What is written in this turn becomes durable together, at its end: for whoever writes several, or has more to do first. */
-  gather(): void {
+  /**
+   * What is written in this turn becomes durable together, at its end: for whoever writes several, or has more
+   * to do first. Resolves when it is time for the last of them: what is written right then, without waiting
+   * for anything else, is in time.
+   */
+  gather(): Promise<void> {
     if (this.#writesOfTurn === 0) this.#awaitEndOfTurn()
     this.#writesOfTurn += 1
+    this.#lastCall ??= Promise.withResolvers()
+    return this.#lastCall.promise
   }
 
   #write(request: WriteRequest): Promise<StoredObject> {
@@ -224,10 +242,18 @@ export class SqliteStore implements Store, StoreHistory {
   /** After the turn's I/O callbacks: what arrived on many connections in one turn is sent together. */
   #awaitEndOfTurn(): void {
     setImmediate(() => {
-      this.#isBusy = this.#writesOfTurn > 1
-      this.#writesOfTurn = 0
-      this.#send()
+      const lastCall = this.#lastCall
+      if (!lastCall) return this.#endTurn()
+      this.#lastCall = undefined
+      lastCall.resolve()
+      setImmediate(() => this.#endTurn())
     })
+  }
+
+  #endTurn(): void {
+    this.#isBusy = this.#writesOfTurn > 1
+    this.#writesOfTurn = 0
+    this.#send()
   }
 
   #send(): void {
@@ -261,9 +287,9 @@ export class SqliteStore implements Store, StoreHistory {
     return taken
   }
 
-  #startThread(isLoaded: boolean): ThreadLog {
+  #startThread(isLoaded: boolean): LogThreadClient {
     const { path, historyLimit = 10_000, keepNewest = {}, gate } = this.#options
-    return new ThreadLog({
+    return new LogThreadClient({
       path,
       historyLimit,
       keepNewest,
@@ -276,8 +302,8 @@ export class SqliteStore implements Store, StoreHistory {
   }
 
   /**
-   * Whether a failed commit reached the disk cannot be known here, so going on could use a revision twice. Reads go on; a
-   * restart reads what the disk has.
+   * Whether a failed commit reached the disk cannot be known here, so going on could use a revision twice. Reads go on;
+   * a restart reads what the disk has.
    */
   #stopWriting(failure: SluiceError): void {
     this.#failure = failure
@@ -289,12 +315,16 @@ export class SqliteStore implements Store, StoreHistory {
     for (const { reject } of this.#takeWaiting(Infinity)) reject(error)
   }
 
-  /** What was sent to the thread may or may not have become durable: the file knows. Until it says so, no write is taken. */
+  /**
+   * What was sent to the thread may or may not have become durable: the file knows. Until
+   * it says so, no write is taken.
+   */
   #onLost(reason: Error): void {
     const { path, onTrouble } = this.#options
     this.#unsent = []
     this.#back ??= Promise.withResolvers()
-    // Somebody who cannot write because the disk did not take it is not helped by another thread; those who watch the past are.
+    // Somebody who cannot write because the disk did not take it is not helped by another
+    // thread; those who watch the past are.
     this.#failure ??= new SluiceError('store_interrupted', { path, reason: reason.message })
     const interrupted = this.#failure
     const cancel = this.#clock.after(outcomeDeadlineMs, () => this.#refuseAll(interrupted))

@@ -28,7 +28,10 @@ const flights = fc.array(fc.array(group, { minLength: 1, maxLength: 6 }), { maxL
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-/** All of a flight, each write expecting what memory had before its group: memory writes at once, SQLite when the disk has it. */
+/**
+ * All of a flight, each write expecting what memory had before its group: memory writes at
+ * once, SQLite when the disk has it.
+ */
 async function performInFlight(model: Store, store: Store, flight: ReadonlyArray<readonly Write[]>): Promise<void> {
   const expected: Array<Promise<string>> = []
   const actual: Array<Promise<string>> = []

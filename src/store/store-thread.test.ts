@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type SqliteStore, type StoreTrouble, openSqliteStore } from './sqlite-store.ts'
-import { type StepAction, StepGate, type ThreadStep } from './step-gate.ts'
+import { type StepAction, StepGate, type ThreadStep } from './sqlite-file/step-gate.ts'
 import { StoreConflict, type StoreEvent } from './store.ts'
 import { keyOf, objectOf } from './store.contract.ts'
 
@@ -158,7 +158,7 @@ describe('a store whose thread is lost', () => {
       await collect(0, 1)
       const live = collect(0, outcome === 'made' ? 4 : 2)
       gate.arm(step, action)
-      store.gather()
+      void store.gather()
       const writing = [create('a'), update('kept', 1)].map(outcomeOf)
       await onBack.promise
       expect(await Promise.all(writing)).toEqual(

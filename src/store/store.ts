@@ -1,11 +1,11 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 
 /**
- * Revisioned objects with watch. One monotonic revision for the whole store; every acknowledged write is durable (as far
- * as the implementation is: memory promises only order) and has a revision of its own, never used twice.
+ * Revisioned objects with watch. One monotonic revision for the whole store; every acknowledged write is durable (as
+ * far as the implementation is: memory promises only order) and has a revision of its own, never used twice.
  *
- * Reads are synchronous: one process owns the store, so a read sees every acknowledged write at once. Writes that arrive
- * together may share one commit, which is why they are awaited.
+ * Reads are synchronous: one process owns the store, so a read sees every acknowledged write at once. Writes that
+ * arrive together may share one commit, which is why they are awaited.
  */
 export interface Store {
   /** The newest acknowledged revision; 0 when nothing was ever written. */
@@ -17,16 +17,20 @@ export interface Store {
   create(key: StoreKey, object: KubernetesObject): Promise<StoredObject>
   /** Throws `StoreConflict('missing' | 'changed')`. */
   update(key: StoreKey, object: KubernetesObject, expectedRevision: number): Promise<StoredObject>
-  /** Resolves with the object as it was last, and the revision of its deletion. Throws `StoreConflict('missing' | 'changed')`. */
+  /**
+   * Resolves with the object as it was last, and the revision of its deletion. Throws
+   * `StoreConflict('missing' | 'changed')`.
+   */
   delete(key: StoreKey, expectedRevision?: number): Promise<StoredObject>
   /**
-   * Every change after `fromRevision`, in order, without gap or duplicate, until the signal is aborted (then it just ends).
-   * Throws `StoreCompacted` when history no longer reaches back, `SlowWatcher` when the reader falls too far behind.
+   * Every change after `fromRevision`, in order, without gap or duplicate, until the signal is aborted
+   * (then it just ends). Throws `StoreCompacted` when history no longer reaches back, `SlowWatcher` when
+   * the reader falls too far behind.
    */
   watch(selector: StoreSelector, fromRevision: number, signal: AbortSignal): AsyncIterable<StoreEvent>
   /**
-   * The JSON of an object that was just written, with its version: who answers the write, or tells of it, need not encode it
-   * again. `undefined` when it is not known any more; another write may follow at any time.
+   * The JSON of an object that was just written, with its version: who answers the write, or tells of it, need not
+   * encode it again. `undefined` when it is not known any more; another write may follow at any time.
    */
   jsonOf(object: KubernetesObject): string | undefined
   close(): Promise<void>

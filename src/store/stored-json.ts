@@ -7,8 +7,8 @@ export interface EncodedObject {
 }
 
 /**
- * Taken when the write is asked for, so that a caller who changes the object afterwards changes nothing here, and the same
- * in both stores.
+ * Taken when the write is asked for, so that a caller who changes the object afterwards changes nothing
+ * here, and the same in both stores.
  */
 export function encodeObject(object: KubernetesObject): EncodedObject {
   const { apiVersion, kind, metadata } = object

@@ -1,45 +1,13 @@
-import type { ObjectCache, ObjectChange } from '../cluster/informer.ts'
 import { engineKeysName, engineKeysType, engineKeyVariable } from '../resources/engine-keys.ts'
-import { keyOf, type KubernetesObject, type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Model, ModelPhase } from '../resources/model.ts'
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import { HeldObjects } from '../resources/object-cache.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { Secret } from '../resources/secret.ts'
 
 /** An ObjectCache that a test fills by hand. */
-export class FakeCache<T extends KubernetesObject> implements ObjectCache<T> {
-  readonly #objects = new Map<string, T>()
-  readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
-  synced = true
-
-  get(ref: ObjectRef): T | undefined {
-    return this.#objects.get(keyOf(ref))
-  }
-
-  list(): readonly T[] {
-    return [...this.#objects.values()]
-  }
-
-  onChange(listener: (change: ObjectChange<T>) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  put(object: T): void {
-    const previous = this.get(refOf(object))
-    this.#objects.set(keyOf(refOf(object)), object)
-    this.#tell({ type: previous ? 'updated' : 'added', object, previous })
-  }
-
-  remove(ref: ObjectRef): void {
-    const object = this.get(ref)
-    if (!object) return
-    this.#objects.delete(keyOf(ref))
-    this.#tell({ type: 'deleted', object })
-  }
-
-  #tell(change: ObjectChange<T>): void {
-    for (const listener of this.#listeners) listener(change)
-  }
+export class FakeCache<T extends KubernetesObject> extends HeldObjects<T> {
+  override synced = true
 }
 
 export interface FakePodOptions {

@@ -1,7 +1,7 @@
 /** How much is asked of each model: what the autoscaler decides by. */
 export interface Demand {
   /** `undefined` means no data: the cluster has not been seen yet. */
-  sample(model: string): DemandSample | undefined
+  sample(model: string): DemandReading | undefined
   /** Models that have been asked for, have endpoints, or have waiters. */
   models(): readonly string[]
   /** Milliseconds since the epoch; now while a request is active or waiting; `undefined` when there was none yet. */
@@ -12,7 +12,7 @@ export interface Demand {
   onFirstWaiter(callback: (model: string) => void): () => void
 }
 
-export interface DemandSample {
+export interface DemandReading {
   readonly active: number
   readonly waiting: number
 }

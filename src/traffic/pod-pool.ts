@@ -9,7 +9,7 @@ import { controllingModel, modelOfPod } from '../resources/model-ownership.ts'
 import type { Model } from '../resources/model.ts'
 import { isPodTerminating, type Pod } from '../resources/pod.ts'
 import type { Secret } from '../resources/secret.ts'
-import type { Demand, DemandSample } from './demand.ts'
+import type { Demand, DemandReading } from './demand.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
 import { type EndpointProbe, probeHealth } from './endpoint-probe.ts'
 import { EndpointProber, type ProbedFor } from './endpoint-prober.ts'
@@ -100,7 +100,7 @@ export class PodPool implements EndpointPool, Demand {
     }
   }
 
-  sample(model: string): DemandSample | undefined {
+  sample(model: string): DemandReading | undefined {
     const { pods, models } = this.#options
     if (!pods.synced || !models.synced) return undefined
     const seats = this.#seats.get(model)

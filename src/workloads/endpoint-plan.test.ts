@@ -29,6 +29,26 @@ function pod(name: string, ready: boolean, extra: { metadata?: object; status?: 
 const byName = [{ name: 'api', port: 80, targetPort: 'http' }]
 
 describe('planEndpointSlices', () => {
+  it('has slices of each family of the Service, with the Pods that have an address of it', () => {
+    const podIPs = (four: string, six: string) => ({ podIP: four, podIPs: [{ ip: four }, { ip: six }] })
+    const pods = [pod('1', true, { status: podIPs('10.0.0.1', 'fd00::1') }), pod('2', true)]
+    const planned = (extra: object) =>
+      planEndpointSlices(service(byName, { ...extra }), pods).map(({ addressType, endpoints }) => [
+        addressType,
+        ...endpoints.flatMap(({ addresses }) => addresses),
+      ])
+    const [four, six] = [
+      ['IPv4', '10.0.0.1', '127.64.0.2'],
+      ['IPv6', 'fd00::1'],
+    ]
+    expect(planned({})).toEqual([four])
+    expect(planned({ ipFamilies: ['IPv4'] })).toEqual([four])
+    expect(planned({ ipFamilies: ['IPv6'] })).toEqual([six])
+    expect(planned({ ipFamilies: ['IPv6', 'IPv4'] })).toEqual([four, six])
+    const names = planEndpointSlices(service(byName, { ipFamilies: ['IPv4', 'IPv6'] }), [])
+    expect(new Set(names.map(({ metadata }) => metadata.name)).size).toBe(2)
+  })
+
   it.each([
     ['ready', pod('1', true), { ready: true, serving: true, terminating: false }],
     ['not ready', pod('1', false), { ready: false, serving: false, terminating: false }],

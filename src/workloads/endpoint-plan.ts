@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isIP } from 'node:net'
 import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slice.ts'
 import { type Pod, isPodFinished, isPodReady, isPodTerminating } from '../resources/pod.ts'
 import type { Service } from '../resources/service.ts'
@@ -9,8 +10,20 @@ export const managedByUs = 'endpointslice-controller.k8s.io'
 type SlicePort = NonNullable<EndpointSlice['ports']>[number]
 type Endpoint = EndpointSlice['endpoints'][number]
 
-/** The slices a Service with a selector should have: one for each set of ports its Pods resolve to. */
+type Family = 'IPv4' | 'IPv6'
+
+/** The slices a Service with a selector should have: of each of its families, one for each set of ports its Pods resolve to. */
 export function planEndpointSlices(service: Service, pods: readonly Pod[]): EndpointSlice[] {
+  return familiesOf(service).flatMap((family) => planFamily(service, pods, family))
+}
+
+/** Services from before there were families have the first. */
+export function familiesOf({ spec }: Service): readonly Family[] {
+  const families = (['IPv4', 'IPv6'] as const).filter((family) => spec.ipFamilies?.includes(family))
+  return families.length > 0 ? families : ['IPv4']
+}
+
+function planFamily(service: Service, pods: readonly Pod[], family: Family): EndpointSlice[] {
   const groups = new Map<string, { ports: SlicePort[]; endpoints: Endpoint[] }>()
   const open = (ports: SlicePort[]) => {
     const key = JSON.stringify(ports)
@@ -18,11 +31,20 @@ export function planEndpointSlices(service: Service, pods: readonly Pod[]): Endp
     groups.set(key, group)
     return group
   }
-  const selected = pods.filter((pod) => isSelected(service, pod) && pod.status?.podIP && !isPodFinished(pod))
-  for (const pod of selected) open(portsFor(service, pod)).endpoints.push(endpointOf(service, pod))
+  for (const pod of pods) {
+    const address = addressOf(pod, family)
+    if (address === undefined || !isSelected(service, pod) || isPodFinished(pod)) continue
+    open(portsFor(service, pod)).endpoints.push(endpointOf(service, pod, address))
+  }
   // A Service without Pods has one empty slice: there is nobody, which is something else than not known yet.
   if (groups.size === 0) open([])
-  return [...groups.values()].map(({ ports, endpoints }) => sliceOf(service, ports, endpoints))
+  return [...groups.values()].map(({ ports, endpoints }) => sliceOf(service, family, ports, endpoints))
+}
+
+function addressOf({ status }: Pod, family: Family): string | undefined {
+  const version = family === 'IPv4' ? 4 : 6
+  const all = [status?.podIP ?? '', ...(status?.podIPs ?? []).map(({ ip }) => ip)]
+  return all.find((address) => isIP(address) === version)
 }
 
 export function hasSelector(service: Service): boolean {
@@ -35,13 +57,13 @@ export function isSelected(service: Service, pod: Pod): boolean {
   return Object.entries(service.spec.selector ?? {}).every(([key, value]) => labels[key] === value)
 }
 
-function endpointOf(service: Service, pod: Pod): Endpoint {
+function endpointOf(service: Service, pod: Pod, address: string): Endpoint {
   const serving = isPodReady(pod) || service.spec['publishNotReadyAddresses'] === true
   const terminating = isPodTerminating(pod)
   const { name, namespace, uid } = pod.metadata
   const { hostname, subdomain } = pod.spec
   return {
-    addresses: [pod.status?.podIP ?? ''],
+    addresses: [address],
     // Under this name of its own it is found in the cluster's DNS.
     ...(typeof hostname === 'string' && subdomain === service.metadata.name && { hostname }),
     conditions: { ready: serving && !terminating, serving, terminating },
@@ -64,9 +86,11 @@ function namedPort(pod: Pod, wanted: string, protocol: string): number | undefin
   return ports.find((port) => port.name === wanted && port.protocol === protocol)?.containerPort
 }
 
-function sliceOf(service: Service, ports: SlicePort[], endpoints: Endpoint[]): EndpointSlice {
+function sliceOf(service: Service, family: Family, ports: SlicePort[], endpoints: Endpoint[]): EndpointSlice {
   const { name, namespace, uid = '' } = service.metadata
-  const suffix = createHash('sha256').update(JSON.stringify(ports)).digest('hex').slice(0, 5)
+  // Those of IPv4 have the names that they had when there was nothing else.
+  const about = family === 'IPv4' ? ports : [family, ports]
+  const suffix = createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 5)
   const owner = { apiVersion: 'v1', kind: 'Service', name, uid, controller: true, blockOwnerDeletion: true }
   return {
     apiVersion: 'discovery.k8s.io/v1',
@@ -77,7 +101,7 @@ function sliceOf(service: Service, ports: SlicePort[], endpoints: Endpoint[]): E
       labels: { [serviceNameLabel]: name, [managedByLabel]: managedByUs },
       ownerReferences: [owner],
     },
-    addressType: 'IPv4',
+    addressType: family,
     endpoints: endpoints.toSorted((a, b) => (a.addresses[0] ?? '').localeCompare(b.addresses[0] ?? '')),
     ports,
   }

@@ -4,12 +4,13 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { type EndpointSlice, endpointSliceKind, serviceNameLabel } from '../resources/endpoint-slice.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type EndpointSlice, endpointSliceKind } from '../resources/endpoint-slice.ts'
+import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { Service } from '../resources/service.ts'
-import { hasSelector, managedByLabel, managedByUs, planEndpointSlices } from './endpoint-plan.ts'
+import { hasSelector, managedByUs, planEndpointSlices } from './endpoint-plan.ts'
 import { ignoreGoneOrChanged } from './ignore-gone.ts'
+import { ManagedSlices } from './managed-slices.ts'
 import { ServicePods } from './service-pods.ts'
 
 export interface EndpointSlicesOptions {
@@ -31,31 +32,20 @@ export class EndpointSlices {
   readonly #options: EndpointSlicesOptions
   readonly #queue: WorkQueue
   readonly #servicePods: ServicePods
-  /** Ours, by Service and name. */
-  readonly #slices = new Map<string, Map<string, EndpointSlice>>()
+  readonly #slices: ManagedSlices
 
   constructor(options: EndpointSlicesOptions) {
     this.#options = options
     const { clock, log, services, pods, slices } = options
-    const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'endpointslices', clock, log, concurrency: 4, reconcile })
-    services.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    services.onChange(({ object }) => this.#queue.add(refOf(object)))
     this.#servicePods = new ServicePods(pods, services)
     pods.onChange(({ object, previous }) => {
       for (const service of this.#servicePods.servicesOf(object)) this.#podChanged(service)
       if (previous) for (const service of this.#servicePods.servicesOf(previous)) this.#podChanged(service)
     })
-    slices.onChange(({ type, object, previous }) => {
-      for (const slice of [object, previous]) {
-        const service = slice && serviceOf(slice)
-        if (service !== undefined) this.#slices.get(service)?.delete(object.metadata.name)
-      }
-      const service = serviceOf(object)
-      if (service === undefined) return
-      if (type !== 'deleted') this.#sliceMap(service).set(object.metadata.name, object)
-      else if (this.#slices.get(service)?.size === 0) this.#slices.delete(service)
-      this.#queue.add(service)
-    })
+    this.#slices = new ManagedSlices(slices, managedByUs, (service) => this.#queue.add(service))
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -64,22 +54,14 @@ export class EndpointSlices {
 
   /** All that happens to the Pods of a large Service within a moment is one change: each is as much work as the Service is large. */
   #podChanged(service: Service): void {
-    const key = keyOf(refOf(service))
     const pods = this.#servicePods.mostPodsOf(service)
-    this.#queue.addAfter(key, pods < largeService ? 0 : Math.min(longestGatherMs, pods / podsPerMs))
+    this.#queue.addAfter(refOf(service), pods < largeService ? 0 : Math.min(longestGatherMs, pods / podsPerMs))
   }
 
-  #sliceMap(service: string): Map<string, EndpointSlice> {
-    const slices = this.#slices.get(service) ?? new Map<string, EndpointSlice>()
-    this.#slices.set(service, slices)
-    return slices
-  }
-
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, services } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const service = services.get({ namespace, name })
-    const current = [...(this.#slices.get(key)?.values() ?? [])]
+    const service = services.get(ref)
+    const current = this.#slices.of(ref)
     const alive = service && service.metadata.deletionTimestamp === undefined && hasSelector(service)
     const planned = alive ? planEndpointSlices(service, this.#servicePods.podsOf(service)) : []
     for (const slice of planned) {
@@ -108,11 +90,4 @@ export class EndpointSlices {
     const metadata = { ...existing.metadata, ownerReferences }
     await client.update(endpointSliceKind, { ...existing, ...slice, metadata }, signal)
   }
-}
-
-/** The key of the Service whose slice it is, if it is one of ours. */
-function serviceOf({ metadata }: EndpointSlice): string | undefined {
-  const name = metadata.labels?.[serviceNameLabel]
-  const isOurs = metadata.labels?.[managedByLabel] === managedByUs
-  return isOurs && name !== undefined ? keyOf({ namespace: metadata.namespace, name }) : undefined
 }

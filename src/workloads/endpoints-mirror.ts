@@ -6,7 +6,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import { type EndpointSlice, endpointSliceKind } from '../resources/endpoint-slice.ts'
 import type { Endpoints } from '../resources/endpoints.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Service } from '../resources/service.ts'
 import { isMirrored, managedByMirror, planMirroredSlices } from './endpoints-mirror-plan.ts'
 import { ignoreGoneOrChanged } from './ignore-gone.ts'
@@ -30,24 +30,23 @@ export class EndpointsMirror {
   constructor(options: EndpointsMirrorOptions) {
     this.#options = options
     const { clock, log, services, slices, endpoints } = options
-    const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'endpointslicemirroring', clock, log, concurrency: 2, reconcile })
     this.#slices = new ManagedSlices(slices, managedByMirror, (service) => this.#queue.add(service))
-    services.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
-    endpoints.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    services.onChange(({ object }) => this.#queue.add(refOf(object)))
+    endpoints.onChange(({ object }) => this.#queue.add(refOf(object)))
   }
 
   run(signal: AbortSignal): Promise<void> {
     return this.#queue.run(signal)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, services, endpoints } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const written = endpoints.get({ namespace, name })
-    const isWanted = written !== undefined && isMirrored(written, services.get({ namespace, name }))
+    const written = endpoints.get(ref)
+    const isWanted = written !== undefined && isMirrored(written, services.get(ref))
     const planned = isWanted ? planMirroredSlices(written) : []
-    const current = this.#slices.of(key)
+    const current = this.#slices.of(ref)
     for (const slice of planned) {
       const existing = current.find(({ metadata }) => metadata.name === slice.metadata.name)
       if (!existing) await client.create(endpointSliceKind, slice, signal)

@@ -40,7 +40,7 @@ const perTurn = { items: 2_000, ms: 5 }
 export class EventExpiry {
   readonly #options: EventExpiryOptions
   readonly #limits: EventLimits
-  readonly #queue: WorkQueue
+  readonly #queue: WorkQueue<string>
   readonly #turns: LoopTurns
 
   constructor(options: EventExpiryOptions) {

@@ -19,7 +19,10 @@ export function planLegacyEndpoints(service: Service, slices: readonly EndpointS
     room -= taken.length
     return taken
   }
-  const sorted = slices.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
+  // Of a Service with two families it is the first that is here.
+  const [family = 'IPv4'] = service.spec.ipFamilies ?? []
+  const first = slices.filter(({ addressType }) => addressType === family)
+  const sorted = first.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))
   const subsets = sorted.flatMap((slice): EndpointSubset[] => {
     const [addresses, notReadyAddresses] = [take(addressesOf(slice, true)), take(addressesOf(slice, false))]
     if (addresses.length + notReadyAddresses.length === 0) return []

@@ -111,6 +111,28 @@ describe('the Endpoints of a Service with a selector', () => {
   })
 })
 
+it('Endpoints are of the first family of a Service that has two', () => {
+  const slice = (addressType: 'IPv4' | 'IPv6', address: string) => ({
+    apiVersion: 'discovery.k8s.io/v1' as const,
+    kind: 'EndpointSlice' as const,
+    metadata: { name: `web-${addressType.toLowerCase()}`, namespace },
+    addressType,
+    endpoints: [{ addresses: [address] }],
+  })
+  const slices = [slice('IPv4', '10.1.0.1'), slice('IPv6', 'fd00::1')]
+  const planned = (ipFamilies: string[]) => {
+    const service = serviceSchema.parse({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: ref,
+      spec: { ipFamilies, ports },
+    })
+    return planLegacyEndpoints(service, slices).subsets?.flatMap(({ addresses = [] }) => addresses.map(({ ip }) => ip))
+  }
+  expect(planned(['IPv4', 'IPv6'])).toEqual(['10.1.0.1'])
+  expect(planned(['IPv6', 'IPv4'])).toEqual(['fd00::1'])
+})
+
 describe('Endpoints that somebody wrote', () => {
   const written = (ip: string) => [
     { addresses: [{ ip }], notReadyAddresses: [{ ip: 'fd00::1' }], ports: [{ port: 80 }] },

@@ -6,7 +6,7 @@ import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { EndpointSlice } from '../resources/endpoint-slice.ts'
 import { type Endpoints, endpointsKind } from '../resources/endpoints.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../resources/kubernetes-object.ts'
 import type { Service } from '../resources/service.ts'
 import { hasSelector, managedByUs } from './endpoint-plan.ts'
 import { ignoreGoneOrChanged } from './ignore-gone.ts'
@@ -34,23 +34,22 @@ export class LegacyEndpoints {
   constructor(options: LegacyEndpointsOptions) {
     this.#options = options
     const { clock, log, services, slices, endpoints } = options
-    const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'endpoints', clock, log, concurrency: 2, reconcile })
-    const later = (key: string) => this.#queue.addAfter(key, gatherMs)
+    const later = (service: ObjectRef) => this.#queue.addAfter(service, gatherMs)
     this.#slices = new ManagedSlices(slices, managedByUs, later)
-    services.onChange(({ object }) => later(keyOf(refOf(object))))
-    endpoints.onChange(({ object }) => later(keyOf(refOf(object))))
+    services.onChange(({ object }) => later(refOf(object)))
+    endpoints.onChange(({ object }) => later(refOf(object)))
   }
 
   run(signal: AbortSignal): Promise<void> {
     return this.#queue.run(signal)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, services, endpoints } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const service = services.get({ namespace, name })
-    const existing = endpoints.get({ namespace, name })
+    const service = services.get(ref)
+    const existing = endpoints.get(ref)
     if (!service || service.metadata.deletionTimestamp !== undefined) {
       if (existing?.metadata.labels?.[endpointsManagedByLabel] !== endpointsManager) return
       await client
@@ -58,7 +57,7 @@ export class LegacyEndpoints {
         .catch(ignoreGoneOrChanged)
       return
     }
-    const slices = this.#slices.of(key)
+    const slices = this.#slices.of(ref)
     // They are made first, and then it is known who there is.
     if (!hasSelector(service) || slices.length === 0) return
     const planned = planLegacyEndpoints(service, slices)

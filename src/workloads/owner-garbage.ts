@@ -27,7 +27,7 @@ interface Found {
 /** Deletes what lost its owners, and carries out deletions in the foreground and those that orphan. */
 export class OwnerGarbage {
   readonly #options: OwnerGarbageOptions
-  readonly #queue: WorkQueue
+  readonly #queue: WorkQueue<string>
   readonly #states: OwnerStates
   readonly #turns: LoopTurns
   /** Of keys `resource|namespace|name`. */

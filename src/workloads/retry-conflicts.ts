@@ -8,9 +8,9 @@ const lookAgainMs = 25
  * again soon is for the case that it was there already.
  */
 export function retryConflicts(reconcile: Reconcile): Reconcile {
-  return async (key, signal) => {
+  return async (ref, signal) => {
     try {
-      return await reconcile(key, signal)
+      return await reconcile(ref, signal)
     } catch (error) {
       if (isStatusError(error, 'Conflict')) return { requeueAfterMs: lookAgainMs }
       throw error

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
-import { type Foresee, Foresight } from '../apiserver/foresight.ts'
 import { EmbeddedClient } from '../cluster/embedded-client.ts'
+import type { Foresee } from '../cluster/foreseen.ts'
 import { Informer } from '../cluster/informer.ts'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { silentLogger } from '../foundation/log.ts'
@@ -10,6 +10,7 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { nodeKind } from '../resources/node.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { MemoryStore } from '../store/memory-store.ts'
+import { PodForesight } from '../platform/wake-foresight.ts'
 import { Scheduler } from './scheduler.ts'
 
 const stopping = { controller: new AbortController(), running: [] as Array<Promise<void>> }
@@ -22,7 +23,7 @@ let scheduler: Scheduler
 beforeEach(async () => {
   clock = new FakeClock()
   api.foreseen = () => undefined
-  const plugins = [new Foresight(podKind, (pod) => api.foreseen(pod))]
+  const plugins = [new PodForesight((pod) => api.foreseen(pod))]
   client = new EmbeddedClient(new ClusterApi({ store: new MemoryStore(), kinds: coreKinds, clock, plugins }))
   stopping.controller = new AbortController()
   told.length = 0

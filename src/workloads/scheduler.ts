@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { EventRecorder } from '../cluster/event-recorder.ts'
+import { type Foresee, Foreseen, type TakeBack } from '../cluster/foreseen.ts'
 import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { keyOf, refOf, withCondition } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, keyOf, refOf, withCondition } from '../resources/kubernetes-object.ts'
 import { type Node, isNodeReady } from '../resources/node.ts'
 import { type Pod, isPodFinished, podKind } from '../resources/pod.ts'
 import { isStatusError } from '../resources/status-error.ts'
@@ -19,19 +20,14 @@ export interface SchedulerOptions {
   readonly events: Pick<EventRecorder, 'record'>
   readonly clock: Clock
   readonly log: Logger
-  readonly foresee?: ForeseePlacement | undefined
+  /** Told of a Pod with the node that it is being given: a node of the same program need not wait until that comes back. */
+  readonly foresee?: Foresee<Pod> | undefined
 }
-
-/**
- * Told of a Pod with the node that it is being given, right before that is written; returns what to call if it comes to nothing.
- * For a node of the same program, which need not wait until it comes back.
- */
-export type ForeseePlacement = (pod: Pod) => () => void
 
 interface Assignment {
   readonly node: string
   /** To be called if the Pod does not get it. */
-  readonly takeBack: () => void
+  readonly takeBack: TakeBack | undefined
 }
 
 /**
@@ -46,21 +42,22 @@ export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #queue: WorkQueue
   readonly #ledger = new NodeLedger()
-  /** Keys of Pods that did not fit; tried again when something changes that could make room. */
-  readonly #unplaced = new Set<string>()
+  /** Pods that did not fit; tried again when something changes that could make room. */
+  readonly #unplaced = new Map<string, ObjectRef>()
   /** Where Pods go that are all but written, by uid. */
-  readonly #foreseen = new Map<string, Assignment>()
+  readonly #foreseen: Foreseen<Assignment>
 
   constructor(options: SchedulerOptions) {
     this.#options = options
     const { clock, log, pods, nodes } = options
-    const reconcile = (key: string, signal: AbortSignal) => this.#place(key, signal)
+    this.#foreseen = new Foreseen(clock)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#place(ref, signal)
     this.#queue = new WorkQueue({ name: 'scheduler', clock, log, concurrency: 16, reconcile })
     pods.onChange(({ type, object }) => {
       if (type === 'deleted') this.#ledger.remove(object)
       else this.#ledger.put(object)
-      if (type === 'deleted' || !waitsForNode(object)) this.#takeForeseen(object)?.takeBack()
-      if (waitsForNode(object) && type !== 'deleted') this.#queue.add(keyOf(refOf(object)))
+      if (type === 'deleted' || !waitsForNode(object)) this.#settle(object)?.takeBack?.()
+      if (waitsForNode(object) && type !== 'deleted') this.#queue.add(refOf(object))
       else if (type === 'deleted' || isPodFinished(object)) this.#retry()
     })
     nodes.onChange(({ object, previous }) => {
@@ -68,53 +65,48 @@ export class Scheduler {
     })
   }
 
-  run(signal: AbortSignal): Promise<void> {
-    return this.#queue.run(signal)
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#queue.run(signal)
+    this.#foreseen.clear()
   }
 
-  /**
-   * The Pod is all but written, and somebody waits for it: it is placed at once, and bound when it is there. Answers what to call if
-   * it is not written; nothing where it cannot be placed now.
-   */
-  foresee(pod: Pod): (() => void) | undefined {
+  /** The Pod is all but written, and somebody waits for it: it is placed at once, where there is room, and bound when it is there. */
+  foresee(pod: Pod): TakeBack | undefined {
     if (!waitsForNode(pod)) return undefined
     const placement = placePod(pod, this.#options.nodes.list(), this.#ledger.totals)
     if ('unschedulable' in placement) return undefined
-    this.#foreseen.set(pod.metadata.uid ?? '', this.#assign(pod, placement.node))
-    return () => {
+    const assignment = this.#assign(pod, placement.node)
+    return this.#foreseen.add(pod.metadata.uid ?? '', assignment, () => {
       this.#ledger.remove(pod)
-      this.#takeForeseen(pod)?.takeBack()
-    }
+      assignment.takeBack?.()
+    })
   }
 
   #assign(pod: Pod, node: string): Assignment {
     this.#ledger.put(pod, node)
-    const takeBack = this.#options.foresee?.({ ...pod, spec: { ...pod.spec, nodeName: node } }) ?? (() => {})
-    return { node, takeBack }
+    return { node, takeBack: this.#options.foresee?.({ ...pod, spec: { ...pod.spec, nodeName: node } }) }
   }
 
-  #takeForeseen({ metadata: { uid = '' } }: Pod): Assignment | undefined {
-    const foreseen = this.#foreseen.get(uid)
-    this.#foreseen.delete(uid)
-    return foreseen
+  #settle({ metadata: { uid = '' } }: Pod): Assignment | undefined {
+    return this.#foreseen.settle(uid)
   }
 
   #retry(): void {
     let index = 0
-    for (const key of this.#unplaced) this.#queue.addAfter(key, index++ < atOnce ? 0 : othersMs)
+    for (const ref of this.#unplaced.values()) this.#queue.addAfter(ref, index++ < atOnce ? 0 : othersMs)
   }
 
-  async #place(key: string, signal: AbortSignal): Promise<void> {
+  async #place(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, pods, nodes, events } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const pod = pods.get({ namespace, name })
+    const key = keyOf(ref)
+    const pod = pods.get(ref)
     this.#unplaced.delete(key)
     if (!pod || !waitsForNode(pod)) return
-    let placed = this.#takeForeseen(pod)
+    let placed = this.#settle(pod)
     if (!placed) {
       const placement = placePod(pod, nodes.list(), this.#ledger.totals)
       if ('unschedulable' in placement) {
-        this.#unplaced.add(key)
+        this.#unplaced.set(key, ref)
         return this.#explain(pod, placement.unschedulable, signal)
       }
       placed = this.#assign(pod, placement.node)
@@ -124,7 +116,7 @@ export class Scheduler {
       await client.patch(podKind, refOf(pod), { metadata: { uid }, spec: { nodeName: placed.node } }, signal)
     } catch (error) {
       this.#ledger.remove(pod)
-      placed.takeBack()
+      placed.takeBack?.()
       // Deleted, replaced or bound by somebody else meanwhile: the cache will tell.
       if (isStatusError(error, 'NotFound', 'Conflict', 'Invalid')) return
       throw error

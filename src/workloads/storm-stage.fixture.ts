@@ -23,6 +23,8 @@ class StormClient extends EmbeddedClient {
     this.#ask('update', kind, () => super.update(kind, object))
   override updateStatus: EmbeddedClient['updateStatus'] = (kind, object) =>
     this.#ask('updateStatus', kind, () => super.updateStatus(kind, object))
+  override changeStatus: EmbeddedClient['changeStatus'] = (kind, ref, change) =>
+    this.#ask('changeStatus', kind, () => super.changeStatus(kind, ref, change))
   override patch: EmbeddedClient['patch'] = (kind, ref, patch) =>
     this.#ask('patch', kind, () => super.patch(kind, ref, patch))
   override delete: EmbeddedClient['delete'] = (kind, ref, options) =>

@@ -4,10 +4,11 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { WorkQueue } from '../cluster/work-queue.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
+import { type ObjectRef, keyOf, refOf, withCondition } from '../resources/kubernetes-object.ts'
 import type { Node } from '../resources/node.ts'
 import { type Pod, isPodTerminating, podKind } from '../resources/pod.ts'
-import { ignoreGoneOrChanged } from './ignore-gone.ts'
+import { ignoreGone, ignoreGoneOrChanged } from './ignore-gone.ts'
+import { retryConflicts } from './retry-conflicts.ts'
 import { drivesPodsAway, toleratedMs } from './tolerated-taints.ts'
 
 export interface TaintEvictionsOptions {
@@ -29,17 +30,16 @@ export class TaintEvictions {
   constructor(options: TaintEvictionsOptions) {
     this.#options = options
     const { pods, nodes, clock, log } = options
-    const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'taint-evictions', clock, log, reconcile })
     pods.onChange(({ type, object }) => {
-      const key = keyOf(refOf(object))
-      if (type === 'deleted') this.#since.delete(key)
-      else if (drivesPodsAway(this.#nodeOf(object))) this.#queue.add(key)
+      if (type === 'deleted') this.#since.delete(keyOf(refOf(object)))
+      else if (drivesPodsAway(this.#nodeOf(object))) this.#queue.add(refOf(object))
     })
     nodes.onChange(({ object, previous }) => {
       if (!drivesPodsAway(object) && !drivesPodsAway(previous)) return
       for (const pod of pods.list()) {
-        if (pod.spec.nodeName === object.metadata.name) this.#queue.add(keyOf(refOf(pod)))
+        if (pod.spec.nodeName === object.metadata.name) this.#queue.add(refOf(pod))
       }
     })
   }
@@ -52,10 +52,10 @@ export class TaintEvictions {
     return spec.nodeName === undefined ? undefined : this.#options.nodes.get({ name: spec.nodeName })
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, pods, events, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const pod = pods.get({ namespace, name })
+    const key = keyOf(ref)
+    const pod = pods.get(ref)
     const node = pod && this.#nodeOf(pod)
     const stays = pod && node && drivesPodsAway(node) ? toleratedMs(pod, node) : undefined
     if (!pod || stays === undefined || isPodTerminating(pod)) {
@@ -66,8 +66,19 @@ export class TaintEvictions {
     this.#since.set(key, since)
     const left = since + stays - clock.now()
     if (left > 0) return { requeueAfterMs: left }
-    events.record(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${namespace}/${name}`)
+    await this.#tell(pod, signal)
+    events.record(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${key}`)
     await client.delete(podKind, refOf(pod), { uid: pod.metadata.uid }, signal).catch(ignoreGoneOrChanged)
     return {}
+  }
+
+  /** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+  async #tell(pod: Pod, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options
+    const reason = { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' }
+    const disrupted = { type: 'DisruptionTarget', status: 'True' as const, ...reason }
+    const conditions = withCondition(pod.status?.conditions, disrupted, clock.now())
+    const told = { ...pod, status: { ...pod.status, conditions } }
+    await client.updateStatus(podKind, told, signal).catch(ignoreGone)
   }
 }

@@ -132,6 +132,9 @@ describe('taints that drive Pods away', () => {
     await taint([{ key: 'k', value: 'v', effect: 'NoExecute' }])
     await expect.poll(() => isLeaving('none'), soon).toBe(true)
     await expect.poll(() => isLeaving('over'), soon).toBe(true)
+    expect((await pod('none'))?.status?.conditions).toMatchObject([
+      { type: 'DisruptionTarget', status: 'True', reason: 'DeletionByTaintManager' },
+    ])
     expect([await isLeaving('hour'), await isLeaving('ever')]).toEqual([false, false])
     const events = async () => (await client.list(eventKind, { namespace })).items.map(({ reason }) => reason)
     await expect.poll(events, soon).toContain('TaintManagerEviction')

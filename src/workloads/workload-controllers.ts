@@ -1,5 +1,6 @@
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
+import type { Foresee, TakeBack } from '../cluster/foreseen.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
@@ -16,18 +17,18 @@ import { nodeKind } from '../resources/node.ts'
 import { persistentVolumeClaimKind } from '../resources/persistent-volume-claim.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { serviceKind } from '../resources/service.ts'
-import type { ClaimFolders } from './claim-binder-reclaim.ts'
-import { claimBinderRunners } from './claim-binder-runners.ts'
+import type { ClaimFolders } from './claims/volume-reclaim.ts'
+import { claimRunners } from './claims/claim-runners.ts'
 import { EndpointSlices } from './endpoint-slices.ts'
 import { EndpointsMirror } from './endpoints-mirror.ts'
 import { EventExpiry } from './event-expiry.ts'
-import { NamespaceTermination } from './namespace-termination.ts'
+import { NamespaceTermination } from './namespaces/namespace-termination.ts'
 import { KindCaches } from './kind-caches.ts'
 import { LegacyEndpoints } from './legacy-endpoints.ts'
 import { OwnerGarbage } from './owner-garbage.ts'
-import type { QuotaCounts } from './resource-quota-status.ts'
-import { type ForeseePlacement, Scheduler } from './scheduler.ts'
-import { namespaceBasics } from './service-account-basics.ts'
+import type { QuotaCounts } from './namespaces/resource-quota-status.ts'
+import { Scheduler } from './scheduler.ts'
+import { namespaceBasics } from './namespaces/namespace-basics.ts'
 import { TaintEvictions } from './taint-evictions.ts'
 import { type Runs, workloadRunners } from './workload-runners.ts'
 
@@ -48,7 +49,7 @@ export interface WorkloadControllersOptions {
   /** How long Events are kept after their last change; an hour unless it is said. */
   readonly eventTtlMs?: number | undefined
   /** Told where a Pod is being placed. */
-  readonly foresee?: ForeseePlacement | undefined
+  readonly foresee?: Foresee<Pod> | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -84,7 +85,7 @@ export class WorkloadControllers implements Component {
     const basics = namespaceBasics({ ...this.#options, watch, namespaces })
     const claims = watch(persistentVolumeClaimKind)
     const workloads = workloadRunners({ client, watch, pods, claims, finishedPodLimit, clock, log })
-    const binder = claimBinderRunners({ ...this.#options, watch, watched: caches, claims, pods })
+    const binder = claimRunners({ ...this.#options, watch, watched: caches, claims, pods })
     // Events own nothing and are owned by nothing, and there are many of them.
     const owningKinds = () => servedKinds().filter(({ group, kind }) => !isEvent(group, kind))
     caches.follow(owningKinds())
@@ -114,7 +115,7 @@ export class WorkloadControllers implements Component {
   }
 
   /** The Pod is all but written: see `Scheduler`. */
-  foresee(pod: Pod): (() => void) | undefined {
+  foresee(pod: Pod): TakeBack | undefined {
     return this.#stopping.signal.aborted ? undefined : this.#scheduler?.foresee(pod)
   }
 

@@ -1,5 +1,5 @@
 import { openSqliteStore } from '../../src/store/sqlite-store.ts'
-import { StepGate, type ThreadStep, threadSteps } from '../../src/store/step-gate.ts'
+import { StepGate, type ThreadStep, threadSteps } from '../../src/store/sqlite-file/step-gate.ts'
 
 // Run by a test: writes, says what was acknowledged (`REVISION NAME`), and kills itself without warning when the thread with the
 // file has come to a step of the next commit, with more writes on their way.

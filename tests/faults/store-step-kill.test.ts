@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../../src/store/sqlite-store.ts'
-import { threadSteps } from '../../src/store/step-gate.ts'
+import { threadSteps } from '../../src/store/sqlite-file/step-gate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-steps-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type KubernetesClient, connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { namespaceKind } from '../../src/resources/namespace.ts'
+import { nodeKind } from '../../src/resources/node.ts'
 import { podKind } from '../../src/resources/pod.ts'
 import { roleBindingKind } from '../../src/resources/role-binding.ts'
 import { serviceAccountKind } from '../../src/resources/service-account.ts'
@@ -21,6 +22,7 @@ const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port, POD_IP } =
 require('node:http').createServer((request, response) => {
   if (request.url === '/namespace') return response.end(readFileSync(folder + 'namespace'))
   if (request.url === '/variables') return response.end(process.env.ASKER_SERVICE_HOST + ':' + process.env.ASKER_SERVICE_PORT)
+  if (request.url === '/claims') return response.end(Buffer.from(String(readFileSync(folder + 'token')).split('.')[1], 'base64url'))
   const headers = { authorization: 'Bearer ' + readFileSync(folder + 'token') }
   const ca = readFileSync(folder + 'ca.crt')
   require('node:https').get({ host, port, path: request.url, ca, headers }, (answer) => {
@@ -80,6 +82,13 @@ describe('a Pod in its cluster', () => {
     sluice?.destroy()
     for (const pid of processesMentioning(data)) killIfThere(pid)
     rmSync(data, { recursive: true, force: true })
+  })
+
+  it('has a token that says on which node it is', async () => {
+    const { items } = await client.list(nodeKind, {})
+    const claims: unknown = JSON.parse((await ask('/claims')).text)
+    const [node] = items.map(({ metadata }) => ({ name: metadata.name, uid: metadata.uid }))
+    expect(claims).toMatchObject({ 'kubernetes.io': { namespace, pod: { name: 'asker' }, node } })
   })
 
   it('is reached at the address of its Service, which it knows itself', async () => {

@@ -484,7 +484,12 @@ onEachServer((server) => {
       expect((await evict('a', { preconditions: { uid: 'other' } })).code).toBe(409)
       expect((await evict('a', { dryRun: ['All'] })).code).toBe(201)
       expect((await server.http('GET', server.path('pods/a'))).code).toBe(200)
+      await server.patch(server.path('pods/a'), 'merge', { metadata: { finalizers: ['example.com/seen'] } })
       expect((await evict('a')).body).toMatchObject({ code: 201, status: 'Success' })
+      const { status } = await server.ok('GET', server.path('pods/a'))
+      const reason = { reason: 'EvictionByEvictionAPI', message: 'Eviction API: evicting' }
+      expect(status).toMatchObject({ conditions: [{ type: 'DisruptionTarget', status: 'True', ...reason }] })
+      await server.patch(server.path('pods/a'), 'merge', { metadata: { finalizers: null } })
       expect((await evict('a')).body).toMatchObject({ code: 404, message: 'pods "a" not found' })
       expect((await server.http('GET', server.path('pods/a/eviction'))).code).toBe(405)
     })

@@ -1,4 +1,4 @@
-import { clusterClientContract } from '../../src/cluster/cluster-client.contract.ts'
+import { clusterClientContract } from '../../src/cluster/contract/cluster-client.contract.ts'
 import { configMapKind } from '../../src/resources/config-map.ts'
 import { onEachServer } from './on-each-server.ts'
 

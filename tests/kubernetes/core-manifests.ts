@@ -241,6 +241,25 @@ export const acceptedManifests: readonly Manifest[] = [
     },
   },
   {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: meta('j3'),
+    spec: {
+      completionMode: 'Indexed',
+      completions: 3,
+      backoffLimitPerIndex: 1,
+      maxFailedIndexes: 2,
+      podFailurePolicy: {
+        rules: [
+          { action: 'FailIndex', onExitCodes: { containerName: 'a', operator: 'NotIn', values: [1, 2] } },
+          { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget' }] },
+        ],
+      },
+      successPolicy: { rules: [{ succeededIndexes: '0,2' }, { succeededIndexes: '0-2', succeededCount: 2 }] },
+      template: { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'registry.lab-1.localhost/x' }] } },
+    },
+  },
+  {
     apiVersion: 'discovery.k8s.io/v1',
     kind: 'EndpointSlice',
     metadata: meta('es1'),
@@ -338,6 +357,8 @@ const job = (spec: Fields) => ({
   metadata: { name: 'bad' },
   spec: { template: { spec: { restartPolicy: 'Never', containers: [c()] } }, ...spec },
 })
+const indexedJob = (spec: Fields) => job({ completionMode: 'Indexed', completions: 3, ...spec })
+const failurePolicyJob = (rules: readonly Fields[], spec: Fields = {}) => job({ podFailurePolicy: { rules }, ...spec })
 const svc = (spec: Fields, name = 'bad') => ({
   apiVersion: 'v1',
   kind: 'Service',
@@ -517,6 +538,42 @@ export const refusedManifests: readonly Manifest[] = [
   job({ completionMode: 'x' }),
   job({ completionMode: 'Indexed' }),
   { ...job({}), metadata: { name: 'a'.repeat(64) } },
+  job({ backoffLimitPerIndex: 1 }),
+  indexedJob({ backoffLimitPerIndex: -1, maxFailedIndexes: -1 }),
+  indexedJob({ maxFailedIndexes: 1 }),
+  indexedJob({ backoffLimitPerIndex: 1, maxFailedIndexes: 4 }),
+  indexedJob({ backoffLimitPerIndex: 1, completions: 100_001, parallelism: 10_001 }),
+  job({ podReplacementPolicy: 'x' }),
+  failurePolicyJob([{ action: 'x', onPodConditions: [{ type: 'A' }] }]),
+  failurePolicyJob([{ action: 'FailJob' }]),
+  failurePolicyJob([{ action: 'FailIndex', onExitCodes: { operator: 'In', values: [1] } }]),
+  failurePolicyJob([
+    {
+      action: 'Ignore',
+      onExitCodes: { operator: 'In', values: [1] },
+      onPodConditions: [{ type: 'DisruptionTarget' }],
+    },
+  ]),
+  failurePolicyJob([{ action: 'Count', onExitCodes: { operator: 'x', values: [] } }]),
+  failurePolicyJob([{ action: 'Count', onExitCodes: { operator: 'In', values: [0, 2, 1, 2] } }]),
+  failurePolicyJob([{ action: 'Count', onExitCodes: { operator: 'NotIn', values: [0], containerName: 'none' } }]),
+  failurePolicyJob([{ action: 'Count', onPodConditions: [{ type: 'a b', status: 'x' }] }]),
+  failurePolicyJob([], { podReplacementPolicy: 'TerminatingOrFailed' }),
+  failurePolicyJob([], { template: { spec: { restartPolicy: 'OnFailure', containers: [c()] } } }),
+  job({ successPolicy: { rules: [{ succeededCount: 1 }] } }),
+  indexedJob({ successPolicy: {} }),
+  indexedJob({ successPolicy: { rules: [{}, { succeededCount: -1 }, { succeededCount: 4 }] } }),
+  indexedJob({
+    successPolicy: {
+      rules: [
+        { succeededIndexes: '0-3' },
+        { succeededIndexes: '2,1' },
+        { succeededIndexes: '1-1' },
+        { succeededIndexes: 'a' },
+        { succeededIndexes: '0,2', succeededCount: 3 },
+      ],
+    },
+  }),
   svc({ ports: [] }),
   svc({ ports: [{ port: 0 }] }),
   svc({ ports: [{ port: 80 }, { port: 81 }] }),

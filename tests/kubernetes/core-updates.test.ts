@@ -33,6 +33,12 @@ const changes: Readonly<Record<string, readonly Fields[]>> = {
     { spec: { completionMode: 'Indexed' } },
     { spec: { parallelism: 4 } },
   ],
+  'Job/j3': [
+    { spec: { podFailurePolicy: { rules: [] } } },
+    { spec: { backoffLimitPerIndex: 2 } },
+    { spec: { maxFailedIndexes: 1 } },
+    { spec: { successPolicy: { rules: [{ succeededCount: 1 }] } } },
+  ],
   'Pod/p2': [
     { spec: { restartPolicy: 'Never' } },
     { spec: { tolerations: [] } },

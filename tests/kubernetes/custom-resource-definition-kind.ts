@@ -16,7 +16,7 @@ export const customResourceDefinitionKind: Kind<z.infer<typeof schema>> = {
   namespaced: false,
   schema,
   fields: () => ({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }),
-  unknownFields: 'keep',
+  origin: 'core',
   columns: [],
   hasStatus: true,
 }

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createTestCertificates } from '../../src/apiserver/certificates.fixture.ts'
+import { createTestCertificates } from '../../src/apiserver/test-support/certificates.fixture.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
 import { silentLogger } from '../../src/foundation/log.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'
@@ -12,7 +12,7 @@ import { StatusError } from '../../src/resources/status-error.ts'
 import type { ControlPlane } from './real-control-plane.ts'
 
 /** The control plane of `sluice up` with nothing else running: what a kube-apiserver with its etcd is compared with. */
-export async function startEmbeddedControlPlane(historyLimit?: number): Promise<ControlPlane> {
+export async function startEmbeddedControlPlane(historyLimit?: number, ipv6Range?: string): Promise<ControlPlane> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-embedded-'))
   const { ca, client, server: certificate } = await createTestCertificates('CN=carol, O=testers')
   const token = 'embedded-token'
@@ -24,7 +24,7 @@ export async function startEmbeddedControlPlane(historyLimit?: number): Promise<
     identity: { clusterId, center: 'lab-1', adminToken: token },
     registry: 'registry.lab-1.localhost',
     // As the real one has it, so that the same addresses can be asked for.
-    services: { range: '10.96.0.0/16', apiServer: '10.96.0.1', isLocal: false },
+    services: { range: '10.96.0.0/16', ipv6Range, apiServer: '10.96.0.1', isLocal: false },
     tls: { ...certificate, ca },
     host: '127.0.0.1',
     port: 0,

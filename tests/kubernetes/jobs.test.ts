@@ -17,17 +17,23 @@ withControllers((server) => {
     return server.ok('POST', server.path('jobs', 'batch/v1'), { metadata: { name: 'pi' }, spec: { template, ...spec } })
   }
   /** The next Pod that runs comes to its end, a while ago: a new attempt need not wait. */
-  const end = async (phase: 'Succeeded' | 'Failed') => {
+  const end = async (
+    phase: 'Succeeded' | 'Failed',
+    exitCode = phase === 'Failed' ? 1 : 0,
+    conditions: object[] = [],
+  ) => {
     const isRunning = ({ status: found }: Awaited<ReturnType<typeof pods>>[number]) => found?.phase === 'Pending'
     await expect.poll(async () => (await pods()).some(isRunning), soon).toBe(true)
     const { items } = await server.ok('GET', server.path('pods'))
     const running = items.find((each) => (each['status'] as { phase: string }).phase === 'Pending')
     const at = new Date(Date.now() - 600_000).toISOString()
-    const terminated = { exitCode: phase === 'Failed' ? 1 : 0, startedAt: at, finishedAt: at }
+    const terminated = { exitCode, startedAt: at, finishedAt: at }
     const containerStatuses = [
       { name: 'main', ready: false, restartCount: 0, image: 'x', imageID: 'x', state: { terminated } },
     ]
-    if (running) await reportPod(server, running, { phase, containerStatuses })
+    if (running)
+      await reportPod(server, running, { phase, containerStatuses, ...(conditions.length > 0 && { conditions }) })
+    return running?.metadata.name
   }
   const completed = ['SuccessCriteriaMet True CompletionsReached', 'Complete True CompletionsReached']
 
@@ -84,6 +90,65 @@ withControllers((server) => {
     await expect
       .poll(() => server.kubectl('get events --no-headers'), soon)
       .toMatch(/Warning +BackoffLimitExceeded +job\/pi +Job has reached the specified backoff limit/)
+  })
+
+  it('fails at once when a Pod ends in a way that its policy names', async () => {
+    const onExitCodes = { operator: 'In', values: [42] }
+    await create({ podFailurePolicy: { rules: [{ action: 'FailJob', onExitCodes }] } })
+    const pod = await end('Failed', 42)
+    await expect.poll(conditions, soon).toEqual(['FailureTarget True PodFailurePolicy', 'Failed True PodFailurePolicy'])
+    const message = `Container main for pod ${server.namespace}/${pod} failed with exit code 42 matching FailJob rule at index 0`
+    expect((await status())?.conditions).toMatchObject([{ message }, { message }])
+    expect(await status()).toMatchObject({ failed: 1 })
+  })
+
+  it('does not count a failure that its policy ignores', async () => {
+    const onPodConditions = [{ type: 'DisruptionTarget' }]
+    await create({ backoffLimit: 0, podFailurePolicy: { rules: [{ action: 'Ignore', onPodConditions }] } })
+    const lastTransitionTime = '2026-01-01T00:00:00Z'
+    await end('Failed', 137, [{ type: 'DisruptionTarget', status: 'True', lastTransitionTime }])
+    await end('Succeeded')
+    await expect.poll(conditions, soon).toEqual(completed)
+    expect((await status())?.failed).toBeUndefined()
+  })
+
+  it('counts failures by index, goes on with the others, and fails in the end', async () => {
+    const failures = 'batch.kubernetes.io/job-index-failure-count'
+    await create({ completionMode: 'Indexed', completions: 2, parallelism: 1, backoffLimitPerIndex: 1 })
+    expect((await job())?.spec.backoffLimit).toBe(2_147_483_647)
+    await end('Failed')
+    await expect
+      .poll(async () => new Set((await pods()).map(({ metadata }) => metadata.annotations?.[failures])), soon)
+      .toEqual(new Set(['0', '1']))
+    await end('Failed')
+    await expect.poll(async () => (await status())?.failedIndexes, soon).toBe('0')
+    await end('Succeeded')
+    await expect.poll(conditions, soon).toEqual(['FailureTarget True FailedIndexes', 'Failed True FailedIndexes'])
+    expect(await status()).toMatchObject({ failed: 2, succeeded: 1, failedIndexes: '0', completedIndexes: '1' })
+  })
+
+  it('gives up an index, or all of them, when its policy says so', async () => {
+    const rules = [{ action: 'FailIndex', onExitCodes: { operator: 'In', values: [7] } }]
+    const indexed = { completionMode: 'Indexed', completions: 3, parallelism: 1, backoffLimitPerIndex: 5 }
+    await create({ ...indexed, maxFailedIndexes: 1, podFailurePolicy: { rules } })
+    await end('Failed', 7)
+    await expect.poll(async () => (await status())?.failedIndexes, soon).toBe('0')
+    await end('Failed', 7)
+    await expect
+      .poll(conditions, soon)
+      .toEqual(['FailureTarget True MaxFailedIndexesExceeded', 'Failed True MaxFailedIndexesExceeded'])
+    expect(await status()).toMatchObject({ failedIndexes: '0,1' })
+  })
+
+  it('is complete when the indexes have succeeded that its policy asks for', async () => {
+    const successPolicy = { rules: [{ succeededIndexes: '2' }, { succeededIndexes: '0-2', succeededCount: 1 }] }
+    await create({ completionMode: 'Indexed', completions: 3, parallelism: 3, successPolicy })
+    await expect.poll(async () => (await pods()).length, soon).toBe(3)
+    await end('Succeeded')
+    await expect
+      .poll(conditions, soon)
+      .toEqual(['SuccessCriteriaMet True SuccessPolicy', 'Complete True SuccessPolicy'])
+    expect((await status())?.succeeded).toBe(1)
   })
 
   it('gives up when its time is over', async () => {

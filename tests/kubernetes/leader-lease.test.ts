@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { LeaderLease } from '../../src/cluster/leader-lease.ts'
+import { LeaderLease } from '../../src/cluster/leader/leader-lease.ts'
 import { systemClock } from '../../src/foundation/clock.ts'
 import { silentLogger } from '../../src/foundation/log.ts'
 import { leaseKind } from '../../src/resources/lease.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readOpenApiV2 } from '../../src/apiserver/openapi-v2-reader.fixture.ts'
+import { readOpenApiV2 } from '../../src/apiserver/discovery/openapi-v2-reader.fixture.ts'
 import { onEachServer } from './on-each-server.ts'
 import { WidgetDefinition } from './widget-definition.ts'
 

@@ -7,7 +7,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createTestCertificates } from '../../src/apiserver/certificates.fixture.ts'
+import { createTestCertificates } from '../../src/apiserver/test-support/certificates.fixture.ts'
 
 /** A control plane that a client reaches by a kubeconfig and nothing else. */
 export interface ControlPlane {
@@ -36,9 +36,11 @@ export function missingControlPlane(): string | undefined {
 
 /**
  * A real etcd and kube-apiserver on loopback, in a folder of their own that goes with them. `durable`: etcd syncs every write
- * to disk, as it does in earnest; tests do without.
+ * to disk, as it does in earnest; tests do without. `ipv6Range`: Services have addresses of IPv6, too, from there.
  */
-export async function startRealControlPlane(options: { readonly durable?: boolean } = {}): Promise<ControlPlane> {
+export async function startRealControlPlane(
+  options: { readonly durable?: boolean; readonly ipv6Range?: string } = {},
+): Promise<ControlPlane> {
   const assets = process.env['KUBEBUILDER_ASSETS'] ?? ''
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kubernetes-'))
   const children: ChildProcess[] = []
@@ -62,7 +64,7 @@ export async function startRealControlPlane(options: { readonly durable?: boolea
     const token = randomBytes(16).toString('hex')
     const { ca, client } = await createTestCertificates('CN=carol, O=testers')
     writeFileSync(join(folder, 'client-ca.crt'), ca)
-    const apiserver = start('kube-apiserver', apiserverFlags(folder, etcd, apiPort ?? 0, token))
+    const apiserver = start('kube-apiserver', apiserverFlags(folder, etcd, apiPort ?? 0, token, options.ipv6Range))
     const server = `https://${host}:${apiPort}`
     const certificate = join(folder, 'certs', 'apiserver.crt')
     await untilReady(server, certificate, token, apiserver, join(folder, 'kube-apiserver.log'))
@@ -88,7 +90,7 @@ function etcdFlags(data: string, client: string, peer: string): string[] {
   ]
 }
 
-function apiserverFlags(folder: string, etcd: string, port: number, token: string): string[] {
+function apiserverFlags(folder: string, etcd: string, port: number, token: string, ipv6Range?: string): string[] {
   mkdirSync(join(folder, 'certs'))
   const tokens = join(folder, 'tokens.csv')
   writeFileSync(tokens, `${token},admin,admin,"system:masters"\n`, { mode: 0o600 })
@@ -112,7 +114,7 @@ function apiserverFlags(folder: string, etcd: string, port: number, token: strin
     '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
     `--service-account-signing-key-file=${signingKey}`,
     `--service-account-key-file=${verifyingKey}`,
-    '--service-cluster-ip-range=10.96.0.0/16',
+    `--service-cluster-ip-range=${['10.96.0.0/16', ...(ipv6Range === undefined ? [] : [ipv6Range])].join(',')}`,
   ]
 }
 

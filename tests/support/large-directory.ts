@@ -1,7 +1,7 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { migrate } from '../../src/store/sqlite-schema.ts'
+import { migrate } from '../../src/store/sqlite-file/sqlite-schema.ts'
 
 export interface LargeDirectory {
   /** When the last Event happened; all of them within ten minutes, which a Pod that is tried again and again easily fills. */

@@ -8,12 +8,11 @@ export function removeNetwork(data: string): void {
   const [id, ranges] = [textOf(join(data, 'node/id')), textOf(join(data, 'node/network.json'))]
   if (id === '' || ranges === '' || process.getuid?.() !== 0) return
   const names = new NetworkNames(id)
-  const { services } = JSON.parse(ranges) as { services: string }
   const numbers = namespaces().flatMap((name) => names.numberOf(name) ?? [])
   const lines = [
     ...numbers.flatMap((number) => [`link del ${names.cable(number)}`, `netns del ${names.namespace(number)}`]),
     `link del ${names.bridge}`,
-    `route del local ${services} dev lo table local`,
+    ...servicesIn(ranges).map((services) => `route del local ${services} dev lo table local`),
   ]
   spawnSync('ip', ['-force', '-batch', '-'], { input: lines.map((line) => `${line}\n`).join('') })
   spawnSync('nft', ['delete', 'table', 'inet', names.bridge.replace('-', '_')])
@@ -25,16 +24,22 @@ export function leftInNetwork(data: string): string[] {
   if (id === '' || ranges === '') return []
   const names = new NetworkNames(id)
   const isOurs = (name: string) => name === names.bridge || names.numberOf(name) !== undefined
-  const { services } = JSON.parse(ranges) as { services: string }
+  const services = servicesIn(ranges)
   const devices = said('ip', ['-br', 'link']).map((line) => line.split(/[\s@]/)[0] ?? '')
-  const routes = said('ip', ['route', 'show', 'table', 'all'])
+  const routes = ['-4', '-6'].flatMap((family) => said('ip', [family, 'route', 'show', 'table', 'all']))
   const tables = said('nft', ['list', 'tables']).filter((line) => line.endsWith(names.bridge.replace('-', '_')))
   return [
     ...namespaces().filter(isOurs),
     ...devices.filter(isOurs),
-    ...routes.filter((line) => line.includes(` ${services} `) || line.split(' ').some(isOurs)),
+    ...routes.filter((line) => services.some((one) => line.includes(` ${one} `)) || line.split(' ').some(isOurs)),
     ...tables,
   ]
+}
+
+/** Of each family. */
+function servicesIn(ranges: string): string[] {
+  const { services, ipv6 } = JSON.parse(ranges) as { services: string; ipv6?: { services: string } }
+  return ipv6 ? [services, ipv6.services] : [services]
 }
 
 function said(program: string, args: readonly string[]): string[] {

@@ -1,5 +1,5 @@
 import { StatusError } from '../../resources/status-error.ts'
-import type { User } from './user.ts'
+import type { User } from './identity/user.ts'
 
 /** What somebody wants to do with objects. */
 export interface ResourceAttempt {

@@ -8,9 +8,9 @@ import { clusterRoleKind, roleKind } from '../../resources/role.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
 import { ClusterApi } from '../cluster-api.ts'
 import { ClusterAccess } from './cluster-access.ts'
-import { readRules } from './policy-rule.ts'
-import { SigningKey } from './signing-key.ts'
-import { type User, anonymous } from './user.ts'
+import { readRules } from './roles/policy-rule.ts'
+import { SigningKey } from './identity/signing-key.ts'
+import { type User, anonymous } from './identity/user.ts'
 
 let store: MemoryStore
 let api: ClusterApi

@@ -2,11 +2,11 @@ import { type FieldError, invalid } from '../../resources/field-error.ts'
 import type { Kind } from '../../resources/kind.ts'
 import { timestamp } from '../../resources/kubernetes-object.ts'
 import { StatusError, invalidObject } from '../../resources/status-error.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import type { Attempt } from './attempt.ts'
-import { showRule } from './policy-rule.ts'
-import type { Authorizer } from './rbac-authorizer.ts'
-import { type User, userInfo } from './user.ts'
+import { showRule } from './roles/policy-rule.ts'
+import type { Authorizer } from './roles/rbac-authorizer.ts'
+import { type User, userInfo } from './identity/user.ts'
 
 export interface ReviewRequest {
   readonly kind: Kind

@@ -22,8 +22,8 @@ const multiplying = new Set(['replace', 'join', 'format'])
 const searching = new Set(['matches', 'kubernetesMatches', 'find', 'findAll'])
 
 /**
- * No more steps than this are needed to judge a rule over values of this size, whatever they are. The language always comes
- * to an end, but nested loops can be long in coming: what would take too long is not begun.
+ * No more steps than this are needed to judge a rule over values of this size, whatever they are. The language always
+ * comes to an end, but nested loops can be long in coming: what would take too long is not begun.
  */
 export function mostSteps(rule: ASTNode, size: InputSize): number {
   return boundOf(rule, size, new Map()).cost

@@ -9,7 +9,9 @@ export interface Inspection {
   readonly presence: ReadonlyArray<{ readonly call: SourceRange; readonly field: SourceRange }>
 }
 
-/** Looks a rule through: calls Kubernetes' functions in place of the library's, and refuses what only the latter has. */
+/**
+ * Looks a rule through: calls Kubernetes' functions in place of the library's, and refuses what only the latter has.
+ */
 export function inspect(rule: ASTNode, source: string): Inspection {
   const names = new Set<string>()
   const presence: Array<{ call: SourceRange; field: SourceRange }> = []

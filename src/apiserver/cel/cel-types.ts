@@ -1,6 +1,6 @@
 import { Environment } from '@marcbachmann/cel-js'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { isJsonObject } from '../json-value.ts'
+import { isJsonObject } from '../../resources/json-value.ts'
 import { equalValues } from './cel-equality.ts'
 
 /** A type of the Common Expression Language, and how a JSON value becomes a value of it. */
@@ -42,7 +42,9 @@ export function escapedName(field: string): string | undefined {
   return identifier.test(escaped) ? escaped : undefined
 }
 
-/** The types of one environment: an object's fields make a type of their own, so that a rule is checked against them. */
+/**
+ * The types of one environment: an object's fields make a type of their own, so that a rule is checked against them.
+ */
 export class TypeDeclarations {
   readonly #environment: Environment
   #count = 0

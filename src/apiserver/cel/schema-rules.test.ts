@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest'
 import type { CelValidation, StructuralSchema } from '../../resources/structural-schema.ts'
 import { RuleContext } from './cel-program.ts'
 import { SchemaRules } from './schema-rules.ts'
-import { finish } from '../write-phases.ts'
+import { finish } from '../writing/write-phases.ts'
 
-// What rules say is shown in tests/kubernetes/custom-resource-rules.test.ts, on a real server too. Here is what only ours has to fear.
+// What rules say is shown in tests/kubernetes/custom-resource-rules.test.ts, on a real server too. Here
+// is what only ours has to fear.
 
 function judge(
   schema: StructuralSchema,

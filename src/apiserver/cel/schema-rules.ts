@@ -1,10 +1,10 @@
 import { type FieldError, duplicate, forbidden, invalid, mostFaults, required } from '../../resources/field-error.ts'
 import type { CelValidation, StructuralSchema } from '../../resources/structural-schema.ts'
-import { isJsonObject, sameJson } from '../json-value.ts'
+import { isJsonObject, sameJson } from '../../resources/json-value.ts'
 import { correlate } from '../structural/validate.ts'
 import { type CelProgram, RuleContext } from './cel-program.ts'
 import { sizeOf } from './cel-cost.ts'
-import type { Phases } from '../write-phases.ts'
+import type { Phases } from '../writing/write-phases.ts'
 
 interface Rule {
   readonly validation: CelValidation

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
-import { finish } from '../write-phases.ts'
+import { finish } from '../writing/write-phases.ts'
 import { checkDefinition } from './check-definition.ts'
 
 /** How many different schemas were looked at since it was last asked. */

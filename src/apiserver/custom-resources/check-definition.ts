@@ -10,9 +10,9 @@ import {
 import { customResourceDefinitionKind } from '../../resources/custom-resource-definition-kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { invalidObject } from '../../resources/status-error.ts'
-import { isJsonObject, sameJson, valueAtPath } from '../json-value.ts'
+import { isJsonObject, sameJson, valueAtPath } from '../../resources/json-value.ts'
 import { ErrorList } from '../structural/error-list.ts'
-import type { Phases } from '../write-phases.ts'
+import type { Phases } from '../writing/write-phases.ts'
 import { checkServiceLabel } from '../../resources/validation/name-syntax.ts'
 import { type Definition, type Version, readDefinition } from './definition.ts'
 import { JsonPath } from './json-path.ts'
@@ -24,7 +24,9 @@ const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
 const simplePath = 'must be a simple json path starting with .'
 const approval = 'api-approved.kubernetes.io'
-/** More than any definition has: every version is a kind of its own, every column a question to every object of a list. */
+/**
+ * More than any definition has: every version is a kind of its own, every column a question to every object of a list.
+ */
 const mostVersions = 100
 const mostColumns = 100
 const mostSelectable = 8

@@ -9,9 +9,10 @@ import { namespaceKind } from '../../resources/namespace.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
 import { ClusterApi } from '../cluster-api.ts'
-import { mergePatch } from '../merge-patch.ts'
+import { mergePatch } from '../patches/merge-patch.ts'
 
-// The life of a definition as clients see it is in tests/kubernetes/custom-resources.test.ts. Here is what a restart and this program's own kinds add.
+// The life of a definition as clients see it is in tests/kubernetes/custom-resources.test.ts. Here is what a restart
+// and this program's own kinds add.
 
 const clock = new FakeClock()
 const kinds = [...coreKinds, ...customKinds]

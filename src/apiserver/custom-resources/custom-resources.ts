@@ -32,7 +32,9 @@ export class CustomResources {
     }
   }
 
-  /** A definition that is good by itself, with the status that it has once it is stored among those that are there now. */
+  /**
+   * A definition that is good by itself, with the status that it has once it is stored among those that are there now.
+   */
   settle(object: KubernetesObject): KubernetesObject {
     const whole = withStatus(object, this.#othersInGroup(object), this.#clock.now())
     const stale = checkStoredVersions(whole)

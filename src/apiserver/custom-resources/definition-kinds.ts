@@ -2,8 +2,8 @@ import { type Kind, apiVersionOf } from '../../resources/kind.ts'
 import { type KubernetesObject, kubernetesObjectSchema } from '../../resources/kubernetes-object.ts'
 import { objectMetaFields } from '../../resources/object-meta-fields.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { compareVersions } from '../discovery.ts'
-import { isJsonObject } from '../json-value.ts'
+import { compareVersions } from '../discovery/discovery.ts'
+import { isJsonObject } from '../../resources/json-value.ts'
 import { DefaultsTooLarge, applyDefaults } from '../structural/apply-defaults.ts'
 import { prune } from '../structural/prune.ts'
 import { type Definition, type Version, readDefinition } from './definition.ts'
@@ -39,7 +39,7 @@ function kindOfVersion(definition: Definition, version: Version): Kind {
     namespaced: scope === 'Namespaced',
     schema: kubernetesObjectSchema,
     fields: () => (fields ??= resourceFields(version.schema ?? {})),
-    unknownFields: 'prune',
+    origin: 'custom',
     columns: (version.columns ?? ageColumns).map(printerColumn),
     hasStatus: version.hasStatus,
     ...(version.scale && { scale: scaleOf(version.scale) }),

@@ -1,10 +1,10 @@
 import { type Condition, type KubernetesObject, withCondition } from '../../resources/kubernetes-object.ts'
-import { isJsonObject, valueAtPath } from '../json-value.ts'
+import { isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { type Definition, type Names, readDefinition } from './definition.ts'
 
 /**
- * A definition with the status it has: which of its names it got, whether it is served, and in which versions objects of it
- * may be kept. `others` are the definitions of its group.
+ * A definition with the status it has: which of its names it got, whether it is served, and in which versions objects
+ * of it may be kept. `others` are the definitions of its group.
  */
 export function withStatus(object: KubernetesObject, others: readonly Definition[], now: number): KubernetesObject {
   const definition = readDefinition(object)

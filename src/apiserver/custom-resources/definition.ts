@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { isJsonObject } from '../json-value.ts'
+import { isJsonObject } from '../../resources/json-value.ts'
 import type { PrinterColumn } from './printer-column.ts'
 
 export interface Names {

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json-value.ts'
+import { isJsonObject } from '../../resources/json-value.ts'
 
 type Step = (value: unknown) => readonly unknown[]
 type Operand = (item: unknown) => unknown
@@ -8,7 +8,9 @@ const mostResults = 10_000
 const mostVisits = 200_000
 const longestPath = 1_024
 
-/** Kubernetes' own kind of JSONPath, as printer columns use it: fields, items, slices, wildcards, descent and filters. */
+/**
+ * Kubernetes' own kind of JSONPath, as printer columns use it: fields, items, slices, wildcards, descent and filters.
+ */
 export class JsonPath {
   readonly #steps: readonly Step[]
 

@@ -1,4 +1,4 @@
-import { humanDuration } from '../../resources/age.ts'
+import { humanDuration } from '../../resources/columns/age.ts'
 import type { Column } from '../../resources/kind.ts'
 import { JsonPath } from './json-path.ts'
 

@@ -4,7 +4,7 @@ import { applyDefaults } from '../structural/apply-defaults.ts'
 import { ErrorList } from '../structural/error-list.ts'
 import { prune } from '../structural/prune.ts'
 import { validate } from '../structural/validate.ts'
-import { Pace, type Phases } from '../write-phases.ts'
+import { Pace, type Phases } from '../writing/write-phases.ts'
 import { checkListType, checkMapType } from './list-rules.ts'
 import { PatternCheck } from './pattern-check.ts'
 
@@ -33,7 +33,10 @@ interface Judged {
   readonly pace: Pace
 }
 
-/** What keeps a schema from being structural: a place of its own and a type for everything, so that it can be pruned and defaulted. */
+/**
+ * What keeps a schema from being structural: a place of its own and a type for everything, so that
+ * it can be pruned and defaulted.
+ */
 export function* checkStructural(schema: StructuralSchema, path: string): Phases<FieldError[]> {
   const list = new ErrorList()
   const add: Add = (...found) => list.add(...found)

@@ -3,7 +3,7 @@ import type { CelValidation, StructuralSchema } from '../../resources/structural
 import { CelError } from '../cel/cel-errors.ts'
 import { type CelProgram, RuleContext } from '../cel/cel-program.ts'
 import { ErrorList } from '../structural/error-list.ts'
-import { Pace, type Phases } from '../write-phases.ts'
+import { Pace, type Phases } from '../writing/write-phases.ts'
 
 type Add = (...errors: readonly FieldError[]) => void
 
@@ -17,7 +17,10 @@ interface Place {
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 const longestMessage = 2048
 
-/** What is wrong with the rules of a schema: what they say about themselves, and then each must compile against its fields. */
+/**
+ * What is wrong with the rules of a schema: what they say about themselves, and then each
+ * must compile against its fields.
+ */
 export function* checkValidations(schema: StructuralSchema, path: string): Phases<FieldError[]> {
   const root: Place = { path, isRoot: true, uncorrelated: undefined }
   const pace = new Pace()

@@ -16,10 +16,10 @@ export interface QueuePlace {
 }
 
 /**
- * Who comes next among flows that want the same thing: the one that has used least of it since it began to want some. Each flow
- * has a time of its own, which what it uses moves on; one that was away begins at the time of whoever was served last, so that
- * nobody saves anything up, and who used much waits until the others have had as much (start-time fair queuing). What something
- * costs need not be known before it is done.
+ * Who comes next among flows that want the same thing: the one that has used least of it since it began to want some.
+ * Each flow has a time of its own, which what it uses moves on; one that was away begins at the time of whoever was
+ * served last, so that nobody saves anything up, and who used much waits until the others have had as much (start-time
+ * fair queuing). What something costs need not be known before it is done.
  */
 export class FairQueue<T> {
   readonly #flows = new Map<string, Flow<T>>()

@@ -1,6 +1,6 @@
 /**
- * A bounded amount of something that many flows want. A flow may hold as much as stays free beside it: alone it has half of all,
- * and whoever comes later always finds some. Nothing is set aside for those who are not there.
+ * A bounded amount of something that many flows want. A flow may hold as much as stays free beside it: alone it has
+ * half of all, and whoever comes later always finds some. Nothing is set aside for those who are not there.
  */
 export class FairShares {
   readonly #held = new Map<string, number>()

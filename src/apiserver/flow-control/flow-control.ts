@@ -48,9 +48,10 @@ export interface Turns {
 }
 
 /**
- * API priority and fairness for one event loop. Who asks belongs to a level and a flow in it. A flow that asks for more than its share
- * (requests under way, bytes of bodies, items of lists) is asked to come again; the loop's time goes in turn to the flow that has
- * used least of it; writes that wait for the disk are counted per level and flow, so that nobody waits behind another's.
+ * API priority and fairness for one event loop. Who asks belongs to a level and a flow in it. A flow that asks for more
+ * than its share (requests under way, bytes of bodies, items of lists) is asked to come again; the loop's time goes in
+ * turn to the flow that has used least of it; writes that wait for the disk are counted per level and flow, so that
+ * nobody waits behind another's.
  */
 export class FlowControl {
   readonly #limits: FlowLimits

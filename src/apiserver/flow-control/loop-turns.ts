@@ -39,9 +39,9 @@ export interface WorkSpan {
 const noticedMs = 2
 
 /**
- * Shares the time of the event loop. Work is measured, from its start until nothing of it is left to do in this turn, and counts
- * against its flow; while all of it together stays below a bound per turn nobody waits for anything. Beyond, who wants to work waits
- * until the loop has turned, and is taken in the order of who has used least.
+ * Shares the time of the event loop. Work is measured, from its start until nothing of it is left to do in this turn,
+ * and counts against its flow; while all of it together stays below a bound per turn nobody waits for anything. Beyond,
+ * who wants to work waits until the loop has turned, and is taken in the order of who has used least.
  */
 export class LoopTurns {
   readonly #options: LoopTurnOptions
@@ -79,7 +79,10 @@ export class LoopTurns {
     if (this.queue.size > 0) this.#schedule()
   }
 
-  /** Measures what is done from now on until all that follows from it in this turn is done, it is ended or another begins. */
+  /**
+   * Measures what is done from now on until all that follows from it in this turn is done,
+   * it is ended or another begins.
+   */
   begin(caller: Caller): WorkSpan {
     // Several may begin before the first has done all it can, as requests that arrive together do.
     if (this.#span) this.end(this.#span)
@@ -141,7 +144,10 @@ export class LoopTurns {
   }
 }
 
-/** When every promise that is settled now has been followed up: a tick that is asked for by a microtask comes after all of them. */
+/**
+ * When every promise that is settled now has been followed up: a tick that is asked for by a
+ * microtask comes after all of them.
+ */
 function afterMicrotasks(callback: () => void): void {
   queueMicrotask(() => process.nextTick(callback))
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { anonymous, authenticated } from '../access/user.ts'
+import { anonymous, authenticated } from '../access/identity/user.ts'
 import { callerOf } from './priority-levels.ts'
 
 const of = (name: string, namespace?: string, ...groups: string[]) =>

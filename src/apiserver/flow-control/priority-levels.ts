@@ -1,4 +1,4 @@
-import { type User, anonymous, isMaster, serviceAccountOf } from '../access/user.ts'
+import { type User, anonymous, isMaster, serviceAccountOf } from '../access/identity/user.ts'
 
 export type LevelName = 'system' | 'admin' | 'workload' | 'user' | 'anonymous'
 
@@ -35,8 +35,8 @@ const nodesGroup = 'system:nodes'
 const known = new WeakMap<User, Classified>()
 
 /**
- * A flow is a user in a namespace. All service accounts of a namespace are one flow, whatever they ask for: a namespace can make
- * as many accounts as it likes, and has no more of the loop by that.
+ * A flow is a user in a namespace. All service accounts of a namespace are one flow, whatever they ask for: a namespace
+ * can make as many accounts as it likes, and has no more of the loop by that.
  */
 export function callerOf(user: User, cluster: string, namespace: string | undefined): Caller {
   let classified = known.get(user)

@@ -3,7 +3,7 @@ import { type Kind, resourceNameOf } from '../../resources/kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import type { Store } from '../../store/store.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
+import type { AdmissionPlugin, AdmissionRequest } from '../admission/admission.ts'
 import { storedResource } from '../quota/quota-ledger.ts'
 import { type BoundTable, type ObjectBound, defaultBounds } from './bound-table.ts'
 import { ObjectCounts, sizeOf } from './object-counts.ts'
@@ -29,8 +29,8 @@ const recountEveryMs = 5_000
 const smallGrowth = 4 * 1024
 
 /**
- * Lets nothing new in beyond what a cluster of this kind can hold well, whoever made it: a program in a loop is told so instead of
- * filling memory and disk. What is there can always be changed and deleted.
+ * Lets nothing new in beyond what a cluster of this kind can hold well, whoever made it: a program in a loop is told so
+ * instead of filling memory and disk. What is there can always be changed and deleted.
  */
 export class ObjectBounds implements AdmissionPlugin {
   readonly #options: ObjectBoundsOptions
@@ -76,7 +76,10 @@ export class ObjectBounds implements AdmissionPlugin {
     else this.#writtenBytes += counts.written(object)
   }
 
-  /** Only once there is too much of everything, and never of what the cluster itself keeps: then also what grows is too much. */
+  /**
+   * Only once there is too much of everything, and never of what the cluster itself keeps:
+   * then also what grows is too much.
+   */
   #refuseGrowth({ kind, object, previous, user }: AdmissionRequest): undefined {
     if (!user || !previous) return
     const excess = this.#excessBytes(storedResource(kind), 1)

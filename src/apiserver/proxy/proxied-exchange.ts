@@ -10,7 +10,7 @@ import { connect as connectTls } from 'node:tls'
 import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import { StatusError } from '../../resources/status-error.ts'
-import type { HttpExchange } from '../http-exchange.ts'
+import type { HttpExchange } from '../http/http-exchange.ts'
 import { type ProxiedAt, proxiedLink, proxiedPage } from './proxied-links.ts'
 import type { ProxyPlace } from './proxy-place.ts'
 

@@ -44,7 +44,9 @@ export function proxiedLink(link: string, { base, hosts }: ProxiedAt): string {
   return path === base || path.startsWith(`${base}/`) ? path : `${base}${path}`
 }
 
-/** A page with its links rewritten. Reads every character once: tags are found by their ends, attributes within a tag. */
+/**
+ * A page with its links rewritten. Reads every character once: tags are found by their ends, attributes within a tag.
+ */
 export function proxiedPage(html: string, at: ProxiedAt): string {
   const pieces: string[] = []
   let from = 0

@@ -13,8 +13,8 @@ import { podKind } from '../../resources/pod.ts'
 import { serviceKind } from '../../resources/service.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
 import { ApiServer } from '../api-server.ts'
-import { knownTokens } from '../authentication.ts'
-import { createTestCertificates } from '../certificates.fixture.ts'
+import { knownTokens } from '../access/identity/authentication.ts'
+import { createTestCertificates } from '../test-support/certificates.fixture.ts'
 import { ClusterApi } from '../cluster-api.ts'
 
 const certificates = createTestCertificates('CN=nobody')

@@ -4,9 +4,9 @@ import { type Pod, podKind } from '../../resources/pod.ts'
 import { serviceKind } from '../../resources/service.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import type { ClusterApi } from '../cluster-api.ts'
-import { parseLabelSelector } from '../label-selector.ts'
-import type { ResourceRequest } from '../resource-requests.ts'
-import type { WatchSlots } from '../watch-slots.ts'
+import { parseLabelSelector } from '../reading/label-selector.ts'
+import type { ResourceRequest } from '../http/resource-requests.ts'
+import type { WatchSlots } from '../flow-control/watch-slots.ts'
 import { proxyExchange } from './proxied-exchange.ts'
 import { parseProxyName } from './proxy-name.ts'
 import { type ProxyPlace, placeBehindService, placeInPod } from './proxy-place.ts'
@@ -74,7 +74,10 @@ export class Proxies {
   }
 }
 
-/** `/…/<plural>/<name>/proxy` and what of it is the other side's. The path has been looked through already: nothing in it climbs. */
+/**
+ * `/…/<plural>/<name>/proxy` and what of it is the other side's. The path has been looked through
+ * already: nothing in it climbs.
+ */
 function splitProxyUrl(url: string): { readonly base: string; readonly path: string; readonly query: string } {
   const question = url.indexOf('?')
   const whole = question < 0 ? url : url.slice(0, question)

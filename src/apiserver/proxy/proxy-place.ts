@@ -41,13 +41,18 @@ export function placeBehindService(
       const [host = ''] = addresses
       if (conditions?.ready === false || targetRef?.kind !== 'Pod' || targetRef.name === undefined) return []
       // What the slice says of the Pod must be true: a slice is not only written by the cluster.
-      const isOfPod = findPod(targetRef.name)?.status?.podIP === host && isIP(host) !== 0
+      const isOfPod = isIP(host) !== 0 && isAddressOf(findPod(targetRef.name), host)
       return isOfPod ? [{ scheme: wanted.scheme, host, port }] : []
     })
   })
   const place = places[pick(places.length)]
   if (place) return place
   throw new StatusError('ServiceUnavailable', `no endpoints available for service "${service.metadata.name}"`)
+}
+
+function isAddressOf(pod: Pod | undefined, host: string): boolean {
+  const { podIP, podIPs = [] } = pod?.status ?? {}
+  return podIP === host || podIPs.some(({ ip }) => ip === host)
 }
 
 /** Slices name the port as the Service does. */

@@ -1,5 +1,5 @@
 import { type Quantity, quantityText, readQuantity } from '../../resources/canonical-quantity.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 
 /** How much of what, by resource name. */
 export type Amounts = ReadonlyMap<string, Quantity>

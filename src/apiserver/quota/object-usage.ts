@@ -1,5 +1,5 @@
 import type { Quantity } from '../../resources/canonical-quantity.ts'
-import { type JsonObject, valueAtPath } from '../json-value.ts'
+import { type JsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { type Amounts, amountsIn, one } from './amounts.ts'
 import { containersIn, objectAt, podResources } from './pod-resources.ts'
 

@@ -1,7 +1,7 @@
 import { type Kind, resourceNameOf } from '../../resources/kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { StatusError } from '../../resources/status-error.ts'
-import type { AdmissionPlugin, AdmissionRequest } from '../admission.ts'
+import type { AdmissionPlugin, AdmissionRequest } from '../admission/admission.ts'
 import { type Amounts, amountsText, combined, negated, sum } from './amounts.ts'
 import { canGrow, unaccountable, usageOf } from './object-usage.ts'
 import { type QuotaAccount, type QuotaLedger, storedResource } from './quota-ledger.ts'

@@ -1,7 +1,7 @@
 import { type Kind, resourceNameOf } from '../../resources/kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import type { Store } from '../../store/store.ts'
-import { type JsonObject, valueAtPath } from '../json-value.ts'
+import { type JsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { type Amounts, amountsIn, combined, negated, quantitiesOf, sum } from './amounts.ts'
 import { isCounted, usageOf } from './object-usage.ts'
 import { isInScope } from './quota-scopes.ts'
@@ -13,7 +13,9 @@ export interface QuotaAccount {
   hard: Amounts
   /** By what is stored. */
   stored: Amounts
-  /** By what is being written: it counts before it is there, so that two writes cannot both have the last of something. */
+  /**
+   * By what is being written: it counts before it is there, so that two writes cannot both have the last of something.
+   */
   held: Amounts
 }
 
@@ -40,8 +42,8 @@ export interface QuotaLedgerOptions {
 }
 
 /**
- * What the objects of a namespace use, kept while it has quotas: the one truth for what may still come in and for what the
- * quotas say. A change costs as much as it changes, however many objects there are.
+ * What the objects of a namespace use, kept while it has quotas: the one truth for what may still come in and for what
+ * the quotas say. A change costs as much as it changes, however many objects there are.
  */
 export class QuotaLedger {
   readonly #options: QuotaLedgerOptions

@@ -1,5 +1,5 @@
 import { podQualityOfService } from '../../resources/pod-quality.ts'
-import { type JsonObject, isJsonObject, valueAtPath } from '../json-value.ts'
+import { type JsonObject, isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { objectAt } from './pod-resources.ts'
 
 /** Whether an object is one of those that a quota is about. Without scopes it is about all. */

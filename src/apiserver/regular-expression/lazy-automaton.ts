@@ -15,8 +15,8 @@ const mostStates = 256
 const mostOthers = 1024
 
 /**
- * Answers whether there is a match at all, remembering where each character led: long texts are read at the speed of looking
- * things up. What it remembers is bounded; past that it begins anew.
+ * Answers whether there is a match at all, remembering where each character led: long texts are read at the speed of
+ * looking things up. What it remembers is bounded; past that it begins anew.
  */
 export class LazyAutomaton {
   readonly #steps: readonly Step[]

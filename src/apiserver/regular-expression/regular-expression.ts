@@ -19,8 +19,8 @@ export interface MatchingWork {
 }
 
 /**
- * A regular expression of RE2's kind, matched in time linear in the text: patterns come from CustomResourceDefinitions and
- * texts from their objects, and JavaScript's own expressions can be made to run for years by the two together.
+ * A regular expression of RE2's kind, matched in time linear in the text: patterns come from CustomResourceDefinitions
+ * and texts from their objects, and JavaScript's own expressions can be made to run for years by the two together.
  */
 export class RegularExpression {
   readonly #steps: readonly Step[]

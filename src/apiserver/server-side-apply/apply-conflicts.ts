@@ -1,7 +1,7 @@
 import { StatusError } from '../../resources/status-error.ts'
-import { type FieldSet, pathsOf } from './field-set.ts'
-import type { Manager, Managers } from './managed-fields.ts'
-import { compareElements, shownPath } from './path-element.ts'
+import { type FieldSet, pathsOf } from './fields/field-set.ts'
+import type { Manager, Managers } from './managers/managed-fields.ts'
+import { compareElements, shownPath } from './fields/path-element.ts'
 
 const mostCauses = 1000
 

@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
-import { finish } from '../write-phases.ts'
+import { finish } from '../writing/write-phases.ts'
 import { describe, expect, it } from 'vitest'
 import { StatusError } from '../../resources/status-error.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import { applyObject } from './apply-object.ts'
-import { type Managers, writeManagers } from './managed-fields.ts'
-import { sample, sampleKind } from './sample-kind.fixture.ts'
-import { trackUpdate } from './track-update.ts'
+import { type Managers, writeManagers } from './managers/managed-fields.ts'
+import { sample, sampleKind } from './fields/sample-kind.fixture.ts'
+import { trackUpdate } from './managers/track-update.ts'
 
 interface State {
   readonly object: JsonObject | undefined
@@ -252,7 +252,9 @@ describe('any manifests', () => {
     )
   })
 
-  /** What the one may say next to the other: new fields, new keys and items, and where it shares, the very same values. */
+  /**
+   * What the one may say next to the other: new fields, new keys and items, and where it shares, the very same values.
+   */
   function withoutContradiction(there: JsonObject, next: JsonObject, shares: boolean): JsonObject {
     const fields = Object.entries(next).flatMap(([field, value]): Array<[string, unknown]> => {
       const taken = there[field]

@@ -1,15 +1,15 @@
 import { timestamp } from '../../resources/kubernetes-object.ts'
 import { StatusError } from '../../resources/status-error.ts'
-import type { JsonObject } from '../json-value.ts'
+import type { JsonObject } from '../../resources/json-value.ts'
 import { conflictError } from './apply-conflicts.ts'
-import { type FieldSet, difference } from './field-set.ts'
-import { allowedByLastApplied, withLastApplied } from './last-applied.ts'
-import { type Managers, managerId } from './managed-fields.ts'
-import { type Applied, type FieldFilter, applyManifest, takeFields } from './manager-changes.ts'
-import { checkManifest, mostErrors } from './manifest-check.ts'
-import { metadataOf } from './track-update.ts'
-import type { TrackedKind } from './tracked-kind.ts'
-import type { Phases } from '../write-phases.ts'
+import { type FieldSet, difference } from './fields/field-set.ts'
+import { allowedByLastApplied, withLastApplied } from './managers/last-applied.ts'
+import { type Managers, managerId } from './managers/managed-fields.ts'
+import { type Applied, type FieldFilter, applyManifest, takeFields } from './managers/manager-changes.ts'
+import { checkManifest, mostErrors } from '../bodies/manifest-check.ts'
+import { metadataOf } from './managers/track-update.ts'
+import type { TrackedKind } from './managers/tracked-kind.ts'
+import type { Phases } from '../writing/write-phases.ts'
 
 export interface ApplyRequest {
   readonly kind: TrackedKind
@@ -35,7 +35,9 @@ const beforeFirstApply = 'before-first-apply'
 /** Only what kubectl applies continues what kubectl applied without the server. */
 const kubectl = 'kubectl'
 
-/** Server-side apply: the object with the manifest merged in, or a Conflict that names every field and who manages it. */
+/**
+ * Server-side apply: the object with the manifest merged in, or a Conflict that names every field and who manages it.
+ */
 export function* applyObject(request: ApplyRequest): Phases<ApplyResult> {
   const { kind, manager, now, subresource, current, manifest, filter } = request
   const { apiVersion, shape } = kind

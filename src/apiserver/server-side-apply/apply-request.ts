@@ -2,11 +2,11 @@ import type { Kind } from '../../resources/kind.ts'
 import type { KubernetesObject, ObjectRef } from '../../resources/kubernetes-object.ts'
 import { StatusError, conflict, isStatusError } from '../../resources/status-error.ts'
 import type { ClusterApi, Subresource, WriteOptions } from '../cluster-api.ts'
-import { type JsonObject, withValueAtPath } from '../json-value.ts'
+import { type JsonObject, withValueAtPath } from '../../resources/json-value.ts'
 import type { PatchInPhases } from '../api-requests.ts'
-import { type Phases, PlainTurns, inTurns } from '../write-phases.ts'
-import { applyTo } from './field-tracking.ts'
-import { metadataOf } from './track-update.ts'
+import { type Phases, PlainTurns, inTurns } from '../writing/write-phases.ts'
+import { applyTo } from './managers/field-tracking.ts'
+import { metadataOf } from './managers/track-update.ts'
 
 export interface ApplyOptions extends WriteOptions {
   readonly manager: string

@@ -10,8 +10,8 @@ import { ServiceAddresses } from './service-addresses.ts'
 
 const namespace = 'web'
 
-async function open(range: string, store = new MemoryStore()) {
-  const plugins = [new ServiceAddresses({ store, range, random: () => 0 })]
+async function open(ranges: string | readonly string[], store = new MemoryStore()) {
+  const plugins = [new ServiceAddresses({ store, ranges: [ranges].flat(), random: () => 0 })]
   const api = new ClusterApi({ store, kinds: coreKinds, clock: systemClock, plugins })
   if (!api.find(namespaceKind, { name: namespace })) {
     await api.create(namespaceKind, undefined, { metadata: { name: namespace } })
@@ -61,7 +61,57 @@ describe('addresses of Services', () => {
   })
 })
 
+describe('addresses of Services of a cluster that was another before', () => {
+  const both = ['127.128.0.0/24', 'fd00:0:0:2::/112']
+  const ref = { namespace, name: 'a' }
+  const label = (api: ClusterApi, value: string) =>
+    api.patch(serviceKind, ref, (current) => ({
+      ...current,
+      metadata: { ...(current['metadata'] as object), labels: { value } },
+    }))
+
+  it('stay as they are when it gets a second family, until somebody asks for it', async () => {
+    const { store, create } = await open('127.128.0.0/24')
+    const address = await create('a', { ipFamilyPolicy: 'PreferDualStack' })
+    const { api } = await open(both, store)
+    expect((await label(api, 'x'))['spec']).toMatchObject({ clusterIPs: [address], ipFamilies: ['IPv4'] })
+    const asked = await api.patch(serviceKind, ref, (current) => ({
+      ...current,
+      spec: { ...(current['spec'] as object), ipFamilyPolicy: 'RequireDualStack' },
+    }))
+    expect(asked['spec']).toMatchObject({ clusterIPs: [address, 'fd00:0:0:2::100'], ipFamilies: ['IPv4', 'IPv6'] })
+  })
+
+  it('are not taken by who cannot have all of them', async () => {
+    const { create } = await open(both)
+    await create('a', { clusterIP: 'fd00:0:0:2::9' })
+    const clusterIPs = ['127.128.0.9', 'fd00:0:0:2::9']
+    const wanted = { ipFamilyPolicy: 'PreferDualStack', clusterIP: clusterIPs[0], clusterIPs }
+    await expect(create('b', wanted)).rejects.toThrow('provided IP is already allocated')
+    expect(await create('b', { clusterIP: '127.128.0.9' })).toBe('127.128.0.9')
+  })
+
+  it("stay when it loses a family, and are nobody else's", async () => {
+    const { store, create } = await open(both)
+    const address = await create('a', { ipFamilyPolicy: 'PreferDualStack' })
+    const { api } = await open('127.128.0.0/24', store)
+    const kept = [address, 'fd00:0:0:2::100']
+    expect((await label(api, 'x'))['spec']).toMatchObject({ clusterIPs: kept, ipFamilies: ['IPv4', 'IPv6'] })
+    const again = await open(both, store)
+    await expect(again.create('b', { clusterIP: 'FD00:0:0:2:0::100' })).rejects.toThrow('already allocated')
+  })
+})
+
 describe('a range of addresses', () => {
+  it('of IPv6 has no broadcast, and not more than can be looked through', () => {
+    const range = new AddressRange('fd00:0:0:2::/112')
+    expect([range.family, range.pick(() => false, 0)]).toEqual(['IPv6', 'fd00:0:0:2::100'])
+    expect(range.contains('fd00:0:0:2::')).toBe(false)
+    expect(range.contains('fd00:0:0:2::ffff')).toBe(true)
+    expect(range.contains('fd00:0:0:3::1')).toBe(false)
+    expect(() => new AddressRange('fd00::/64')).toThrow(RangeError)
+  })
+
   it('leaves its beginning to those who ask for an address, and nobody its ends', () => {
     const range = new AddressRange('127.128.0.0/9')
     expect(range.pick(() => false, 0)).toBe('127.128.1.1')

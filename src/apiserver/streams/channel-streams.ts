@@ -1,12 +1,12 @@
 import type { Readable, Writable } from 'node:stream'
 import { FedStream } from './fed-stream.ts'
-import type { WebSocketConnection } from './websocket-connection.ts'
-import { WebSocketViolation, opcodes } from './websocket-frames.ts'
-import type { Message } from './websocket-messages.ts'
+import type { WebSocketConnection } from './websocket/websocket-connection.ts'
+import { WebSocketViolation, opcodes } from './websocket/websocket-frames.ts'
+import type { Message } from './websocket/websocket-messages.ts'
 
 /**
- * The newest first. `v5` is `v4` with a way to say that a channel is over; those without a version tell how a command ended only where
- * it failed, in words; `base64` is for clients that can only send text.
+ * The newest first. `v5` is `v4` with a way to say that a channel is over; those without a version tell how a command
+ * ended only where it failed, in words; `base64` is for clients that can only send text.
  */
 export const channelProtocols = [
   'v5.channel.k8s.io',

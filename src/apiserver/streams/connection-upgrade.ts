@@ -7,14 +7,20 @@ export type UpgradeProtocol = 'websocket' | 'spdy/3.1'
 const streaming = /\/(?:exec|attach|portforward|log)(?:\?|$)/
 const keepAliveMs = 30_000
 
-/** What a client wants to switch to, where there is anything to switch for. Any other request is answered as if it had not asked. */
+/**
+ * What a client wants to switch to, where there is anything to switch for. Any other request is
+ * answered as if it had not asked.
+ */
 export function wantedUpgrade({ headers, url = '' }: IncomingMessage): UpgradeProtocol | undefined {
   const wanted = (headers.upgrade ?? '').toLowerCase()
   if (!streaming.test(url)) return undefined
   return wanted === 'websocket' || wanted === 'spdy/3.1' ? wanted : undefined
 }
 
-/** A connection that its client wants to use for something else than HTTP. It can still be answered in HTTP, to refuse it. */
+/**
+ * A connection that its client wants to use for something else than HTTP. It can still be
+ * answered in HTTP, to refuse it.
+ */
 export class ConnectionUpgrade {
   readonly protocol: UpgradeProtocol
   /** For answers in HTTP; the connection ends with them. */

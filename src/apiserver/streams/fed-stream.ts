@@ -11,7 +11,9 @@ export interface StreamTarget {
 
 const readAheadBytes = 256 * 2 ** 10
 
-/** One of several streams that share a connection: the connection's reader feeds it and waits when its taker is slow. */
+/**
+ * One of several streams that share a connection: the connection's reader feeds it and waits when its taker is slow.
+ */
 export class FedStream extends Duplex {
   readonly #target: StreamTarget | undefined
   #room = Promise.withResolvers<void>()

@@ -1,8 +1,8 @@
 import type { Clock } from '../../foundation/clock.ts'
-import type { HttpExchange } from '../http-exchange.ts'
-import { WebSocketConnection } from './websocket-connection.ts'
-import { opcodes } from './websocket-frames.ts'
-import { agreedProtocol, handshakeHeaders, offeredProtocols } from './websocket-handshake.ts'
+import type { HttpExchange } from '../http/http-exchange.ts'
+import { WebSocketConnection } from './websocket/websocket-connection.ts'
+import { opcodes } from './websocket/websocket-frames.ts'
+import { agreedProtocol, handshakeHeaders, offeredProtocols } from './websocket/websocket-handshake.ts'
 
 /** Where the bytes of a log go. */
 export interface LogSink {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../foundation/clock.ts'
 import type { FedStream } from './fed-stream.ts'
-import type { SpdyHeaders } from './spdy-headers.ts'
+import type { SpdyHeaders } from './spdy/spdy-headers.ts'
 
 export interface StreamPair {
   readonly port: number
@@ -18,7 +18,10 @@ interface HalfPair {
 /** How long one stream of a pair waits for the other. */
 const pairingMs = 30_000
 
-/** For each connection a client opens two streams, one for the data and one for what goes wrong: this brings them together. */
+/**
+ * For each connection a client opens two streams, one for the data and one for what goes
+ * wrong: this brings them together.
+ */
 export class PortForwardPairs {
   readonly #clock: Clock
   readonly #complete: (pair: StreamPair) => void

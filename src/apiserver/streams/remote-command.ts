@@ -1,14 +1,14 @@
 import type { Clock } from '../../foundation/clock.ts'
 import { StatusError } from '../../resources/status-error.ts'
-import type { HttpExchange } from '../http-exchange.ts'
-import type { ContainerStreams, ExitResult } from '../pod-access.ts'
+import type { HttpExchange } from '../http/http-exchange.ts'
+import type { ContainerStreams, ExitResult } from '../pods/pod-access.ts'
 import { channelProtocols } from './channel-streams.ts'
 import { exitStatus, failureStatus } from './remote-status.ts'
 import type { RemoteSession, WantedStreams } from './remote-session.ts'
-import { spdyHandshake } from './spdy-handshake.ts'
-import { spdySession } from './spdy-session.ts'
-import { agreedProtocol, handshakeHeaders } from './websocket-handshake.ts'
-import { webSocketSession } from './websocket-session.ts'
+import { spdyHandshake } from './spdy/spdy-handshake.ts'
+import { spdySession } from './spdy/spdy-session.ts'
+import { agreedProtocol, handshakeHeaders } from './websocket/websocket-handshake.ts'
+import { webSocketSession } from './websocket/websocket-session.ts'
 
 export interface StreamTimes {
   readonly clock: Clock
@@ -22,7 +22,10 @@ export type RunCommand = (streams: ContainerStreams, signal: AbortSignal) => Pro
 const finishMs = 15 * 60_000
 const stopMs = 1_000
 
-/** Connects the client with a program and tells it how that ended. Until the connection is upgraded, a refusal can be thrown. */
+/**
+ * Connects the client with a program and tells it how that ended. Until the connection is
+ * upgraded, a refusal can be thrown.
+ */
 export async function runRemoteCommand(
   exchange: HttpExchange,
   wanted: WantedStreams,
@@ -70,7 +73,8 @@ async function statusOf(run: RunCommand, session: RemoteSession, signal: AbortSi
   try {
     return exitStatus(await run(session.streams, signal))
   } catch (error) {
-    // A refusal of the node: it is told as one that came before the connection was made, which is when Kubernetes has it.
+    // A refusal of the node: it is told as one that came before the connection was made,
+    // which is when Kubernetes has it.
     return failureStatus(error, error instanceof StatusError ? 'unable to upgrade connection: ' : '')
   }
 }

@@ -1,4 +1,4 @@
-import type { ContainerStreams } from '../pod-access.ts'
+import type { ContainerStreams } from '../pods/pod-access.ts'
 
 /** Which streams a client asks for. */
 export interface WantedStreams {

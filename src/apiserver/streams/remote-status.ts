@@ -1,5 +1,5 @@
 import { errorMessage } from '../../foundation/errors.ts'
-import type { ExitResult } from '../pod-access.ts'
+import type { ExitResult } from '../pods/pod-access.ts'
 
 /** How a command ended, as the status channel tells it. */
 export function exitStatus({ exitCode }: ExitResult): unknown {

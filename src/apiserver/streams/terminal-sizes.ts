@@ -13,7 +13,9 @@ const sizeSchema = z.object({
 })
 const longestUnread = 1_024
 
-/** The sizes a client tells, each a JSON object. What is none is passed over: a terminal of the wrong size is still one. */
+/**
+ * The sizes a client tells, each a JSON object. What is none is passed over: a terminal of the wrong size is still one.
+ */
 export async function* terminalSizes(stream: Readable): AsyncGenerator<TerminalSize> {
   let unread = ''
   // A stream that breaks off has simply told its last size.

@@ -1,6 +1,6 @@
 import { StatusError } from '../../resources/status-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { isJsonObject } from '../json-value.ts'
+import { isJsonObject } from '../../resources/json-value.ts'
 
 /**
  * The value with the defaults of its schema filled in. A null where none is allowed counts as missing: it becomes the

@@ -1,7 +1,7 @@
 import { type FieldError, invalid } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { SchemaRules } from '../cel/schema-rules.ts'
-import type { Phases } from '../write-phases.ts'
+import type { Phases } from '../writing/write-phases.ts'
 import { validate } from './validate.ts'
 
 /** Faults that leave a value of another shape than the rules expect. */

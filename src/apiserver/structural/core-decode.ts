@@ -1,5 +1,5 @@
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import { isDateTime } from './formats.ts'
 import { fieldSchema } from './prune.ts'
 
@@ -22,7 +22,10 @@ interface Where {
   readonly path: string[]
 }
 
-/** Throws for the first value that is not of its field's type. Null is of every type. What is the very same in `checked` needs no look. */
+/**
+ * Throws for the first value that is not of its field's type. Null is of every type. What is the very
+ * same in `checked` needs no look.
+ */
 export function checkTypes(schema: StructuralSchema, value: unknown, owner: string, checked?: unknown): void {
   checkValue(schema, value, { owner, path: [] }, checked)
 }

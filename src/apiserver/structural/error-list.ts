@@ -1,6 +1,9 @@
 import { type FieldError, mostFaults } from '../../resources/field-error.ts'
 
-/** Faults as they are found. Past a bound no more are kept: nobody reads them, and an answer must not grow with the body. */
+/**
+ * Faults as they are found. Past a bound no more are kept: nobody reads them, and an
+ * answer must not grow with the body.
+ */
 export class ErrorList {
   readonly #errors: FieldError[] = []
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { isJsonObject } from '../json-value.ts'
+import { isJsonObject } from '../../resources/json-value.ts'
 import { fieldSchema, prune } from './prune.ts'
 import { anySchema, anyValue } from './schema.fixture.ts'
 

@@ -1,6 +1,6 @@
 import { objectMetaFields } from '../../resources/object-meta-fields.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { type JsonObject, isJsonObject } from '../json-value.ts'
+import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 
 /** Every object has these, whether or not its schema says so. */
 export const resourceFields: Readonly<Record<string, StructuralSchema>> = {
@@ -13,8 +13,9 @@ const nothing: JsonObject = {}
 const free: StructuralSchema = { 'x-kubernetes-preserve-unknown-fields': true }
 
 /**
- * The value without the fields its schema does not know. Each dropped field is reported once, by its path, and what is
- * beneath it is not looked at. Nothing is copied when nothing is dropped. What is the very same in `pruned` needs no look.
+ * The value without the fields its schema does not know. Each dropped field is reported once, by its path,
+ * and what is beneath it is not looked at. Nothing is copied when nothing is dropped. What is the very
+ * same in `pruned` needs no look.
  */
 export function prune(
   schema: StructuralSchema,

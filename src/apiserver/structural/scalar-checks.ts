@@ -1,7 +1,7 @@
 import { briefJson } from '../../resources/brief-json.ts'
 import { invalid, tooLong, typeInvalid, unsupported } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { sameJson } from '../json-value.ts'
+import { sameJson } from '../../resources/json-value.ts'
 import { RegularExpression } from '../regular-expression/regular-expression.ts'
 import type { ErrorList } from './error-list.ts'
 import { hasFormat } from './formats.ts'

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { checkObject } from './check-object.ts'
-import { finish } from '../write-phases.ts'
+import { finish } from '../writing/write-phases.ts'
 import { validate } from './validate.ts'
 
-// What each keyword says, word by word, is shown in tests/kubernetes/custom-resource-rules.test.ts, on a real server too.
+// What each keyword says, word by word, is shown in
+// tests/kubernetes/custom-resource-rules.test.ts, on a real server too.
 
 const texts: StructuralSchema = { type: 'array', items: { type: 'string', maxLength: 1 } }
 

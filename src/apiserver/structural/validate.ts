@@ -1,6 +1,6 @@
 import { type FieldError, duplicate, invalid, required, tooMany } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
-import { type JsonObject, isJsonObject, sameJson } from '../json-value.ts'
+import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
 import { checkAlternatives } from './alternatives.ts'
 import { ErrorList } from './error-list.ts'
 import { fieldSchema } from './prune.ts'
@@ -20,8 +20,8 @@ const mostSteps = 1_000_000
 const notJudged = 'the schema has too many alternatives and expressions to judge an object as large as this one by them'
 
 /**
- * What is wrong with a value, in the words of the API server. What an update leaves as it was is not judged again: an object
- * that was stored before its schema became stricter can still be changed elsewhere.
+ * What is wrong with a value, in the words of the API server. What an update leaves as it was is not judged again: an
+ * object that was stored before its schema became stricter can still be changed elsewhere.
  */
 export function validate(schema: StructuralSchema, value: unknown, previous?: unknown): readonly FieldError[] {
   const errors = new ErrorList()

@@ -1,6 +1,6 @@
 /**
- * How much may still be done for one object. A schema is small and an object is small, but what the one says of the other can be
- * their product: alternatives of alternatives, over every item of a list.
+ * How much may still be done for one object. A schema is small and an object is small, but what the one says of the
+ * other can be their product: alternatives of alternatives, over every item of a list.
  */
 export class Work {
   #left: number

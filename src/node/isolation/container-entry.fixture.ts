@@ -19,7 +19,7 @@ export function machineEntry(
     own: folder,
     mounts,
     readOnlyRoot: false,
-    cards: false,
+    cards: [],
     groups: [],
     covered: [],
     workingDir: '/',

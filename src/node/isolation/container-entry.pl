@@ -1,6 +1,6 @@
 # Makes a container out of a process, and runs its program in it, or runs a program beside that one.
 #
-#     perl -w container-entry.pl contain ARCH OWNER NETWORK ID-MAP     (told on its input what to do)
+#     perl -w container-entry.pl contain ARCH OWNER NETWORK ID-MAP PID (told on its input what to do)
 #     perl -w container-entry.pl enter   ARCH OWNER                    (told on descriptor 3)
 #
 # What it is told are messages: a length of four bytes, then steps; each step is again a length and words, each of them with its
@@ -33,22 +33,22 @@ BEGIN {
   }
 }
 
-my ($mode, $arch, undef, $network, $idMap) = @ARGV;
+my ($mode, $arch, undef, $network, $idMap, $target) = @ARGV;
 my %calls = (
   x64 => {
     mkdirat => 258, symlinkat => 266, mount => 165, umount2 => 166, pivot_root => 155, sethostname => 170, prctl => 157,
     capset => 126, setgroups => 116, setresuid => 117, setresgid => 119, unshare => 272, setns => 308, seccomp => 317,
-    prlimit64 => 302, fchdir => 81, setsid => 112, close => 3, keyctl => 250,
+    prlimit64 => 302, fchdir => 81, setsid => 112, close => 3, keyctl => 250, sendmsg => 46, recvmsg => 47,
   },
   arm64 => {
     mkdirat => 34, symlinkat => 36, mount => 40, umount2 => 39, pivot_root => 41, sethostname => 161, prctl => 167,
     capset => 91, setgroups => 159, setresuid => 147, setresgid => 149, unshare => 97, setns => 268, seccomp => 277,
-    prlimit64 => 261, fchdir => 50, setsid => 157, close => 57, keyctl => 219,
+    prlimit64 => 261, fchdir => 50, setsid => 157, close => 57, keyctl => 219, sendmsg => 211, recvmsg => 212,
   },
 );
 # These have the same number everywhere.
 my %newCalls = (
-  close_range => 436, open_tree => 428, move_mount => 429, fsopen => 430, fsconfig => 431, fsmount => 432, openat2 => 437, mount_setattr => 442,
+  close_range => 436, pidfd_open => 434, open_tree => 428, move_mount => 429, fsopen => 430, fsconfig => 431, fsmount => 432, openat2 => 437, mount_setattr => 442,
 );
 my $callOf = $calls{$arch} or die "there is no table of system calls for $arch\n";
 
@@ -64,9 +64,17 @@ my %attribute = ('ro' => 1, 'nosuid' => 2, 'nodev' => 4, 'noexec' => 8);
 my %namespace = (mnt => 0x20000, cgroup => 0x2000000, uts => 0x4000000, ipc => 0x8000000, user => 0x10000000, pid => 0x20000000);
 my ($ENOENT, $EINTR, $EAGAIN, $EEXIST, $ENOSYS) = (2, 4, 11, 17, 38);
 
+# What is still taken of what is said once a program has ended: others may have what it wrote to, and go on.
+my $mostLeft = 1 << 20;
+
+# All that can be caught and ends a process; those that tell of a fault of the process itself are not sent to others.
+my @groupSignals = qw(HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF);
+
 # What steps leave for those after them.
 my ($root, $directory, %file, @words, @drops);
 my ($columns, $rows);
+# What the first process asks of the one outside of its namespaces, and what that one reads of what the program says.
+my ($helper, $saying);
 
 sub call {
   my ($name, @arguments) = @_;
@@ -167,6 +175,19 @@ my %step = (
   share => sub {
     my ($name) = @_;
     open($file{$name}, '>&', \*STDOUT) or die "the output: $!\n";
+  },
+  # What the program says goes through a pipe, from which the process outside adds it to a file: whatever the program does to what
+  # it writes to, what it has said stays. By that process, which is there until everything here has ended. It also keeps the input
+  # from ending, where that is to end when it is told so.
+  collect => sub {
+    my ($output, $control, $input) = @_;
+    my %handed;
+    open($handed{o}, '>>', $output) or die "$output: $!\n";
+    # For both directions: they neither block here nor end.
+    $control eq '' or open($handed{c}, '+<', $control) or die "$control: $!\n";
+    $input eq '' or open($handed{i}, '+<', $input) or die "$input: $!\n";
+    handOver($helper, \%handed);
+    $file{output} = $saying;
   },
   'user-map' => sub {
     my ($uid, $gid, $outerUid, $outerGid) = @_;
@@ -423,17 +444,47 @@ sub beFirst {
   }
   # Nothing of this process is for those it runs: neither its memory nor what it has open.
   call('prctl', 4, 0, 0, 0, 0);
+  my ($master, $terminal) = defined $columns ? newTerminal() : ();
   my $child = fork // fail("no process can be made: $!\n");
   if ($child == 0) {
+    takeTerminal($master, $terminal) if defined $terminal;
     runProgram();
     exit 125;
   }
+  # The first process of its namespace gets only what it handles; any other would end by what is meant for the program.
+  if ($target ne '') {
+    $SIG{$_} = 'IGNORE' for @groupSignals;
+  }
+  # Who has a terminal is in a group of its own, and is not asked to end when this one is.
+  $SIG{TERM} = sub { kill 'TERM', $child } if defined $terminal;
+  relayTerminal($master, $child) if defined $terminal;
   # Whoever waits for the end of what is said must not wait for this process.
-  close $file{input};
-  close $file{output};
+  close $_ for grep { defined && defined fileno $_ } @file{qw(control input output)}, $saying;
   my $code = waitFor($child);
   syswrite($file{exit}, "$code\n");
   exit $code;
+}
+
+# Becomes the leader of what happens in the terminal, and has it in place of what others read and write.
+sub takeTerminal {
+  my ($master, $name) = @_;
+  call('setsid');
+  open(my $terminal, '+<', $name) or fail("$name: $!\n");
+  ioctl($terminal, 0x540E, 0);
+  close $master;
+  my ($identity) = grep { $_->[0] eq 'identity' } @drops;
+  chown $identity->[1], -1, $name if $identity;
+  close $_ for grep { defined } @file{qw(control input output)};
+  @file{qw(input output)} = ($terminal, $terminal);
+}
+
+# Until the program has ended; what others left in the terminal by then is still taken.
+sub relayTerminal {
+  my ($master, $child) = @_;
+  my $ended = call('pidfd_open', $child, 0) // fail("no process can be waited for: $!\n");
+  # What cannot be kept costs what was said, never the program.
+  my $say = sub { wholly($file{output}, $_[0]); 1 };
+  relay({ screen => $master, told => $file{control}, ended => $ended, say => $say, ($file{input} ? (input => $file{input}) : ()) });
 }
 
 sub runProgram {
@@ -459,17 +510,95 @@ sub contain {
     defined call('setns', $namespace, 0x40000000) or fail("the network $network: $!\n");
     closed($namespace);
   }
-  my $kinds = $namespace{mnt} | $namespace{uts} | $namespace{ipc} | $namespace{pid};
+  my $kinds = $namespace{mnt} | $namespace{uts} | $namespace{ipc};
+  if ($target ne '') {
+    # Among the processes of another container, which sees those of this one, too.
+    my $processes = openAt($AT_FDCWD, "/proc/$target/ns/pid_for_children", 0, 0) // fail("the processes of $target: $!\n");
+    defined call('setns', $processes, $namespace{pid}) or fail("the processes of $target: $!\n");
+    closed($processes);
+    # What others may learn of this process and those it forks, they do not.
+    call('prctl', 4, 0, 0, 0, 0);
+  } else {
+    $kinds |= $namespace{pid};
+  }
   $kinds |= $namespace{user} if $idMap;
   defined call('unshare', $kinds) or fail("namespaces: $!\n");
   # What is mounted on the machine from now on is seen here, nothing that is mounted here there.
   defined call('mount', 'none', '/', 0, 0x80000 | 0x4000, 0) or fail("a mount namespace: $!\n");
+  pipe(my $said, $saying) or fail("a pipe: $!\n");
+  socketpair(my $asked, $helper, 1, 1, 0) or fail("a pair of sockets: $!\n");
   my $first = fork // fail("no process can be made: $!\n");
-  beFirst() if $first == 0;
-  # Signals are for the group; this process only waits.
-  $SIG{$_} = 'IGNORE' for qw(HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF);
-  close STDIN;
+  if ($first == 0) {
+    close $_ for $said, $asked;
+    beFirst();
+  }
+  # Signals are for the group; this process waits, and collects what is said.
+  $SIG{$_} = 'IGNORE' for @groupSignals;
+  close $_ for \*STDIN, $saying, $helper;
+  collectFor($first, $said, $asked);
   exit waitFor($first);
+}
+
+# Adds what is said to the file that it is handed, until all has ended.
+sub collectFor {
+  my ($first, $said, $asked) = @_;
+  my $handed = handedOver($asked) // return;
+  my $ended = call('pidfd_open', $first, 0) // fail("no process can be waited for: $!\n");
+  collect($said, { ended => $ended, output => $handed->{o}, control => $handed->{c}, input => $handed->{i} });
+}
+
+# Open files, by a letter each. Whoever gets them need not be waited for.
+sub handOver {
+  my ($socket, $files) = @_;
+  my @letters = sort keys %$files;
+  my $letters = join '', @letters;
+  my $rights = pack('Q l l l*', 16 + 4 * @letters, 1, 1, map { fileno $files->{$_} } @letters);
+  $rights .= "\0" x (-length($rights) % 8);
+  my $text = pack('P Q', $letters, length $letters);
+  my $message = pack('Q Q P Q P Q Q', 0, 0, $text, 1, $rights, length $rights, 0);
+  must('the output', call('sendmsg', fileno $socket, $message, 0));
+}
+
+# undef where there never come any.
+sub handedOver {
+  my ($socket) = @_;
+  my ($letters, $rights) = ("\0" x 8, "\0" x 64);
+  my $text = pack('P Q', $letters, length $letters);
+  my $message = pack('Q Q P Q P Q Q', 0, 0, $text, 1, $rights, length $rights, 0);
+  my $got;
+  do { $got = call('recvmsg', fileno $socket, $message, 0x40000000) } while !defined $got && $! == $EINTR;
+  return undef if !$got;
+  my @letters = split //, substr($letters, 0, $got);
+  my @numbers = unpack 'x16 l*', substr($rights, 0, unpack('Q', $rights));
+  my %files;
+  open($files{$letters[$_]}, $letters[$_] eq 'o' ? '>>&=' : '+<&=', $numbers[$_]) or fail("the output: $!\n") for 0 .. $#letters;
+  return \%files;
+}
+
+sub collect {
+  my ($said, $open) = @_;
+  my ($output, $ended, $control) = (fileno $said, $open->{ended}, $open->{control});
+  my $left = $mostLeft;
+  while ($left > 0) {
+    my $readable = '';
+    vec($readable, $ended, 1) = 1;
+    vec($readable, $output, 1) = 1 if defined $output;
+    vec($readable, fileno $control, 1) = 1 if defined $control;
+    next if select($readable, undef, undef, undef) < 0;
+    if (defined $control && vec($readable, fileno $control, 1)) {
+      my $steps = message($control);
+      close $open->{input} if $open->{input} && grep { $_->[0] eq 'input-ends' } @{$steps // []};
+    }
+    if (defined $output && vec($readable, $output, 1)) {
+      my $got = sysread($said, my $text, 65536);
+      next if !defined $got && $! == $EINTR;
+      # A full disk costs what is said, never the program.
+      $got ? wholly($open->{output}, $text) : undef $output;
+      $left -= $got // 0 if vec($readable, $ended, 1);
+    } elsif (vec($readable, $ended, 1)) {
+      return;
+    }
+  }
 }
 
 # Runs a program beside the one of a container: in its namespaces, with its rights.
@@ -492,32 +621,32 @@ sub enter {
   exit waitFor($child);
 }
 
-sub inTerminal {
-  my ($told) = @_;
+sub newTerminal {
   open(my $master, '+<', '/dev/ptmx') or fail("no terminal can be made: $!\n");
   binmode $master;
   my ($locked, $number) = (pack('L', 0), pack('L', 0));
   ioctl($master, 0x40045431, $locked) or fail("no terminal can be made: $!\n");
   ioctl($master, 0x80045430, $number) or fail("no terminal can be made: $!\n");
-  my $name = '/dev/pts/' . unpack('L', $number);
   resize($master, $columns, $rows);
+  return ($master, '/dev/pts/' . unpack('L', $number));
+}
+
+sub inTerminal {
+  my ($told) = @_;
+  my ($master, $name) = newTerminal();
   my $child = fork // fail("no process can be made: $!\n");
   if ($child == 0) {
     close $told;
-    call('setsid');
-    open(my $terminal, '+<', $name) or fail("$name: $!\n");
-    ioctl($terminal, 0x540E, 0);
-    close $master;
-    open(STDIN, '<&', $terminal);
-    open(STDOUT, '>&', $terminal);
-    open(STDERR, '>&', $terminal);
-    my ($identity) = grep { $_->[0] eq 'identity' } @drops;
-    chown $identity->[1], -1, $name if $identity;
+    takeTerminal($master, $name);
+    open(STDIN, '<&', $file{input});
+    open(STDOUT, '>&', $file{output});
+    open(STDERR, '>&', $file{output});
     my $path = eval { becomeReady() } // do { print STDERR $@; exit 127 };
     exec { $path } @words or print STDERR "cannot run \"$words[0]\": $!\n";
     exit 126;
   }
-  relay($master, $told);
+  # The end of what a client sends is what its user would type for it.
+  relay({ screen => $master, told => $told, input => \*STDIN, endOfInput => "\x04", say => sub { wholly(\*STDOUT, $_[0]) } });
   exit waitFor($child);
 }
 
@@ -527,34 +656,40 @@ sub resize {
   ioctl($master, 0x5414, $size);
 }
 
-# Until the program's side of the terminal is closed. Keys are not taken faster than the program reads them, and what it says goes
-# on meanwhile: it may be what keeps it from reading.
+# Until the program's side of the terminal is closed, or the program has ended. Keys are not taken faster than the program reads
+# them, and what it says goes on meanwhile: it may be what keeps it from reading.
 sub relay {
-  my ($master, $told) = @_;
-  my ($screen, $sizes, $input) = (fileno $master, fileno $told, fileno STDIN);
-  my ($keys, $keysEnd, $sizesEnd) = ('', 0, 0);
+  my ($with) = @_;
+  my ($master, $told, $source, $ended) = @{$with}{qw(screen told input ended)};
+  my $screen = fileno $master;
+  my ($keys, $left) = ('', $mostLeft);
   fcntl($master, 4, 04002);
-  for (;;) {
+  while ($left > 0) {
     my ($readable, $writable) = ('', '');
     vec($readable, $screen, 1) = 1;
-    vec($readable, $sizes, 1) = 1 if !$sizesEnd;
-    vec($readable, $input, 1) = 1 if !$keysEnd && $keys eq '';
+    vec($readable, fileno $told, 1) = 1 if defined $told;
+    vec($readable, fileno $source, 1) = 1 if defined $source && $keys eq '';
+    vec($readable, $ended, 1) = 1 if defined $ended;
     vec($writable, $screen, 1) = 1 if $keys ne '';
     next if select($readable, $writable, undef, undef) < 0;
     if (vec($readable, $screen, 1)) {
       my $got = sysread($master, my $text, 65536);
       next if !defined $got && ($! == $EINTR || $! == $EAGAIN);
-      return if !$got || !wholly(\*STDOUT, $text);
+      return if !$got || !$with->{say}->($text);
+      $left -= $got if defined $ended && vec($readable, $ended, 1);
+    } elsif (defined $ended && vec($readable, $ended, 1)) {
+      return;
     }
-    if (vec($readable, $sizes, 1)) {
+    if (defined $told && vec($readable, fileno $told, 1)) {
       my $steps = message($told);
-      $sizesEnd = !$steps;
-      resize($master, @{$_}[1, 2]) for @{$steps // []};
+      undef $told if !$steps;
+      $_->[0] eq 'size' && resize($master, @{$_}[1, 2]) for @{$steps // []};
     }
-    if (vec($readable, $input, 1)) {
-      $keysEnd = !sysread(STDIN, $keys, 65536);
-      # The end of what a client sends is what its user would type for it.
-      $keys = "\x04" if $keysEnd;
+    if (defined $source && vec($readable, fileno $source, 1)) {
+      if (!sysread($source, $keys, 65536)) {
+        $keys = $with->{endOfInput} // '';
+        undef $source;
+      }
     }
     if (vec($writable, $screen, 1)) {
       my $written = syswrite($master, $keys) // 0;

@@ -19,25 +19,31 @@ export interface ContainerEntry {
   /** Gives up what the program must not have. */
   readonly rights: readonly EntryStep[]
   readonly words: readonly string[]
-  /** What it reads from; nothing unless there is one. One that is also opened for writing never ends. */
+  /** The FIFO it reads from; nothing unless there is one. One that `ends` does so when that is told by `control`. */
   readonly stdin?: { readonly path: string; readonly ends: boolean } | undefined
   /** What it says is added to this file; without one it goes where the process's own output goes. */
   readonly output?: string | undefined
+  /** The FIFO by which its terminal's size and the end of its input are told. */
+  readonly control?: string | undefined
+  /** Whether what it reads and writes is a terminal of its own. */
+  readonly terminal?: boolean | undefined
   /** Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise. */
   readonly exitFile: string
 }
+
+/** What terminals have been like, until somebody who looks at one tells its size. */
+const usualSize = { columns: 80, rows: 24 }
 
 /** How many files a program may have open, and how many if it asks. */
 const openFiles = { resource: 7, usual: 65_536, most: 1_048_576 }
 
 /** In two messages: what can be done before it is certain that the program may run, and the program. */
 export function containerEntry(entry: ContainerEntry): ContainerScript {
-  const { users, cgroups, hostname, sysctls, view, workingDir, env, rights, words, stdin, output, exitFile } = entry
+  const { users, cgroups, hostname, sysctls, view, workingDir, env, rights, words, exitFile } = entry
   const setup = (baseIsMade: boolean): EntryStep[] => [
     ...(users ? [userMap(users)] : []),
     ['open', 'exit', '>>', exitFile],
-    ['open', 'input', stdin && !stdin.ends ? '+<' : '<', stdin?.path ?? '/dev/null'],
-    output === undefined ? ['share', 'output'] : ['open', 'output', '>>', output],
+    ...(entry.terminal === true ? terminalSteps(entry) : streamSteps(entry)),
     ...cgroups.map((group): EntryStep => ['group', group]),
     ...(cgroups.length > 0 ? ([['group-namespace']] as const) : []),
     ...(hostname === undefined ? [] : ([['hostname', hostname]] as const)),
@@ -57,6 +63,25 @@ export function containerEntry(entry: ContainerEntry): ContainerScript {
     program: entryMessage(program),
     root: entry.root,
   }
+}
+
+/** Its own program waits for the terminal and what comes from it. */
+function terminalSteps({ stdin, output = '/dev/null', control }: ContainerEntry): EntryStep[] {
+  return [
+    ...(stdin ? ([['open', 'input', '+<', stdin.path]] as const) : []),
+    ['open', 'output', '>>', output],
+    ...(control === undefined ? [] : ([['open', 'control', '+<', control]] as const)),
+    ['terminal', usualSize.columns, usualSize.rows],
+  ]
+}
+
+function streamSteps({ stdin, output, control = '' }: ContainerEntry): EntryStep[] {
+  const ends = stdin?.ends === true
+  return [
+    // Before the input is opened, which would wait for somebody who writes to it.
+    output === undefined ? ['share', 'output'] : ['collect', output, control, ends ? stdin.path : ''],
+    ['open', 'input', stdin && !ends ? '+<' : '<', stdin?.path ?? '/dev/null'],
+  ]
 }
 
 function userMap({ uid, gid }: { readonly uid: number; readonly gid: number }): EntryStep {

@@ -5,7 +5,6 @@ import { removeFolder } from '../volumes/remove-folder.ts'
 import { driverSteps } from './card-libraries.ts'
 import type { EntryStep } from './entry-steps.ts'
 import { addedSteps, machineSteps } from './machine-view.ts'
-import { namesInFolder } from '../names-in-folder.ts'
 
 /** What a container's root is made of. */
 export type RootBase =
@@ -20,8 +19,8 @@ export interface ContainerView {
   readonly own: string
   readonly mounts: readonly Mount[]
   readonly readOnlyRoot: boolean
-  /** Whether it may use the machine's cards. */
-  readonly cards: boolean
+  /** Names in the machine's `/dev` of the cards that it may use. */
+  readonly cards: readonly string[]
   /** Folders of its control groups, by which programs know their limits. */
   readonly groups: readonly string[]
   /** What no container sees, wherever it lies. */
@@ -34,7 +33,6 @@ export interface ContainerView {
 /** What every container may use of the machine's devices, and the links that programs look for. */
 const devices = ['null', 'zero', 'full', 'random', 'urandom', 'tty']
 const deviceLinks = { fd: '/proc/self/fd', stdin: 'fd/0', stdout: 'fd/1', stderr: 'fd/2', ptmx: 'pts/ptmx' }
-const cardDevices = /^(?:nvidia.*|dri|kfd)$/
 /** What the kernel tells of the machine as a whole, as container runtimes hide it. */
 const coveredKernelFiles = [
   '/proc/acpi',
@@ -100,8 +98,8 @@ export function viewSteps(view: ContainerView): RootSteps {
   const rest: EntryStep[] = [
     ...added,
     ...groupSteps(groups),
-    ...(cards ? cardSteps() : []),
-    ...(cards && view.base.kind === 'image' ? driverSteps() : []),
+    ...cards.map(deviceStep),
+    ...(cards.length > 0 && view.base.kind === 'image' ? driverSteps() : []),
     ...covered.map((path): EntryStep => ['cover', path]),
     ...volumes,
     ['folder', workingDir, '0755'],
@@ -138,11 +136,6 @@ function kernelSteps(): EntryStep[] {
     ...coveredKernelFiles.map((path): EntryStep => ['cover', path]),
     ...kernelFilesOnlyRead.map((path): EntryStep => ['only-read', path]),
   ]
-}
-
-function cardSteps(): EntryStep[] {
-  const names = namesInFolder('/dev').filter((name) => cardDevices.test(name))
-  return names.map(deviceStep)
 }
 
 /** It is the machine's: it can be written to, but neither given away nor closed to others. */

@@ -68,7 +68,7 @@ async function tryOut(folder: string, tools: NamespaceTools, mountPath: string):
       own: stage,
       mounts: [{ mountPath, folder: data, root: data, readOnly: true }],
       readOnlyRoot: true,
-      cards: false,
+      cards: [],
       groups: [],
       covered: [],
       workingDir: '/',

@@ -1,7 +1,9 @@
 /** What the first process of a container is told to do next; `container-entry.pl` knows how. */
 export type EntryStep =
   /** Opens a file under a name, before the container's own mounts may lie above it. */
-  | readonly ['open', name: 'exit' | 'input' | 'output', how: '<' | '+<' | '>>', path: string]
+  | readonly ['open', name: 'exit' | 'input' | 'output' | 'control', how: '<' | '+<' | '>>', path: string]
+  /** Has what the program says added to a file, through a pipe; with a FIFO to be told by, and one that is kept from ending. */
+  | readonly ['collect', output: string, control: string, input: string]
   /** The same for what the process itself writes to. */
   | readonly ['share', name: 'output']
   | readonly ['user-map', uid: number, gid: number, outerUid: number, outerGid: number]
@@ -38,6 +40,8 @@ export type EntryStep =
   | readonly ['enter', pid: number, ...namespaces: readonly string[]]
   | readonly ['terminal', columns: number, rows: number]
   | readonly ['size', columns: number, rows: number]
+  /** Told to what keeps an input from ending: it may end now. */
+  | readonly ['input-ends']
   | readonly ['program', ...words: readonly string[]]
 
 export type MountOption = 'ro' | 'nosuid' | 'nodev' | 'noexec'

@@ -23,10 +23,27 @@ export function plainShellCommand(owner: string): readonly [string, ...string[]]
 
 /**
  * The command of a process that is the first of namespaces of its own, and reads what to do from its input.
- * `owner` is for whoever looks at the machine's processes, `network` the file of a network namespace to be in.
+ * `owner` is for whoever looks at the machine's processes, `network` the file of a network namespace to be in, `target` the process
+ * of a container whose processes it is to be among.
  */
-export function namespaceCommand(tools: NamespaceTools, owner: string, network = ''): readonly [string, ...string[]] {
-  return [tools.perl, '-w', entryProgram, 'contain', tools.machine, owner, network, tools.asUser ? 'own-users' : '']
+export function namespaceCommand(
+  { perl, machine, asUser }: NamespaceTools,
+  owner: string,
+  network = '',
+  target?: number,
+): readonly [string, ...string[]] {
+  const users = asUser ? 'own-users' : ''
+  return [
+    perl,
+    '-w',
+    entryProgram,
+    'contain',
+    machine,
+    owner,
+    network,
+    users,
+    target === undefined ? '' : String(target),
+  ]
 }
 
 /** The command of a process that is told, on its descriptor 3, in which container to run what. */

@@ -45,6 +45,13 @@ export class SpareShell {
     return spare.shell
   }
 
+  /** What the spare one sees of the machine is not what is there any more: another takes its place. */
+  renew(): void {
+    this.#spare?.shell.discard()
+    this.#spare = undefined
+    this.refillSoon()
+  }
+
   refillSoon(): void {
     if (this.#closed) return
     this.#cancelRefill ??= this.#options.clock.after(refillMs, () => {

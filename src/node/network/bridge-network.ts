@@ -3,14 +3,16 @@ import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Pod } from '../../resources/pod.ts'
-import { type AddressRange, formatAddress, formatRange, placeIn, sizeOf } from './address-range.ts'
-import type { ClusterRanges } from './choose-ranges.ts'
+import { type AddressRange, addressAt, formatRange, placeIn, sizeOf } from '../../resources/address-range.ts'
+import type { ClusterRanges, FamilyRanges } from './choose-ranges.ts'
 import { hostPortsOf } from './host-ports.ts'
+import { hearNoRouter, leadOnIpv6 } from './machine-ipv6.ts'
 import { NamespaceRelay } from './namespace-relay.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkPool } from './network-pool.ts'
 import type { NetworkTool } from './network-tool.ts'
 import type { NetworkFacts, Placement, PodGuard, PodNetwork, PodPlace } from './pod-network.ts'
+import { objectsOf, textOf } from './spec-text.ts'
 
 export interface BridgeNetworkOptions {
   readonly nodeId: string
@@ -18,6 +20,8 @@ export interface BridgeNetworkOptions {
   readonly tool: NetworkTool
   readonly clock: Clock
   readonly log: Logger
+  /** Why Pods have no IPv6, where they do not. */
+  readonly withoutIpv6?: string | undefined
   /** How many namespaces wait for Pods. */
   readonly spares?: number | undefined
 }
@@ -26,6 +30,7 @@ const usualSpares = 2
 const withoutRelay =
   'The program perl is missing: port-forward does not reach what listens only on the loopback of a Pod.'
 /** The first is the network's, the second the machine's. */
+const machinePlace = 1
 const firstPod = 2
 const forwarding = '/proc/sys/net/ipv4/ip_forward'
 
@@ -41,6 +46,7 @@ const hasIpv6 = existsSync('/proc/sys/net/ipv6')
  */
 export class BridgeNetwork implements PodNetwork {
   readonly hostIP: string
+  readonly hostIP6: string | undefined
   readonly ranges: ClusterRanges
   readonly #options: BridgeNetworkOptions
   readonly #names: NetworkNames
@@ -52,13 +58,16 @@ export class BridgeNetwork implements PodNetwork {
   #guard: PodGuard | undefined
   /** What former runs left, until it is known what of it is in use. */
   #leftovers: ReadonlySet<number> = new Set()
+  /** Those of them that have no address of IPv6, because they were made when there was none here. */
+  #withoutIpv6 = new Set<number>()
 
   private constructor(options: BridgeNetworkOptions) {
     this.#options = options
     this.ranges = options.ranges
     this.#names = new NetworkNames(options.nodeId)
     this.#range = options.ranges.pods
-    this.hostIP = formatAddress(this.#range.first + 1)
+    this.hostIP = addressAt(this.#range, machinePlace)
+    this.hostIP6 = options.ranges.ipv6 && addressAt(options.ranges.ipv6.pods, machinePlace)
     this.#pool = new NetworkPool({
       first: firstPod,
       // The last one looks like a broadcast.
@@ -97,12 +106,37 @@ export class BridgeNetwork implements PodNetwork {
       `route replace local ${formatRange(ranges.services)} dev lo table local src ${this.hostIP}`,
     ])
     writeFileSync(forwarding, '1')
+    if (ranges.ipv6) await this.#openIpv6(ranges.ipv6)
     await this.#pool.fill()
   }
 
+  async #openIpv6({ pods, services }: FamilyRanges): Promise<void> {
+    const { bridge } = this.#names
+    await this.#options.tool.change([
+      `addr replace ${this.hostIP6}/${pods.bits} dev ${bridge} nodad`,
+      `route replace local ${formatRange(services)} dev lo table local src ${this.hostIP6}`,
+    ])
+    hearNoRouter(bridge)
+    leadOnIpv6()
+    if (this.#leftovers.size > 0) this.#withoutIpv6 = await this.#leftWithoutIpv6(pods)
+  }
+
+  /** The machine knows the way to all others. */
+  async #leftWithoutIpv6(pods: AddressRange): Promise<Set<number>> {
+    const routes = await this.#options.tool.read(['-6', 'route', 'show'])
+    const reached = new Set(textsOf(routes, 'dst').map((address) => placeIn(pods, address)))
+    return new Set([...this.#leftovers].filter((number) => !reached.has(number)))
+  }
+
   get facts(): NetworkFacts {
-    const own = 'Every Pod has a network namespace of its own.'
-    const message = this.#hasRelay ? own : `${own} ${withoutRelay}`
+    const { withoutIpv6 } = this.#options
+    const sentences = [
+      'Every Pod has a network namespace of its own.',
+      ...(this.ranges.ipv6 ? ['Pods have addresses of IPv4 and IPv6.'] : []),
+      ...(withoutIpv6 === undefined ? [] : [`Pods have no IPv6: ${withoutIpv6}.`]),
+      ...(this.#hasRelay ? [] : [withoutRelay]),
+    ]
+    const message = sentences.join(' ')
     return { ownNetworks: true, message, ...rulesFacts(this.#guard) }
   }
 
@@ -156,8 +190,7 @@ export class BridgeNetwork implements PodNetwork {
     for (const [podUid, address] of places) {
       const number = placeIn(this.#range, address)
       // A Pod that was started in the machine's own network stays there.
-      const namespace = number === undefined ? '' : this.#names.namespaceFile(number)
-      this.#byPod.set(podUid, { address, namespace })
+      this.#byPod.set(podUid, number === undefined ? { address, namespace: '' } : this.#placeOf(number))
       if (number === undefined) continue
       this.#pool.hold(number)
       used.add(number)
@@ -182,7 +215,7 @@ export class BridgeNetwork implements PodNetwork {
       this.#pool.giveBack(number)
       return other
     }
-    const place = { address: this.#addressOf(number), namespace: this.#names.namespaceFile(number) }
+    const place = this.#placeOf(number)
     this.#byPod.set(podUid, place)
     return place
   }
@@ -211,29 +244,31 @@ export class BridgeNetwork implements PodNetwork {
     if (this.isInUse) return
     await this.#options.tool.tryAll([
       `link del ${this.#names.bridge}`,
-      `route del local ${formatRange(this.ranges.services)} dev lo table local`,
+      ...[this.ranges, this.ranges.ipv6].flatMap((ranges) =>
+        ranges ? [`route del local ${formatRange(ranges.services)} dev lo table local`] : [],
+      ),
     ])
   }
 
+  #placeOf(number: number): PodPlace {
+    const { ipv6 } = this.ranges
+    return {
+      address: this.#addressOf(number),
+      ...(ipv6 && !this.#withoutIpv6.has(number) && { address6: addressAt(ipv6.pods, number) }),
+      namespace: this.#names.namespaceFile(number),
+    }
+  }
+
   #addressOf(number: number): string {
-    return formatAddress(this.#range.first + number)
+    return addressAt(this.#range, number)
   }
 
   async #make(numbers: readonly number[]): Promise<void> {
     const { tool } = this.#options
-    const lines = numbers.flatMap((number) => {
-      const [cable, namespace] = [this.#names.cable(number), this.#names.namespace(number)]
-      return [
-        `netns add ${namespace}`,
-        `link add ${cable} type veth peer name eth0 netns ${namespace}`,
-        // No address of its own: browsers take one that comes or goes for another network, and give up what they are loading.
-        ...(hasIpv6 ? [`link set ${cable} addrgenmode none`] : []),
-        `link set ${cable} up`,
-        `route replace ${this.#addressOf(number)} dev ${cable} src ${this.hostIP}`,
-      ]
-    })
+    for (const number of numbers) this.#withoutIpv6.delete(number)
     try {
-      await tool.change(lines)
+      await tool.change(numbers.flatMap((number) => this.#cableOf(number)))
+      if (this.ranges.ipv6) for (const number of numbers) hearNoRouter(this.#names.cable(number))
       await tool.changeInside(
         numbers.map((number) => ({ namespace: this.#names.namespaceFile(number), lines: this.#insideOf(number) })),
         settings,
@@ -244,13 +279,48 @@ export class BridgeNetwork implements PodNetwork {
     }
   }
 
+  #cableOf(number: number): string[] {
+    const { machineLink } = this.#names
+    const [cable, namespace, podLink] = [
+      this.#names.cable(number),
+      this.#names.namespace(number),
+      this.#names.podLink(number),
+    ]
+    const { address, address6 } = this.#placeOf(number)
+    return [
+      `netns add ${namespace}`,
+      `link add ${cable} address ${machineLink} type veth peer name eth0 address ${podLink} netns ${namespace}`,
+      // No address of its own: browsers take one that comes or goes for another network, and give up what they are loading.
+      ...(hasIpv6 ? [`link set ${cable} addrgenmode none`] : []),
+      `link set ${cable} up`,
+      `route replace ${address} dev ${cable} src ${this.hostIP}`,
+      // Without an address the machine could not ask who is at the other end: it is told.
+      ...(address6 === undefined
+        ? []
+        : [
+            `neigh replace ${address6} lladdr ${podLink} dev ${cable} nud permanent`,
+            `route replace ${address6} dev ${cable} src ${this.hostIP6}`,
+          ]),
+    ]
+  }
+
   #insideOf(number: number): string[] {
+    const { address, address6 } = this.#placeOf(number)
     return [
       'link set lo up',
-      `addr add ${this.#addressOf(number)}/32 dev eth0`,
+      `addr add ${address}/32 dev eth0`,
+      // It would ask who else has the address and who is a router, which nobody hears.
+      ...(address6 === undefined ? [] : ['link set eth0 addrgenmode none', `addr add ${address6}/128 dev eth0 nodad`]),
       'link set eth0 up',
       `route add ${this.hostIP} dev eth0 scope link`,
       `route add default via ${this.hostIP} dev eth0`,
+      ...(address6 === undefined
+        ? []
+        : [
+            `neigh replace ${this.hostIP6} lladdr ${this.#names.machineLink} dev eth0 nud permanent`,
+            `route add ${this.hostIP6} dev eth0`,
+            `route add default via ${this.hostIP6} dev eth0`,
+          ]),
     ]
   }
 
@@ -264,7 +334,7 @@ export class BridgeNetwork implements PodNetwork {
   /** What is there of this node, from whichever run. */
   async #left(): Promise<ReadonlySet<number>> {
     const links = await this.#options.tool.read(['link', 'show', 'type', 'veth'])
-    const names = [...namesOf(links), ...namespacesThere()]
+    const names = [...textsOf(links, 'ifname'), ...namespacesThere()]
     return new Set(names.map((name) => this.#names.numberOf(name)).filter((number) => number !== undefined))
   }
 }
@@ -278,13 +348,9 @@ function rulesFacts(guard: PodGuard | undefined): Pick<NetworkFacts, 'rulesInFor
   return { rulesInForce: true, rulesMessage: guard.remark === undefined ? kept : `${kept} ${guard.remark}` }
 }
 
-function namesOf(links: unknown): string[] {
-  if (!Array.isArray(links)) return []
-  return links.flatMap((link: unknown) =>
-    typeof link === 'object' && link !== null && 'ifname' in link && typeof link.ifname === 'string'
-      ? [link.ifname]
-      : [],
-  )
+/** One field of each of what `ip -json` lists. */
+function textsOf(listed: unknown, field: string): string[] {
+  return objectsOf(listed).flatMap((one) => textOf(one[field]) || [])
 }
 
 function namespacesThere(): string[] {

@@ -1,7 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AddressRange, formatRange, overlap, parseRange, placeIn } from './address-range.ts'
-import { chooseRanges } from './choose-ranges.ts'
+import {
+  type AddressRange,
+  addressAt,
+  formatRange,
+  overlap,
+  parseRange,
+  placeIn,
+} from '../../resources/address-range.ts'
+import { chooseIpv6Ranges, chooseRanges } from './choose-ranges.ts'
 
 const range = (text: string): AddressRange => {
   const parsed = parseRange(text)
@@ -15,27 +22,43 @@ describe('address ranges', () => {
     ['10.1.2.3', '10.1.2.3/32'],
     ['0.0.0.0/0', '0.0.0.0/0'],
     ['255.255.255.255/1', '128.0.0.0/1'],
+    ['FD00:0:0:1:0:0:0:7/64', 'fd00:0:0:1::/64'],
+    ['::', '::/128'],
+    ['1:0:0:2:0:0:0:3', '1:0:0:2::3/128'],
+    ['1:2:3:4:5:6:0:8', '1:2:3:4:5:6:0:8/128'],
+    ['::ffff:10.1.2.3/120', '::ffff:a01:200/120'],
   ])('reads %s as %s', (text, expected) => {
     expect(formatRange(range(text))).toBe(expected)
   })
 
-  it.each(['10.1.2', '10.1.2.256', '10.1.2.3/33', 'fd00::/8', '10.1.2.3/', '', 'default'])(
-    'does not read "%s"',
-    (text) => {
-      expect(parseRange(text)).toBeUndefined()
-    },
-  )
+  it.each([
+    '10.1.2',
+    '10.1.2.256',
+    '10.1.2.3/33',
+    'fd00::/129',
+    'fd00::1::',
+    'fe80::1%eth0',
+    '10.1.2.3/',
+    '',
+    'default',
+  ])('does not read "%s"', (text) => {
+    expect(parseRange(text)).toBeUndefined()
+  })
 
   it('knows which overlap', () => {
     expect(overlap(range('10.0.0.0/8'), range('10.64.0.0/19'))).toBe(true)
     expect(overlap(range('10.64.0.0/19'), range('10.64.32.0/19'))).toBe(false)
     expect(overlap(range('0.0.0.0/0'), range('192.168.1.1'))).toBe(true)
+    expect(overlap(range('fd00::/8'), range('fd12::/16'))).toBe(true)
+    expect(overlap(range('::/0'), range('10.0.0.0/8'))).toBe(false)
   })
 
   it('counts addresses from the first one', () => {
     expect(placeIn(range('10.64.0.0/20'), '10.64.1.2')).toBe(258)
     expect(placeIn(range('10.64.0.0/20'), '10.64.16.0')).toBeUndefined()
     expect(placeIn(range('10.64.0.0/20'), '127.64.0.1')).toBeUndefined()
+    expect(placeIn(range('fd00:0:0:1::/112'), 'fd00:0:0:1::102')).toBe(258)
+    expect(addressAt(range('fd00:0:0:1::/112'), 258)).toBe('fd00:0:0:1::102')
   })
 })
 
@@ -71,5 +94,22 @@ describe('chooseRanges', () => {
         }
       }),
     )
+  })
+})
+
+describe('chooseIpv6Ranges', () => {
+  it('draws a site of its own for each node, the same one each time', () => {
+    const chosen = chooseIpv6Ranges('a', [])
+    expect(chosen).toEqual(chooseIpv6Ranges('a', []))
+    expect(chosen && formatRange(chosen.pods)).toMatch(/^fd[0-9a-f]{2}(:[0-9a-f]{1,4}){2}:1::\/112$/)
+    expect(chosen && formatRange(chosen.services)).toMatch(/^fd[0-9a-f]{2}(:[0-9a-f]{1,4}){2}:2::\/112$/)
+    expect(chosen?.pods.first).not.toBe(chooseIpv6Ranges('b', [])?.pods.first)
+  })
+
+  it('draws again where somebody has it', () => {
+    const first = chooseIpv6Ranges('a', [])
+    const next = first && chooseIpv6Ranges('a', [first.services])
+    expect(next && overlap(next.pods, first.pods)).toBe(false)
+    expect(chooseIpv6Ranges('a', [range('fc00::/7')])).toBeUndefined()
   })
 })

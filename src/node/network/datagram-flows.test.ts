@@ -1,9 +1,16 @@
 import { describe, expect, it } from 'vitest'
-import { parseRange } from './address-range.ts'
+import { parseRange } from '../../resources/address-range.ts'
 import { type DatagramFlow, datagramKey, readFlows, staleFlows } from './datagram-flows.ts'
 
-const nowhere = { first: 0, bits: 32 }
-const ranges = { pods: parseRange('10.64.0.0/20') ?? nowhere, services: parseRange('10.64.16.0/20') ?? nowhere }
+const rangeOf = (text: string) => {
+  const range = parseRange(text)
+  if (!range) throw new Error(`not a range: ${text}`)
+  return range
+}
+const ranges = [
+  { pods: rangeOf('10.64.0.0/20'), services: rangeOf('10.64.16.0/20') },
+  { pods: rangeOf('fd00:0:0:1::/112'), services: rangeOf('fd00:0:0:2::/112') },
+]
 const route = {
   address: '10.64.16.7',
   protocol: 'udp' as const,
@@ -33,8 +40,13 @@ describe('flows of datagrams', () => {
   })
 
   it('are stale when nobody would be led there any more', () => {
-    const plan = { routes: [route], hostPorts: [hostPort], ranges }
-    const kept = [flow('10.64.16.7', 53, '10.64.0.2'), flow('192.0.2.1', 8053, '10.64.0.2')]
+    const six = { ...route, address: 'fd00:0:0:2::7', endpoints: [{ address: 'fd00:0:0:1::2', port: 5353 }] }
+    const plan = { routes: [route, six], hostPorts: [hostPort], ranges }
+    const kept = [
+      flow('fd00:0:0:2::7', 53, 'fd00:0:0:1::2'),
+      flow('10.64.16.7', 53, '10.64.0.2'),
+      flow('192.0.2.1', 8053, '10.64.0.2'),
+    ]
     const stale = [
       flow('10.64.16.7', 53, '10.64.0.3'),
       flow('10.64.16.7', 54, '10.64.0.2'),
@@ -42,6 +54,7 @@ describe('flows of datagrams', () => {
       flow('10.64.16.8', 53, '203.0.113.9'),
       flow('192.0.2.1', 8054, '10.64.0.2'),
       flow('192.0.2.1', 8053, '10.64.0.3'),
+      flow('fd00:0:0:2::7', 53, 'fd00:0:0:1::3'),
     ]
     // Somebody else's, such as a container's of another program.
     const foreign = [flow('192.0.2.1', 53, '172.17.0.2')]

@@ -1,4 +1,5 @@
-import { type AddressRange, placeIn } from './address-range.ts'
+import { placeIn } from '../../resources/address-range.ts'
+import type { FamilyRanges } from './choose-ranges.ts'
 import type { HostPort } from './host-ports.ts'
 import type { ServiceRoute } from './service-plan.ts'
 
@@ -15,7 +16,8 @@ export interface DatagramFlow {
 export interface DatagramPlan {
   readonly routes: readonly ServiceRoute[]
   readonly hostPorts: readonly HostPort[]
-  readonly ranges: { readonly pods: AddressRange; readonly services: AddressRange }
+  /** Of each family. */
+  readonly ranges: readonly FamilyRanges[]
 }
 
 /** Lines such as `udp 17 29 src=10.1.0.2 dst=10.2.0.7 sport=4000 dport=53 src=10.1.0.3 dst=10.1.0.2 sport=53 dport=4000 mark=0`. */
@@ -50,9 +52,9 @@ export function staleFlows(
       .map(({ hostPort, address, port }) => `${hostPort} ${address} ${port}`),
   )
   return flows.filter(({ destination, destinationPort, endpoint, endpointPort }) => {
-    const isService = placeIn(ranges.services, destination) !== undefined
+    const isService = ranges.some((each) => placeIn(each.services, destination) !== undefined)
     if (isService) return !services.has(`${destination} ${destinationPort} ${endpoint} ${endpointPort}`)
-    if (placeIn(ranges.pods, endpoint) === undefined) return false
+    if (!ranges.some((each) => placeIn(each.pods, endpoint) !== undefined)) return false
     return !ports.has(`${destinationPort} ${endpoint} ${endpointPort}`)
   })
 }

@@ -6,6 +6,8 @@ import { errorMessage } from '../../foundation/errors.ts'
 export interface FilterTool {
   /** Makes all of these changes, or none and throws with the words of the program. */
   apply(text: string): Promise<void>
+  /** Throws where these changes could not be made; makes none of them. */
+  check(text: string): Promise<void>
   /** Whether there is a chain of this name, such as `inet sluice_1 guard`. */
   hasChain(name: string): Promise<boolean>
   /** What the program says to these arguments. */
@@ -29,6 +31,10 @@ export class NftTool implements FilterTool {
 
   async apply(text: string): Promise<void> {
     await this.#run(['-f', '-'], text)
+  }
+
+  async check(text: string): Promise<void> {
+    await this.#run(['-c', '-f', '-'], text)
   }
 
   async hasChain(name: string): Promise<boolean> {

@@ -16,21 +16,26 @@ const limits = { timeout: 15_000, maxBuffer: 64 * 2 ** 20 }
 /** By the program `conntrack`. */
 export class ConntrackTool implements FlowTool {
   readonly #conntrack: string
+  readonly #families: ReadonlyArray<'ipv4' | 'ipv6'>
 
-  constructor(conntrack: string) {
+  constructor(conntrack: string, withIpv6 = false) {
     this.#conntrack = conntrack
+    this.#families = withIpv6 ? ['ipv4', 'ipv6'] : ['ipv4']
   }
 
   async list(): Promise<readonly DatagramFlow[]> {
-    const { stdout } = await run(this.#conntrack, ['-L', '-f', 'ipv4', '-p', 'udp', '--dst-nat'], limits)
-    return readFlows(stdout)
+    const listed = this.#families.map((family) =>
+      run(this.#conntrack, ['-L', '-f', family, '-p', 'udp', '--dst-nat'], limits),
+    )
+    return (await Promise.all(listed)).flatMap(({ stdout }) => readFlows(stdout))
   }
 
   async forget(flows: readonly DatagramFlow[]): Promise<void> {
     for (const { source, sourcePort, destination, destinationPort } of flows) {
       const tuple = ['-s', source, '-d', destination, '--sport', String(sourcePort), '--dport', String(destinationPort)]
       // One that has ended by itself meanwhile is an error to the program.
-      await run(this.#conntrack, ['-D', '-p', 'udp', ...tuple], limits).catch(() => {})
+      const family = source.includes(':') ? 'ipv6' : 'ipv4'
+      await run(this.#conntrack, ['-D', '-f', family, '-p', 'udp', ...tuple], limits).catch(() => {})
     }
   }
 }

@@ -8,7 +8,7 @@ import { findProgram } from '../isolation/detect-isolation.ts'
 import { NftTool } from './filter-tool.ts'
 import { ForwardingPass, readForeignChains } from './forwarding-pass.ts'
 import { NetworkNames } from './network-names.ts'
-import { NetworkAgent, mayMakeRules } from './network-stage.fixture.ts'
+import { NetworkAgent, hasIpv6, mayMakeRules } from './network-stage.fixture.ts'
 
 const run = promisify(execFile)
 const table = 'sluice_ffffffff'
@@ -28,9 +28,11 @@ it('finds who lets nothing be forwarded, and where Docker wants the rules of oth
     chain('ip6', 'FORWARD', drop),
     { chain: { family: 'inet', table, name: 'ours', ...drop } },
   ]
-  const found = readForeignChains(JSON.stringify({ nftables }), table)
-  expect(found.closed.map(({ family, name }) => `${family} ${name}`)).toEqual(['ip FORWARD'])
-  expect(found.dockerUser).toBe(true)
+  const found = (...families: string[]) => readForeignChains(JSON.stringify({ nftables }), table, families)
+  const closed = (...families: string[]) => found(...families).closed.map(({ family, name }) => `${family} ${name}`)
+  expect(closed('ip')).toEqual(['ip FORWARD'])
+  expect(closed('ip', 'ip6')).toEqual(['ip FORWARD', 'ip6 FORWARD'])
+  expect(found('ip', 'ip6').dockerUser).toEqual(new Set(['ip']))
 })
 
 /** A machine that forwards between two Pods, in a namespace of its own: nobody's firewall is changed by this. */
@@ -46,7 +48,7 @@ describe.runIf(mayMakeRules)('a machine that forwards nothing by itself', () => 
   let pass: ForwardingPass
 
   beforeEach(async () => {
-    pass = new ForwardingPass({ tool, table, cables, log: silentLogger })
+    pass = new ForwardingPass({ tool, table, cables, withIpv6: true, log: silentLogger })
     for (const name of [machine, one, other]) await run('ip', ['netns', 'add', name ?? ''])
     for (const [index, pod] of [one, other].entries()) {
       const [cable, gateway, address] = [`${cables}${index}`, `10.9.${index}.1`, `10.9.${index}.2`]
@@ -100,6 +102,24 @@ describe.runIf(mayMakeRules)('a machine that forwards nothing by itself', () => 
     expect(await ask()).toEqual(through)
     expect((await nft('list chain ip filter FORWARD')).stdout).not.toContain('sluice_')
     expect(pass.remark).toBeUndefined()
+    await pass.remove()
+    expect(await listed()).not.toContain('sluice_')
+  })
+
+  it.runIf(hasIpv6)('lets Pods through by IPv6, too', async () => {
+    const [gateway, address] = ['fd00:9::1', 'fd00:9::2']
+    await inside(machine, `ip addr add ${gateway}/64 dev ${cables}0 nodad`)
+    await inside(one, `ip addr add ${address}/64 dev eth0 nodad; ip -6 route add default via ${gateway}`)
+    await inside(machine, `ip addr add fd00:8::1/64 dev ${cables}1 nodad`)
+    await inside(other, `ip addr add fd00:8::2/64 dev eth0 nodad; ip -6 route add default via fd00:8::1`)
+    await inside(machine, 'echo 1 >/proc/sys/net/ipv6/conf/all/forwarding')
+    await nft('add table ip6 filter')
+    await nft('add chain ip6 filter FORWARD { type filter hook forward priority filter; policy drop; }')
+    expect(await agents[0]?.ask('fd00:8::2', 80)).toBe('silence')
+    await pass.ensure()
+    await pass.ensure()
+    expect(await agents[0]?.ask('fd00:8::2', 80)).toBe(`pod1 ${address}`)
+    expect((await listed()).match(/comment "sluice_ffffffff"/g)).toHaveLength(2)
     await pass.remove()
     expect(await listed()).not.toContain('sluice_')
   })

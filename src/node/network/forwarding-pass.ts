@@ -8,6 +8,8 @@ export interface ForwardingPassOptions {
   readonly table: string
   /** How the names of the Pods' cables begin. */
   readonly cables: string
+  /** Whether Pods have addresses of IPv6, too. */
+  readonly withIpv6?: boolean
   readonly log: Logger
 }
 
@@ -37,13 +39,15 @@ export interface ForeignChain {
 export function readForeignChains(
   json: string,
   own: string,
-): { readonly closed: readonly ForeignChain[]; readonly dockerUser: boolean } {
+  families: readonly string[],
+): { readonly closed: readonly ForeignChain[]; readonly dockerUser: ReadonlySet<string> } {
   const { nftables } = chainsSchema.parse(JSON.parse(json))
   const chains = nftables.flatMap(({ chain }) => (chain && chain.table !== own ? [chain] : []))
   const closed = chains.filter(
-    ({ family, hook, policy }) => hook === 'forward' && policy === 'drop' && ['ip', 'inet'].includes(family),
+    ({ family, hook, policy }) => hook === 'forward' && policy === 'drop' && ['inet', ...families].includes(family),
   )
-  return { closed, dockerUser: chains.some((chain) => isOfIptables(chain) && chain.name === 'DOCKER-USER') }
+  const forOthers = chains.filter((chain) => isOfIptables(chain) && chain.name === 'DOCKER-USER')
+  return { closed, dockerUser: new Set(forOthers.map(({ family }) => family)) }
 }
 
 /**
@@ -64,14 +68,24 @@ export class ForwardingPass {
     return this.#remark
   }
 
+  get #families(): readonly string[] {
+    return this.#options.withIpv6 ? ['ip', 'ip6'] : ['ip']
+  }
+
   /** To be called now and then: others come and go, and take rules with them. */
   async ensure(): Promise<void> {
-    const { tool, table, cables, log } = this.#options
-    const { closed, dockerUser } = readForeignChains(await tool.read(['-j', 'list', 'chains']), table)
+    const { tool, table, cables } = this.#options
+    const chains = await tool.read(['-j', 'list', 'chains'])
+    const { closed, dockerUser } = readForeignChains(chains, table, this.#families)
     const others = closed.filter((chain) => !isForwardOfIptables(chain))
     this.#remark = others.length === 0 ? undefined : remarkOn(others, cables)
-    if (!closed.some(isForwardOfIptables)) return
-    const place = `ip filter ${dockerUser ? 'DOCKER-USER' : 'FORWARD'}`
+    for (const { family } of closed.filter(isForwardOfIptables)) {
+      await this.#letThrough(`${family} filter ${dockerUser.has(family) ? 'DOCKER-USER' : 'FORWARD'}`)
+    }
+  }
+
+  async #letThrough(place: string): Promise<void> {
+    const { tool, table, cables, log } = this.#options
     if ((await this.#handles(place)).length === 2) return
     await this.#removeFrom(place)
     const rule = (side: string) => `insert rule ${place} ${side} "${cables}*" counter accept comment "${table}"\n`
@@ -81,9 +95,10 @@ export class ForwardingPass {
 
   /** Nothing of ours stays in another's table. */
   async remove(): Promise<void> {
-    for (const name of ['DOCKER-USER', 'FORWARD']) {
+    const places = this.#families.flatMap((family) => [`${family} filter DOCKER-USER`, `${family} filter FORWARD`])
+    for (const place of places) {
       // Most machines have no such chain.
-      await this.#removeFrom(`ip filter ${name}`).catch(() => {})
+      await this.#removeFrom(place).catch(() => {})
     }
   }
 
@@ -102,7 +117,7 @@ export class ForwardingPass {
 }
 
 function isOfIptables({ family, table }: ForeignChain): boolean {
-  return family === 'ip' && table === 'filter'
+  return ['ip', 'ip6'].includes(family) && table === 'filter'
 }
 
 function isForwardOfIptables(chain: ForeignChain): boolean {

@@ -1,6 +1,6 @@
 import type { Pod } from '../../resources/pod.ts'
 import { numberIn, textIn } from '../../resources/validation/json-access.ts'
-import { parseAddress } from './address-range.ts'
+import { type AddressFamily, parseAddress } from '../../resources/address-range.ts'
 
 /** A port of the machine that leads to one of a Pod. */
 export interface HostPort {
@@ -25,16 +25,17 @@ export function planHostPorts(pods: ReadonlyArray<{ readonly pod: Pod; readonly 
   return [...taken.values()]
 }
 
-/** What the Pod asks for, at its address. */
+/** What the Pod asks for, at its address: of the machine's addresses, those of the same family lead there. */
 export function hostPortsOf({ spec }: Pod, address: string): HostPort[] {
+  const family: AddressFamily = address.includes(':') ? 6 : 4
   return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports = [] }) =>
     ports.flatMap((port): HostPort[] => {
       const hostPort = numberIn(port, 'hostPort') ?? 0
       const protocol = port.protocol === 'TCP' ? 'tcp' : port.protocol === 'UDP' ? 'udp' : undefined
       if (hostPort === 0 || protocol === undefined) return []
       const given = textIn(port, 'hostIP')
-      if (given !== '' && parseAddress(given) === undefined) return []
-      const hostIP = given === '0.0.0.0' ? '' : given
+      if (given !== '' && parseAddress(given)?.family !== family) return []
+      const hostIP = given === '0.0.0.0' || given === '::' ? '' : given
       return [{ hostIP, hostPort, protocol, address, port: port.containerPort }]
     }),
   )

@@ -1,11 +1,13 @@
 // A program for tests, to be run inside a network namespace: it listens on ports, says who asked, and asks others when it is told to.
 import { createSocket } from 'node:dgram'
+import { existsSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 
 interface Question {
   readonly id: number
-  readonly protocol: 'tcp' | 'udp'
+  /** `heard`: from whom datagrams came since this was last asked. */
+  readonly protocol: 'tcp' | 'udp' | 'heard'
   readonly host: string
   readonly port: number
   /** The address to ask from. */
@@ -16,16 +18,22 @@ interface Question {
 
 const [name = '', ports = ''] = process.argv.slice(2)
 const longestMs = 1_000
+const heard = new Set<string>()
+const hasIpv6 = existsSync('/proc/sys/net/ipv6')
 
 for (const port of ports.split(',').filter(Boolean).map(Number)) {
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.end(`${name} ${socket.remoteAddress?.replace('::ffff:', '')}`)
+    socket.end(`${name} ${plain(socket.remoteAddress ?? '')}`)
   })
-  const udp = createSocket('udp4')
-  udp.on('message', (_message, from) => udp.send(`${name} ${from.address}`, from.port, from.address))
+  // Both families, as most programs listen.
+  const udp = createSocket(hasIpv6 ? 'udp6' : 'udp4')
+  udp.on('message', (_message, from) => {
+    heard.add(plain(from.address))
+    udp.send(`${name} ${plain(from.address)}`, from.port, from.address)
+  })
   await Promise.all([
-    new Promise<void>((resolve) => void server.listen(port, '0.0.0.0', resolve)),
+    new Promise<void>((resolve) => void server.listen(port, hasIpv6 ? '::' : '0.0.0.0', resolve)),
     new Promise<void>((resolve) => void udp.bind(port, resolve)),
   ])
 }
@@ -33,7 +41,10 @@ for (const port of ports.split(',').filter(Boolean).map(Number)) {
 createInterface({ input: process.stdin }).on('line', (line) => {
   const question: Question = JSON.parse(line)
   const answer = (words: string) => console.log(JSON.stringify({ id: question.id, words }))
-  if (question.protocol === 'tcp') askTcp(question, answer)
+  if (question.protocol === 'heard') {
+    answer([...heard].join(' '))
+    heard.clear()
+  } else if (question.protocol === 'tcp') askTcp(question, answer)
   else askUdp(question, answer)
 })
 process.stdin.on('end', () => process.exit())
@@ -51,8 +62,8 @@ function askTcp({ host, port, from }: Question, answer: (words: string) => void)
   socket.on('close', () => answer(said))
 }
 
-function askUdp({ host, port, fromPort = 0 }: Question, answer: (words: string) => void): void {
-  const socket = createSocket('udp4')
+function askUdp({ host, port, from, fromPort = 0 }: Question, answer: (words: string) => void): void {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4')
   const end = (words: string) => {
     clearTimeout(timer)
     socket.close()
@@ -62,5 +73,9 @@ function askUdp({ host, port, fromPort = 0 }: Question, answer: (words: string) 
   socket.on('message', (message) => end(message.toString()))
   // An error of the network is told to those who are connected.
   socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : error.message))
-  socket.bind(fromPort, () => socket.connect(port, host, () => socket.send('?')))
+  socket.bind(fromPort, from, () => socket.connect(port, host, () => socket.send('?')))
+}
+
+function plain(address: string): string {
+  return address.replace('::ffff:', '')
 }

@@ -13,9 +13,22 @@ export class NetworkNames {
 
   static readonly namespaceFolder = namespaceFolder
 
+  /** Whether a device is one of this node's or of another of this program on the machine. */
+  static isOurs(device: string): boolean {
+    return /^(?:sluice-[0-9a-f]{8}|s[0-9a-f]{8}-\d{1,5})$/.test(device)
+  }
+
   /** Of the Pod with the address of this number: the machine's end of its cable. */
   cable(number: number): string {
     return `s${this.#id}-${number}`
+  }
+
+  /** Of the machine's end of every cable. Nobody asks for it: it is told to whom it concerns, and so is the Pod's. */
+  readonly machineLink = '02:73:6c:75:69:63'
+
+  podLink(number: number): string {
+    const [first, second] = [this.#id.slice(0, 2), this.#id.slice(2, 4)]
+    return ['02', '73', first, second, hex(number >> 8), hex(number & 0xff)].join(':')
   }
 
   namespace(number: number): string {
@@ -31,4 +44,8 @@ export class NetworkNames {
     const [, id, number] = /^(?:s|sluice-)([0-9a-f]{8})-(\d{1,5})$/.exec(name) ?? []
     return id === this.#id && number !== undefined ? Number(number) : undefined
   }
+}
+
+function hex(byte: number): string {
+  return byte.toString(16).padStart(2, '0')
 }

@@ -7,8 +7,8 @@ import type { NetworkPolicy } from '../../resources/network-policy.ts'
 import { type Pod, isPodFinished } from '../../resources/pod.ts'
 import type { Service } from '../../resources/service.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
-import { placeIn } from './address-range.ts'
-import type { ClusterRanges } from './choose-ranges.ts'
+import { addressAt, parseAddress, placeIn } from '../../resources/address-range.ts'
+import type { ClusterRanges, FamilyRanges } from './choose-ranges.ts'
 import type { FilterTool } from './filter-tool.ts'
 import { planHostPorts } from './host-ports.ts'
 import { addressesOfMachine, isOfMachine } from './machine-addresses.ts'
@@ -19,7 +19,7 @@ import { NetworkNames } from './network-names.ts'
 import { planPolicies } from './policy-plan.ts'
 import { type PolicyPod, policyPodOf } from './policy-pods.ts'
 import { RuleApplier } from './rule-applier.ts'
-import { ruleTable } from './rule-table.ts'
+import { type FamilyRules, ruleTable } from './rule-table.ts'
 import type { TableParts } from './rule-text.ts'
 import { planServices } from './service-plan.ts'
 
@@ -78,7 +78,13 @@ export class NetworkRules {
     this.#cables = names.cable(0).slice(0, -1)
     const table = names.bridge.replace('-', '_')
     const { tool, clock, log } = options
-    this.#pass = new ForwardingPass({ tool, table, cables: this.#cables, log })
+    this.#pass = new ForwardingPass({
+      tool,
+      table,
+      cables: this.#cables,
+      withIpv6: options.ranges.ipv6 !== undefined,
+      log,
+    })
     this.#applier = new RuleApplier({
       table: `inet ${table}`,
       tool,
@@ -153,25 +159,43 @@ export class NetworkRules {
   }
 
   #parts(): TableParts {
-    const { ranges, services, slices, namespaces, policies, servedHere, standIns = [] } = this.#options
-    const pods = this.#pods()
-    const own = this.#options.machineAddresses?.() ?? addressesOfMachine()
-    const plan = planServices({
-      services: services.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined),
-      slices: slices.list(),
-      range: ranges.services,
-      isMachine: (address) => isOfMachine(address, own),
-      servedHere,
-    })
-    const isolations = planPolicies({
-      policies: policies.list(),
-      pods: [...pods.map(({ pod, address }) => policyPodOf(pod, address)), ...standIns],
-      namespaces: new Map(namespaces.list().map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
-    })
-    const hostPorts = planHostPorts(pods)
-    this.#plan = { routes: plan.routes, hostPorts, ranges }
-    const addresses = pods.map(({ address }) => address)
-    return ruleTable({ ranges, cables: this.#cables, pods: addresses, isolations, services: plan, hostPorts })
+    const { ranges } = this.#options
+    const [pods, own] = [this.#pods(), this.#options.machineAddresses?.() ?? addressesOfMachine()]
+    const families = [this.#familyRules(ranges, pods, own)]
+    if (ranges.ipv6) families.push(this.#familyRules(ranges.ipv6, twins(pods, ranges, ranges.ipv6), own))
+    this.#plan = {
+      routes: families.flatMap(({ services }) => services.routes),
+      hostPorts: families.flatMap(({ hostPorts }) => hostPorts),
+      ranges: families.map((each) => each.ranges),
+    }
+    return ruleTable({ cables: this.#cables, families })
+  }
+
+  #familyRules(ranges: FamilyRanges, pods: readonly PlacedPod[], own: ReadonlySet<string>): FamilyRules {
+    const { services, slices, namespaces, policies, servedHere, standIns = [] } = this.#options
+    const { family } = ranges.pods
+    return {
+      ranges,
+      pods: pods.map(({ address }) => address),
+      services: planServices({
+        services: services.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined),
+        slices: slices.list(),
+        range: ranges.services,
+        // Of IPv6 nobody listens at the address of a Service: to the machine it is led as to anybody.
+        isMachine: (address) => family === 4 && isOfMachine(address, own),
+        servedHere,
+      }),
+      isolations: planPolicies({
+        family,
+        policies: policies.list(),
+        pods: [
+          ...pods.map(({ pod, address }) => policyPodOf(pod, address)),
+          ...standIns.filter(({ address }) => parseAddress(address)?.family === family),
+        ],
+        namespaces: new Map(namespaces.list().map(({ metadata }) => [metadata.name, metadata.labels ?? {}])),
+      }),
+      hostPorts: planHostPorts(pods),
+    }
   }
 
   async #afterwards(): Promise<void> {
@@ -217,6 +241,17 @@ export class NetworkRules {
     for (const [uid, placed] of this.#placed) if (!known.has(uid)) byAddress.set(placed.address, placed)
     return [...byAddress.values()].sort((one, other) => (one.address < other.address ? -1 : 1))
   }
+}
+
+/**
+ * The same Pods at their addresses of the other family. Those are not asked of anybody: whatever is said of a Pod, and even where it
+ * has no such address, a policy that closes the one closes the other.
+ */
+function twins(pods: readonly PlacedPod[], ranges: FamilyRanges, others: FamilyRanges): PlacedPod[] {
+  return pods.flatMap(({ pod, address }) => {
+    const place = placeIn(ranges.pods, address)
+    return place === undefined ? [] : [{ pod, address: addressAt(others.pods, place) }]
+  })
 }
 
 /** A Pod's status changes often; its rules do not. */

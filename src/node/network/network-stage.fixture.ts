@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomInt, randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -16,7 +16,7 @@ import type { NetworkPolicy } from '../../resources/network-policy.ts'
 import { type Pod, podSchema } from '../../resources/pod.ts'
 import type { Service } from '../../resources/service.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
-import { formatAddress, placeIn } from './address-range.ts'
+import { addressAt, placeIn } from '../../resources/address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { NftTool } from './filter-tool.ts'
 import { ConntrackTool } from './flow-tool.ts'
@@ -26,7 +26,9 @@ import { openNetwork } from './open-network.ts'
 
 const run = promisify(execFile)
 const conntrack = findProgram('conntrack')
-export const flowTool = conntrack === undefined ? undefined : new ConntrackTool(conntrack)
+/** Whether the kernel has it: the stage sees to an address outside. */
+export const hasIpv6 = existsSync('/proc/sys/net/ipv6')
+export const flowTool = conntrack === undefined ? undefined : new ConntrackTool(conntrack, hasIpv6)
 const agentFile = fileURLToPath(new URL('network-agent.fixture.ts', import.meta.url))
 export const mayMakeRules = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'].every((name) => findProgram(name))
 
@@ -70,16 +72,20 @@ export class ListedObjects<T extends KubernetesObject> implements ObjectCache<T>
   }
 }
 
+type Protocol = 'tcp' | 'udp' | 'heard'
+
 /** A program in a network namespace that asks and answers. */
 export class NetworkAgent {
   readonly address: string
+  readonly address6: string
   readonly namespace: string
   readonly #process: ChildProcess
   readonly #waiting = new Map<number, (words: string) => void>()
   #last = 0
 
-  private constructor(address: string, namespace: string, process: ChildProcess) {
+  private constructor(address: string, address6: string, namespace: string, process: ChildProcess) {
     this.address = address
+    this.address6 = address6
     this.namespace = namespace
     this.#process = process
     if (!process.stdout) throw new Error('the agent says nothing')
@@ -96,21 +102,27 @@ export class NetworkAgent {
     address: string,
     namespace: string,
     ports: readonly number[],
+    address6 = '',
   ): Promise<NetworkAgent> {
     const command = [process.execPath, agentFile, name, ports.join(',')]
     const inside = namespace === '' ? command : ['nsenter', `--net=${namespace}`, ...command]
     const child = spawn(inside[0] ?? '', inside.slice(1), { stdio: ['pipe', 'pipe', 'inherit'] })
-    const agent = new NetworkAgent(address, namespace, child)
+    const agent = new NetworkAgent(address, address6, namespace, child)
     await new Promise<string>((resolve) => agent.#waiting.set(0, resolve))
     return agent
   }
 
   /** What is answered: `name address`, `refused`, or `silence`. */
-  ask(host: string, port: number, protocol: 'tcp' | 'udp' = 'tcp', from?: string, fromPort?: number): Promise<string> {
+  ask(host: string, port: number, protocol: Protocol = 'tcp', from?: string, fromPort?: number): Promise<string> {
     const id = ++this.#last
     const said = new Promise<string>((resolve) => this.#waiting.set(id, resolve))
     this.#process.stdin?.write(`${JSON.stringify({ id, protocol, host, port, from, fromPort })}\n`)
     return said
+  }
+
+  /** From whom datagrams came since this was last asked, answered or not. */
+  async heard(): Promise<string[]> {
+    return (await this.ask('', 0, 'heard')).split(' ')
   }
 
   async stop(): Promise<void> {
@@ -140,15 +152,13 @@ export class NetworkStage {
   readonly network: BridgeNetwork
   readonly rules: NetworkRules
   readonly #folder: string
-  /** Where this machine and the one outside see each other. */
-  readonly #link = `203.0.113.${4 * randomInt(64)}`
-  readonly #outside: string
+  readonly #outside: OutsideMachine
 
-  private constructor(nodeId: string, folder: string, network: BridgeNetwork) {
+  private constructor(nodeId: string, folder: string, network: BridgeNetwork, outside: OutsideMachine) {
     this.nodeId = nodeId
     this.#folder = folder
     this.network = network
-    this.#outside = `sluice-outside-${nodeId.slice(0, 8)}`
+    this.#outside = outside
     const { services, slices, pods, namespaces, policies } = this
     this.rules = new NetworkRules({
       nodeId,
@@ -166,21 +176,29 @@ export class NetworkStage {
     })
   }
 
-  static async open(): Promise<NetworkStage> {
+  /** `ipv6`: whether Pods have it, too, where the kernel does. */
+  static async open(ipv6 = true): Promise<NetworkStage> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-rules-'))
     const nodeId = randomUUID()
-    const options = { nodeId, folder, choice: 'namespaces' as const, clock: systemClock, log: silentLogger }
+    const options = { nodeId, folder, choice: 'namespaces' as const, clock: systemClock, log: silentLogger, ipv6 }
+    const outside = new OutsideMachine(nodeId)
+    await outside.open()
     const network = await openNetwork(options)
     if (!(network instanceof BridgeNetwork)) throw new Error('there are no namespaces here')
     await network.adopt(new Map())
-    const stage = new NetworkStage(nodeId, folder, network)
-    await stage.#openOutside()
-    stage.agents.set('machine', await NetworkAgent.start('machine', network.hostIP, '', []))
+    const stage = new NetworkStage(nodeId, folder, network, outside)
+    stage.agents.set('outside', await outside.start())
+    stage.agents.set('machine', await NetworkAgent.start('machine', network.hostIP, '', [], network.hostIP6))
     return stage
   }
 
+  /** Of the machine, as the one outside sees it. */
   get hostAddress(): string {
-    return this.#next(1)
+    return this.#outside.near
+  }
+
+  get hostAddress6(): string {
+    return this.#outside.near6
   }
 
   get table(): string {
@@ -199,7 +217,12 @@ export class NetworkStage {
   }
 
   service(number: number): string {
-    return formatAddress(this.network.ranges.services.first + number)
+    return addressAt(this.network.ranges.services, number)
+  }
+
+  service6(number: number): string {
+    const { ipv6 } = this.network.ranges
+    return ipv6 ? addressAt(ipv6.services, number) : ''
   }
 
   async addPod({ name, namespace = 'default', labels = {}, ports, listens }: StagedPod): Promise<void> {
@@ -212,7 +235,7 @@ export class NetworkStage {
       spec: { containers: [{ name: 'main', image: 'x', ports }] },
       status: { phase: 'Running', podIP: place.address },
     })
-    this.agents.set(name, await NetworkAgent.start(name, place.address, place.namespace, listens))
+    this.agents.set(name, await NetworkAgent.start(name, place.address, place.namespace, listens, place.address6))
     this.pods.put(pod)
   }
 
@@ -231,25 +254,59 @@ export class NetworkStage {
     await this.rules.close(true)
     for (const { metadata } of this.pods.list()) this.network.release(metadata.uid ?? '')
     await this.network.close()
-    await run('ip', ['netns', 'del', this.#outside])
+    await this.#outside.close()
     rmSync(this.#folder, { recursive: true, force: true })
   }
+}
 
-  async #openOutside(): Promise<void> {
-    const device = `so${this.nodeId.slice(0, 8)}`
-    await run('ip', ['netns', 'add', this.#outside])
-    await run('ip', ['link', 'add', device, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.#outside])
-    await run('ip', ['addr', 'add', `${this.#next(1)}/30`, 'dev', device])
+/** A machine beside this one, in a namespace. */
+class OutsideMachine {
+  readonly #name: string
+  readonly #device: string
+  /** Where this machine and that one see each other. */
+  readonly #link = `203.0.113.${4 * randomInt(64)}`
+  readonly #link6 = `2001:db8:${randomInt(1, 2 ** 16).toString(16)}:${randomInt(1, 2 ** 16).toString(16)}`
+  readonly near6 = `${this.#link6}::1`
+  readonly far6 = `${this.#link6}::2`
+
+  constructor(nodeId: string) {
+    this.#name = `sluice-outside-${nodeId.slice(0, 8)}`
+    this.#device = `so${nodeId.slice(0, 8)}`
+  }
+
+  get near(): string {
+    return this.#next(1)
+  }
+
+  get far(): string {
+    return this.#next(2)
+  }
+
+  async open(): Promise<void> {
+    const device = this.#device
+    await run('ip', ['netns', 'add', this.#name])
+    await run('ip', ['link', 'add', device, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.#name])
+    await run('ip', ['addr', 'add', `${this.near}/30`, 'dev', device])
+    if (hasIpv6) await run('ip', ['addr', 'add', `${this.near6}/64`, 'dev', device, 'nodad'])
     await run('ip', ['link', 'set', device, 'up'])
     for (const line of [
-      `addr add ${this.#next(2)}/30 dev eth0`,
+      `addr add ${this.far}/30 dev eth0`,
+      ...(hasIpv6 ? [`addr add ${this.far6}/64 dev eth0 nodad`] : []),
       'link set eth0 up',
       'link set lo up',
-      `route add default via ${this.#next(1)}`,
+      `route add default via ${this.near}`,
+      ...(hasIpv6 ? [`-6 route add default via ${this.near6}`] : []),
     ])
-      await run('ip', ['-n', this.#outside, ...line.split(' ')])
-    const place = `${NetworkNames.namespaceFolder}/${this.#outside}`
-    this.agents.set('outside', await NetworkAgent.start('outside', this.#next(2), place, [80]))
+      await run('ip', ['-n', this.#name, ...line.split(' ')])
+  }
+
+  start(): Promise<NetworkAgent> {
+    const place = `${NetworkNames.namespaceFolder}/${this.#name}`
+    return NetworkAgent.start('outside', this.far, place, [80], this.far6)
+  }
+
+  async close(): Promise<void> {
+    await run('ip', ['netns', 'del', this.#name])
   }
 
   #next(number: number): string {

@@ -1,21 +1,30 @@
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
+import { networkInterfaces, tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../foundation/clock.ts'
 import { silentLogger } from '../../foundation/log.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
+import { addressAt, placeIn } from '../../resources/address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { LoopbackNetwork } from './loopback-network.ts'
 import { NetworkNames } from './network-names.ts'
+import { hasIpv6 } from './network-stage.fixture.ts'
 import { type NetworkChoice, openNetwork } from './open-network.ts'
 import type { PodNetwork, PodPlace } from './pod-network.ts'
 
 const run = promisify(execFile)
+const machineHasIpv6 =
+  findProgram('nft') !== undefined &&
+  Object.values(networkInterfaces()).some((all) =>
+    all?.some(({ family, scopeid, internal }) => family === 'IPv6' && scopeid === 0 && !internal),
+  )
 const mayMakeNetworks = process.getuid?.() === 0 && findProgram('ip') !== undefined
 
 async function placed(network: PodNetwork, podUid: string): Promise<PodPlace> {
@@ -76,9 +85,9 @@ describe.runIf(mayMakeNetworks)('the network namespaces of Pods', () => {
   let network: BridgeNetwork
   let names: NetworkNames
   const inside = (place: PodPlace, ...words: string[]) => run('nsenter', [`--net=${place.namespace}`, ...words])
-  const reopen = async (nodeId: string) => {
+  const reopen = async (nodeId: string, ipv6?: boolean) => {
     // Nothing is made ahead: one that has crashed would go on doing so here, as no process does that is gone.
-    const options = { nodeId, folder, clock: systemClock, log: silentLogger, spares: 0 }
+    const options = { nodeId, folder, clock: systemClock, log: silentLogger, spares: 0, ipv6 }
     const opened = await openNetwork({ ...options, choice: 'namespaces' })
     if (!(opened instanceof BridgeNetwork)) throw new Error('there are no namespaces here')
     return opened
@@ -113,7 +122,7 @@ describe.runIf(mayMakeNetworks)('the network namespaces of Pods', () => {
       for (const server of servers) server.kill('SIGKILL')
       for (const uid of ['one', 'other']) network.release(uid)
     }
-    const service = `${network.ranges.services.first >>> 24}.${(network.ranges.services.first >>> 16) & 255}.${(network.ranges.services.first >>> 8) & 255}.7`
+    const service = addressAt(network.ranges.services, 7)
     const api = createServer((_request, answer) => answer.end('a Service'))
     await new Promise<void>((resolve) => api.listen(0, service, resolve))
     const address = api.address()
@@ -139,7 +148,117 @@ describe.runIf(mayMakeNetworks)('the network namespaces of Pods', () => {
     expect(stdout).not.toContain(names.bridge)
     expect(stdout).not.toContain(names.cable(0).slice(0, 9))
     expect(readdirSync(NetworkNames.namespaceFolder).filter((name) => names.numberOf(name) !== undefined)).toEqual([])
-    expect((await run('ip', ['route', 'show', 'table', 'local'])).stdout).not.toContain(network.hostIP)
+    for (const family of ['-4', '-6']) {
+      const { stdout: routes } = await run('ip', [family, 'route', 'show', 'table', 'all'])
+      for (const ours of [network.hostIP, network.hostIP6 ?? network.hostIP, names.bridge])
+        expect(routes).not.toContain(ours)
+    }
+  })
+
+  it.runIf(machineHasIpv6)(
+    'have addresses of both families, which no device of the machine comes and goes with',
+    async () => {
+      const watched = spawn('ip', ['-o', 'monitor', 'address'], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const lines = createInterface({ input: watched.stdout })
+      const seen: string[] = []
+      lines.on('line', (line) => seen.push(line))
+      /** What has happened before is seen when this is. */
+      const mark = (address: string) =>
+        vi.waitFor(
+          async () => {
+            for (const change of ['add', 'del']) await run('ip', ['addr', change, `${address}/32`, 'dev', 'lo'])
+            expect(seen.join('\n')).toContain(address)
+          },
+          { timeout: 5_000 },
+        )
+      try {
+        await mark('127.88.0.1')
+        const [one, other] = [await placed(network, 'one'), await placed(network, 'other')]
+        const { ipv6 } = network.ranges
+        if (!ipv6) throw new Error('there is no IPv6 here')
+        const same = placeIn(network.ranges.pods, one.address) ?? 0
+        expect([one.address6, network.hostIP6]).toEqual([addressAt(ipv6.pods, same), addressAt(ipv6.pods, 1)])
+        expect(other.address6).not.toBe(one.address6)
+        const { stdout } = await inside(one, 'ip', '-6', '-o', 'addr', 'show', 'dev', 'eth0')
+        expect(stdout.trim().split('\n')).toHaveLength(1)
+        expect(stdout).toContain(one.address6)
+        for (const uid of ['one', 'other']) network.release(uid)
+        await network.adopt(new Map())
+        await mark('127.88.0.2')
+      } finally {
+        watched.kill()
+      }
+      expect(seen.filter((line) => line.includes(names.cable(0).slice(0, 9)))).toEqual([])
+    },
+  )
+
+  it.runIf(machineHasIpv6)('keep what Pods have of IPv6 from before, be it nothing', async () => {
+    const old = await reopen(nodeId, false)
+    await old.adopt(new Map())
+    const before = await placed(old, 'before')
+    expect(before.address6).toBeUndefined()
+    expect(old.facts.message).toContain('Pods have no IPv6: it was not asked for.')
+    // As after a kill, twice.
+    network = await reopen(nodeId)
+    await network.adopt(new Map([['before', before.address]]))
+    expect(await placed(network, 'before')).toEqual(before)
+    const after = await placed(network, 'after')
+    expect(after.address6).toBeDefined()
+    network = await reopen(nodeId)
+    await network.adopt(
+      new Map([
+        ['before', before.address],
+        ['after', after.address],
+      ]),
+    )
+    expect([await placed(network, 'before'), await placed(network, 'after')]).toEqual([before, after])
+    for (const uid of ['before', 'after']) network.release(uid)
+  })
+})
+
+describe.runIf(mayMakeNetworks && hasIpv6 && findProgram('nft') !== undefined)('a machine', () => {
+  const program = fileURLToPath(new URL('open-network.fixture.ts', import.meta.url))
+  const address = 'ip addr add 2001:db8:77::1/64 dev outside nodad'
+  const readOnly = (folder: string) => `mount --bind ${folder} ${folder}; mount -o remount,bind,ro ${folder}`
+  /** What a network for Pods is on a machine of its own that was made so, and what is left there of it afterwards. */
+  const opened = async (made: string) => {
+    const folder = mkdtempSync(join(tmpdir(), 'sluice-network-'))
+    const settings = '/proc/sys/net/ipv6/conf'
+    const words = [
+      'ip link set lo up; ip link add outside type bridge; ip link set outside up',
+      made,
+      `'${process.execPath}' '${program}' '${folder}'`,
+      'ip -o link | grep -c sluice-',
+      `cat ${settings}/outside/accept_ra ${settings}/all/forwarding`,
+    ]
+    const { stdout } = await run('unshare', ['--net', '--mount', 'sh', '-c', words.join('\n')])
+    rmSync(folder, { recursive: true, force: true })
+    const [said = '', devices, routers, leadsOn] = stdout.trim().split('\n')
+    const { place, message } = JSON.parse(said) as { place: PodPlace; message: string }
+    return { address6: place.address6, message, devices, routers, leadsOn }
+  }
+  const own = 'Every Pod has a network namespace of its own.'
+
+  it('with IPv6 leads on, and still hears its own router', async () => {
+    expect(await opened(address)).toMatchObject({
+      address6: expect.stringMatching(/^fd/) as string,
+      message: expect.stringContaining(`${own} Pods have addresses of IPv4 and IPv6.`) as string,
+      devices: '0',
+      routers: '2',
+      leadsOn: '1',
+    })
+  })
+
+  it.each([
+    ['without an address of IPv6', 'true', 'the machine has no address of it'],
+    ['that has turned it off', `${address}; echo 1 >/proc/sys/net/ipv6/conf/default/disable_ipv6`, 'it is turned off'],
+    ['whose settings cannot be changed', `${address}; ${readOnly('/proc/sys/net/ipv6')}`, 'EROFS'],
+    ['with routes to everywhere', `${address}; ip -6 route add fc00::/7 dev outside`, 'the machine has routes'],
+  ])('%s is left as it was, and says why Pods have IPv4 alone', async (_what, made, why) => {
+    const found = await opened(made)
+    expect(found).toMatchObject({ devices: '0', routers: '1', leadsOn: '0' })
+    expect(found.address6).toBeUndefined()
+    expect(found.message).toContain(`${own} Pods have no IPv6: ${why}`)
   })
 })
 

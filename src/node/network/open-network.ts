@@ -6,12 +6,15 @@ import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
 import { addressSeed } from '../pod-addresses.ts'
-import { type AddressRange, formatRange, overlap, parseRange } from './address-range.ts'
+import { type AddressRange, formatRange, overlap, parseRange } from '../../resources/address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
-import { type ClusterRanges, chooseRanges } from './choose-ranges.ts'
+import { type ClusterRanges, type FamilyRanges, chooseIpv6Ranges, chooseRanges } from './choose-ranges.ts'
+import { NftTool } from './filter-tool.ts'
 import { LoopbackNetwork } from './loopback-network.ts'
+import { ipv6Missing } from './machine-ipv6.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkTool } from './network-tool.ts'
+import { objectsOf, textOf } from './spec-text.ts'
 
 export const networkChoices = ['detect', 'namespaces', 'loopback'] as const
 export type NetworkChoice = (typeof networkChoices)[number]
@@ -25,14 +28,17 @@ export interface OpenNetworkOptions {
   readonly log: Logger
   /** How many networks are made ahead. */
   readonly spares?: number | undefined
+  /** Whether Pods have IPv6 where the machine does; unless told, they do. */
+  readonly ipv6?: boolean | undefined
 }
 
 const rangesFile = 'network.json'
-const rangesSchema = z.object({ pods: z.string(), services: z.string() })
+const familySchema = z.object({ pods: z.string(), services: z.string() })
+const rangesSchema = familySchema.extend({ ipv6: familySchema.optional() })
 
 /** The best network that this machine permits for Pods. */
 export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNetwork | LoopbackNetwork> {
-  const { nodeId, choice, log } = options
+  const { nodeId, choice } = options
   const loopback = (reason: string) => {
     if (choice === 'namespaces') throw new Error(`this machine does not permit networks for Pods: ${reason}`)
     return new LoopbackNetwork(nodeId, reason)
@@ -46,47 +52,103 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNe
   const { ip = '', nsenter = '', sh = '' } = programs
   const tool = new NetworkTool({ ip, nsenter, sh }, options.clock)
   try {
-    const ranges = await rangesFor(tool, options)
-    return await BridgeNetwork.open({ nodeId, ranges, tool, clock: options.clock, log, spares: options.spares })
+    return await openBridge(tool, options)
   } catch (error) {
     return loopback(errorMessage(error))
   }
 }
 
-/** Those of former runs, unless somebody else has taken them meanwhile. */
-async function rangesFor(tool: NetworkTool, { nodeId, folder }: OpenNetworkOptions): Promise<ClusterRanges> {
+/** With IPv6 where that can be had; what keeps the machine from it is said, and keeps it from nothing else. */
+async function openBridge(tool: NetworkTool, options: OpenNetworkOptions): Promise<BridgeNetwork> {
+  const { nodeId, folder, clock, log, spares } = options
   const path = join(folder, rangesFile)
-  const routes = foreignRoutes(await tool.read(['-4', 'route', 'show', 'table', 'all']), new NetworkNames(nodeId))
   const known = readRanges(path)
-  // Our own route to the Services is among them, since it is not the bridge's.
-  const others = routes.filter((route) => !known || formatRange(route) !== formatRange(known.services))
-  if (known && !others.some((route) => overlap(route, known.pods) || overlap(route, known.services))) return known
+  const names = new NetworkNames(nodeId)
+  const four = await rangesFor(tool, names, nodeId, known)
+  const open = (ranges: ClusterRanges, withoutIpv6?: string) => {
+    // What is not in use today is known tomorrow, for those who have addresses of it.
+    writeRanges(path, { ...four, ipv6: ranges.ipv6 ?? known?.ipv6 }, known)
+    return BridgeNetwork.open({ nodeId, ranges, tool, clock, log, spares, withoutIpv6 })
+  }
+  const missing = options.ipv6 === false ? 'it was not asked for' : await ipv6Missing(machineFacts(known, clock))
+  if (missing !== undefined) return open(four, missing)
+  try {
+    return await open({ ...four, ipv6: await ipv6RangesFor(tool, names, nodeId, known?.ipv6) })
+  } catch (error) {
+    log.warn({ err: error }, 'Pods cannot have IPv6 here')
+    return open(four, errorMessage(error))
+  }
+}
+
+function machineFacts(known: ClusterRanges | undefined, clock: Clock) {
+  const nft = findProgram('nft')
+  return { filter: nft === undefined ? undefined : new NftTool([nft], clock), known: known?.ipv6 !== undefined }
+}
+
+/** Those of former runs, unless somebody else has taken them meanwhile. */
+async function rangesFor(
+  tool: NetworkTool,
+  names: NetworkNames,
+  nodeId: string,
+  known: FamilyRanges | undefined,
+): Promise<FamilyRanges> {
+  const routes = foreignRoutes(await tool.read(['-4', 'route', 'show', 'table', 'all']), names)
+  if (known && isFree(known, routes)) return { pods: known.pods, services: known.services }
   const chosen = chooseRanges(addressSeed(nodeId), routes)
   if (!chosen) throw new Error('the machine has routes to every private network')
-  const text = JSON.stringify({ pods: formatRange(chosen.pods), services: formatRange(chosen.services) })
-  writeFileSync(`${path}.new`, text)
-  renameSync(`${path}.new`, path)
   return chosen
+}
+
+async function ipv6RangesFor(
+  tool: NetworkTool,
+  names: NetworkNames,
+  nodeId: string,
+  known: FamilyRanges | undefined,
+): Promise<FamilyRanges> {
+  const all = foreignRoutes(await tool.read(['-6', 'route', 'show', 'table', 'all']), names)
+  // Single addresses may be the machine's own in our network, by whichever device an older kernel says they are.
+  const routes = all.filter(({ bits }) => bits < 128)
+  if (known && isFree(known, routes)) return known
+  const chosen = chooseIpv6Ranges(nodeId, routes)
+  if (!chosen) throw new Error('the machine has routes to every network that was drawn')
+  return chosen
+}
+
+/** Our own route to the Services is among them, since it is not the bridge's. */
+function isFree({ pods, services }: FamilyRanges, routes: readonly AddressRange[]): boolean {
+  const others = routes.filter((route) => formatRange(route) !== formatRange(services))
+  return !others.some((route) => overlap(route, pods) || overlap(route, services))
+}
+
+function writeRanges(path: string, ranges: ClusterRanges, known: ClusterRanges | undefined): void {
+  const textsOf = ({ pods, services }: FamilyRanges) => ({ pods: formatRange(pods), services: formatRange(services) })
+  const textOf = (some: ClusterRanges) =>
+    JSON.stringify({ ...textsOf(some), ...(some.ipv6 && { ipv6: textsOf(some.ipv6) }) })
+  if (known && textOf(known) === textOf(ranges)) return
+  writeFileSync(`${path}.new`, textOf(ranges))
+  renameSync(`${path}.new`, path)
 }
 
 function readRanges(path: string): ClusterRanges | undefined {
   try {
     const written = rangesSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
-    const [pods, services] = [parseRange(written.pods), parseRange(written.services)]
-    return pods && services ? { pods, services } : undefined
+    const four = familyOf(written)
+    return four && { ...four, ipv6: written.ipv6 && familyOf(written.ipv6) }
   } catch {
     return undefined
   }
 }
 
+function familyOf(written: z.infer<typeof familySchema>): FamilyRanges | undefined {
+  const [pods, services] = [parseRange(written.pods), parseRange(written.services)]
+  return pods && services ? { pods, services } : undefined
+}
+
 function foreignRoutes(said: unknown, names: NetworkNames): AddressRange[] {
-  if (!Array.isArray(said)) return []
-  return said.flatMap((route: unknown) => {
-    if (typeof route !== 'object' || route === null || !('dst' in route) || typeof route.dst !== 'string') return []
-    if (route.dst === 'default') return []
-    const device = 'dev' in route && typeof route.dev === 'string' ? route.dev : ''
-    if (device === names.bridge || names.numberOf(device) !== undefined) return []
-    const range = parseRange(route.dst)
+  return objectsOf(said).flatMap((route) => {
+    const [target, device] = [textOf(route['dst']), textOf(route['dev'])]
+    if (target === 'default' || device === names.bridge || names.numberOf(device) !== undefined) return []
+    const range = parseRange(target)
     return range ? [range] : []
   })
 }

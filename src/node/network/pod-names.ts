@@ -24,10 +24,10 @@ const resolvConf = '/etc/resolv.conf'
 const systemdResolvConf = '/run/systemd/resolve/resolv.conf'
 
 /** The names of a Pod that has a network of its own. */
-export function podNames(pod: Pod, podIP: string, { clusterDomain, nameserver }: NameFacts): PodNames {
+export function podNames(pod: Pod, podIPs: readonly string[], { clusterDomain, nameserver }: NameFacts): PodNames {
   const { hostname: short } = hostnameOf(pod, clusterDomain)
   const hostname = kernelHostnameOf(pod, clusterDomain) ?? short
-  const hosts = hostsFileOf(pod, { clusterDomain, podIPs: [podIP], machineHosts: '' })
+  const hosts = hostsFileOf(pod, { clusterDomain, podIPs, machineHosts: '' })
   const machineResolvConf = textOf(systemdResolvConf) || textOf(resolvConf)
   const resolving = resolvConfOf(pod, { clusterDomain, nameservers: [nameserver], machineResolvConf })
   const files = [

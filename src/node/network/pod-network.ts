@@ -3,6 +3,8 @@ import type { Pod } from '../../resources/pod.ts'
 /** Where a Pod is in the network. */
 export interface PodPlace {
   readonly address: string
+  /** Of IPv6, where Pods have one. */
+  readonly address6?: string | undefined
   /** The file of the network namespace that all its containers run in; empty where they share the machine's. */
   readonly namespace: string
 }
@@ -35,6 +37,8 @@ export interface PodNetwork {
   readonly facts: NetworkFacts
   /** The address by which Pods know the machine. */
   readonly hostIP: string
+  /** Of IPv6, where Pods have one. */
+  readonly hostIP6?: string | undefined
   /** What Pods that were found running have; everything else that former runs left goes. To be called before anything is placed. */
   adopt(places: ReadonlyMap<string, string>): Promise<void>
   /** The Pod's place; the same each time until it is let go. `ports` are those it says it listens on. */

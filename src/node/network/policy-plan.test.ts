@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../resources/network-policy.ts'
-import { parseAddress, parseRange, placeIn } from './address-range.ts'
+import { type AddressFamily, addressAt, parseAddress, parseRange, placeIn } from '../../resources/address-range.ts'
 import { holdsAddress } from './address-spans.ts'
 import { type Direction, type Isolation, planPolicies } from './policy-plan.ts'
 import type { Labels, PolicyPod } from './policy-pods.ts'
@@ -23,7 +23,7 @@ function planAllows(plan: readonly Isolation[], { from, to, protocol, port }: Pa
         allowances.some(
           ({ owners, peers, ports }) =>
             (owners === undefined || owners.includes(owner)) &&
-            (peers === 'everyone' || holdsAddress(peers, parseAddress(peer) ?? -1)) &&
+            (peers === 'everyone' || holdsAddress(peers, parseAddress(peer)?.value ?? -1n)) &&
             (ports === 'all' ||
               ports.some((one) => one.protocol === protocol && one.first <= port && port <= one.last)),
         ),
@@ -40,7 +40,10 @@ function documentationAllows(policies: readonly NetworkPolicy[], world: World, p
   const has = (wanted: Labels, labels: Labels) => Object.entries(wanted).every(([key, value]) => labels[key] === value)
   const isPeer = (namespace: string, address: string) => (peer: NetworkPolicyPeer) => {
     if (peer.ipBlock) {
-      const inside = (text: string) => placeIn(parseRange(text) ?? { first: 0, bits: 32 }, address) !== undefined
+      const inside = (text: string) => {
+        const range = parseRange(text)
+        return range !== undefined && placeIn(range, address) !== undefined
+      }
       return inside(peer.ipBlock.cidr) && !(peer.ipBlock.except ?? []).some(inside)
     }
     const pod = at(address)
@@ -91,10 +94,15 @@ const policy = (spec: NetworkPolicy['spec'], namespace = 'team', name = 'policy'
   metadata: { name, namespace },
   spec,
 })
-const pod = (number: number, labels: Labels, namespace = 'team', http = 80): PolicyPod => ({
+const networks = { 4: '10.64.0.0/24', 6: 'fd00:64::/120' } as const
+const addressOf = (number: number, family: AddressFamily) => {
+  const network = parseRange(networks[family])
+  return network ? addressAt(network, number) : ''
+}
+const podOf = (number: number, family: AddressFamily, labels: Labels, namespace = 'team', http = 80): PolicyPod => ({
   namespace,
   labels,
-  address: `10.64.0.${number}`,
+  address: addressOf(number, family),
   ports: [{ name: 'http', protocol: 'tcp', port: http }],
 })
 const namespaces = new Map<string, Labels>([
@@ -102,11 +110,15 @@ const namespaces = new Map<string, Labels>([
   ['other', { kind: 'theirs' }],
 ])
 
-describe('planPolicies', () => {
+describe.each([4, 6] as const)('planPolicies for IPv%d', (family) => {
+  const wholeBits = family === 4 ? 32 : 128
+  const at = (number: number) => addressOf(number, family)
+  const pod = (number: number, labels: Labels, namespace?: string, http?: number) =>
+    podOf(number, family, labels, namespace, http)
   const pods = [pod(2, { app: 'web' }), pod(3, { app: 'db' }, 'team', 8080), pod(4, { app: 'web' }, 'other')]
-  const plan = (...policies: NetworkPolicy[]) => planPolicies({ policies, pods, namespaces })
+  const plan = (...policies: NetworkPolicy[]) => planPolicies({ family, policies, pods, namespaces })
   const may = (isolations: readonly Isolation[], from: number, to: number, port = 80, protocol = 'tcp') =>
-    planAllows(isolations, { from: `10.64.0.${from}`, to: `10.64.0.${to}`, protocol, port })
+    planAllows(isolations, { from: at(from), to: at(to), protocol, port })
 
   it('leaves Pods open that no policy selects', () => {
     expect(plan(policy({ podSelector: { matchLabels: { app: 'nobody' } } }))).toEqual([])
@@ -152,12 +164,13 @@ describe('planPolicies', () => {
     ])
   })
 
-  it('knows of blocks what they leave out, and nothing of IPv6', () => {
-    const ipBlock = { cidr: '10.64.0.0/16', except: ['10.64.0.0/30', '10.64.1.0/24'] }
-    const isolations = plan(
-      policy({ podSelector: {}, ingress: [{ from: [{ ipBlock }, { ipBlock: { cidr: 'fd00::/8' } }] }] }),
-    )
+  it('knows of blocks what they leave out, and nothing of the other family', () => {
+    const ipBlock = { cidr: networks[family], except: [`${at(0)}/${wholeBits - 2}`, `${at(128)}/${wholeBits - 7}`] }
+    const other = { ipBlock: { cidr: family === 4 ? '::/0' : '0.0.0.0/0' } }
+    const isolations = plan(policy({ podSelector: {}, ingress: [{ from: [{ ipBlock }, other] }] }))
     expect([may(isolations, 2, 3), may(isolations, 4, 3), may(isolations, 9, 3)]).toEqual([false, true, true])
+    const closed = plan(policy({ podSelector: {}, ingress: [{ from: [other] }] }))
+    expect([may(closed, 2, 3), may(closed, 9, 3)]).toEqual([false, false])
   })
 
   it('says the same as the documentation of whatever policies there are', () => {
@@ -169,8 +182,8 @@ describe('planPolicies', () => {
     const block = fc
       .record({ number: fc.integer({ min: 0, max: 255 }), bits: fc.integer({ min: 24, max: 31 }), more: fc.nat(255) })
       .map(({ number, bits, more }) => ({
-        cidr: `10.64.0.${number}/${bits}`,
-        except: [`10.64.0.${(number & ~(2 ** (32 - bits) - 1)) | (more % 2 ** (32 - bits))}/32`],
+        cidr: `${at(number)}/${bits + wholeBits - 32}`,
+        except: [`${at((number & ~(2 ** (32 - bits) - 1)) | (more % 2 ** (32 - bits)))}/${wholeBits}`],
       }))
     const peer = fc.oneof<fc.Arbitrary<NetworkPolicyPeer>[]>(
       fc.record({ podSelector: selector }),
@@ -215,8 +228,8 @@ describe('planPolicies', () => {
     const anyPacket = fc
       .tuple(numbers, numbers, fc.constantFrom('tcp', 'udp'), fc.integer({ min: 79, max: 83 }))
       .map(([from, to, kind, number]) => ({
-        from: `10.64.0.${from}`,
-        to: `10.64.0.${to}`,
+        from: at(from),
+        to: at(to),
         protocol: kind,
         port: number,
       }))
@@ -229,7 +242,7 @@ describe('planPolicies', () => {
         fc.array(anyPacket, { minLength: 20, maxLength: 20 }),
         (policies, some, spaces, packets) => {
           const world = { pods: some, namespaces: new Map(Object.entries(spaces)) }
-          const isolations = planPolicies({ policies, ...world })
+          const isolations = planPolicies({ family, policies, ...world })
           for (const packet of packets) {
             const expected = documentationAllows(policies, world, packet)
             expect({ packet, allowed: planAllows(isolations, packet) }).toEqual({ packet, allowed: expected })

@@ -1,6 +1,6 @@
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../../resources/network-policy.ts'
 import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
-import { parseAddress, parseRange } from './address-range.ts'
+import { type AddressFamily, parseAddress, parseRange } from '../../resources/address-range.ts'
 import { type AddressSpan, holdsAddress, joinSpans, leaveOut, spanOf } from './address-spans.ts'
 import { type Labels, type PolicyPod, type PortProtocol, PodSearch, portProtocolOf } from './policy-pods.ts'
 
@@ -22,6 +22,8 @@ export interface Allowance {
 
 /** What one policy does in one direction: its Pods have no traffic there but what some policy allows. */
 export interface Isolation {
+  /** Of its addresses, all of them. */
+  readonly family: AddressFamily
   readonly key: string
   readonly direction: Direction
   /** Addresses of the Pods. */
@@ -30,6 +32,8 @@ export interface Isolation {
 }
 
 export interface PolicySources {
+  /** Of the Pods' addresses. What a policy says of the other family is for another plan, and lets nobody in here. */
+  readonly family: AddressFamily
   readonly policies: readonly NetworkPolicy[]
   readonly pods: readonly PolicyPod[]
   /** The labels of each namespace. */
@@ -51,8 +55,9 @@ interface Peers {
 const everyPort = { first: 0, last: 65_535 }
 
 /** What the policies mean for the Pods that there are. Pods that none selects, and directions that none is about, are open. */
-export function planPolicies({ policies, pods, namespaces }: PolicySources): Isolation[] {
-  const search = new PodSearch(pods, namespaces)
+export function planPolicies({ family, policies, pods, namespaces }: PolicySources): Isolation[] {
+  if (policies.length === 0) return []
+  const search = new PodSearch(family, pods, namespaces)
   return policies.flatMap((policy) => {
     const owners = search.inNamespace(policy.metadata.namespace ?? '', policy.spec.podSelector ?? {})
     if (owners.length === 0) return []
@@ -86,7 +91,8 @@ function isolationOf(
     const found = peersOf(peers, namespace, search)
     return direction === 'ingress' ? ingressOf(found, ports, owners) : egressOf(found, ports, search)
   })
-  return { key: keyOf(refOf(policy)), direction, owners: owners.map(({ address }) => address), allowances }
+  const { family } = search
+  return { family, key: keyOf(refOf(policy)), direction, owners: owners.map(({ address }) => address), allowances }
 }
 
 function peersOf(peers: readonly NetworkPolicyPeer[], namespace: string, search: PodSearch): Peers {
@@ -96,14 +102,15 @@ function peersOf(peers: readonly NetworkPolicyPeer[], namespace: string, search:
     if (namespaceSelector) return [search.inNamespaces(namespaceSelector, podSelector ?? {})]
     return podSelector ? [search.inNamespace(namespace, podSelector)] : []
   })
-  const blocks = peers.flatMap(({ ipBlock }) => (ipBlock ? blockOf(ipBlock.cidr, ipBlock.except ?? []) : []))
+  const blocks = peers.flatMap(({ ipBlock }) =>
+    ipBlock ? blockOf(search.family, ipBlock.cidr, ipBlock.except ?? []) : [],
+  )
   return { everyone: false, pods, blocks }
 }
 
-/** Of IPv6 blocks there is nothing here. */
-function blockOf(text: string, exceptions: readonly string[]): AddressSpan[] {
+function blockOf(family: AddressFamily, text: string, exceptions: readonly string[]): AddressSpan[] {
   const range = parseRange(text)
-  if (!range) return []
+  if (range?.family !== family) return []
   const excepted = exceptions.map((each) => parseRange(each)).filter((each) => each !== undefined)
   return leaveOut(spanOf(range), excepted.map(spanOf))
 }
@@ -137,7 +144,7 @@ function egressOf(peers: Peers, ports: readonly NetworkPolicyPort[], search: Pod
 }
 
 function isWithin(spans: readonly AddressSpan[], { address }: PolicyPod): boolean {
-  return holdsAddress(spans, parseAddress(address) ?? -1)
+  return holdsAddress(spans, parseAddress(address)?.value ?? -1n)
 }
 
 function numbered(peers: Allowance['peers'], ports: readonly NetworkPolicyPort[]): Allowance[] {
@@ -180,7 +187,7 @@ const knownAddresses = new WeakMap<readonly PolicyPod[], readonly AddressSpan[]>
 function addressesOf(pods: readonly PolicyPod[]): readonly AddressSpan[] {
   const known = knownAddresses.get(pods)
   if (known) return known
-  const numbers = pods.map(({ address }) => parseAddress(address)).filter((number) => number !== undefined)
+  const numbers = pods.map(({ address }) => parseAddress(address)?.value).filter((number) => number !== undefined)
   const spans = joinSpans(numbers.map((number) => ({ first: number, last: number })))
   knownAddresses.set(pods, spans)
   return spans

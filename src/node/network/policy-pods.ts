@@ -1,4 +1,5 @@
 import type { Pod } from '../../resources/pod.ts'
+import type { AddressFamily } from '../../resources/address-range.ts'
 import type { LabelSelector } from '../../resources/pod-template.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
 
@@ -13,7 +14,7 @@ export interface NamedPort {
   readonly port: number
 }
 
-/** What policies ask of a Pod. */
+/** What policies ask of a Pod, at its address of one family. */
 export interface PolicyPod {
   readonly namespace: string
   readonly labels: Labels
@@ -38,12 +39,14 @@ export function policyPodOf({ metadata, spec }: Pod, address: string): PolicyPod
 
 /** Finds Pods by selectors; the same question is answered once. */
 export class PodSearch {
+  readonly family: AddressFamily
   readonly all: readonly PolicyPod[]
   readonly #byNamespace = new Map<string, PolicyPod[]>()
   readonly #namespaces: ReadonlyMap<string, Labels>
   readonly #answers = new Map<string, readonly PolicyPod[]>()
 
-  constructor(pods: readonly PolicyPod[], namespaces: ReadonlyMap<string, Labels>) {
+  constructor(family: AddressFamily, pods: readonly PolicyPod[], namespaces: ReadonlyMap<string, Labels>) {
+    this.family = family
     this.all = pods
     this.#namespaces = namespaces
     for (const pod of pods) {

@@ -1,4 +1,5 @@
 import { type AddressSpan, formatSpan } from './address-spans.ts'
+import type { FamilyWords } from './family-words.ts'
 import type { Allowance, Direction, Isolation, PortSpan } from './policy-plan.ts'
 import { type TableBuilder, nameFor } from './rule-text.ts'
 
@@ -6,11 +7,16 @@ import { type TableBuilder, nameFor } from './rule-text.ts'
  * Puts policies into the table: a map from the address of an isolated Pod to a chain that goes through its policies, each of which
  * accepts what it allows. Pods with the same policies share a chain, and policies with the same peers a set.
  */
-export function addPolicies(table: TableBuilder, isolations: readonly Isolation[], direction: Direction): string {
+export function addPolicies(
+  table: TableBuilder,
+  words: FamilyWords,
+  isolations: readonly Isolation[],
+  direction: Direction,
+): string {
   const policiesOf = new Map<string, string[]>()
   for (const isolation of isolations) {
     if (isolation.direction !== direction) continue
-    const chain = addPolicy(table, isolation)
+    const chain = addPolicy(table, words, isolation)
     for (const owner of isolation.owners) {
       const chains = policiesOf.get(owner)
       if (chains) chains.push(chain)
@@ -25,38 +31,48 @@ export function addPolicies(table: TableBuilder, isolations: readonly Isolation[
     shared.set(key, name)
     return `${owner} : goto ${name}`
   })
-  return table.set(direction, { kind: 'map', type: 'ipv4_addr : verdict', elements })
+  return table.set(words.nameOf(direction), { kind: 'map', type: `${words.type} : verdict`, elements })
 }
 
-function addPolicy(table: TableBuilder, { key, direction, allowances }: Isolation): string {
-  const rules = allowances.flatMap((allowance) => rulesOf(table, allowance, direction))
-  return table.chain(nameFor('policy', direction, key), rules)
+function addPolicy(table: TableBuilder, words: FamilyWords, { key, direction, allowances }: Isolation): string {
+  const rules = allowances.flatMap((allowance) => rulesOf(table, words, allowance, direction))
+  return table.chain(nameFor('policy', words.match, direction, key), rules)
 }
 
-function rulesOf(table: TableBuilder, { owners, peers, ports }: Allowance, direction: Direction): string[] {
+function rulesOf(
+  table: TableBuilder,
+  words: FamilyWords,
+  { owners, peers, ports }: Allowance,
+  direction: Direction,
+): string[] {
+  const { match } = words
   const [own, other] = direction === 'ingress' ? ['daddr', 'saddr'] : ['saddr', 'daddr']
   // Nobody is allowed: that is no rule at all, and certainly not one without the condition.
   if (owners?.length === 0 || (peers !== 'everyone' && peers.length === 0)) return []
-  const mine = owners ? `ip ${own} @${addAddresses(table, owners)} ` : ''
-  const whom = peers === 'everyone' ? '' : `ip ${other} @${addSpans(table, peers)} `
+  const mine = owners ? `${match} ${own} @${addAddresses(table, words, owners)} ` : ''
+  const whom = peers === 'everyone' ? '' : `${match} ${other} @${addSpans(table, words, peers)} `
   const what = ports === 'all' ? [''] : portMatches(ports)
-  return what.map((match) => `${mine}${whom}${match}accept`)
+  return what.map((which) => `${mine}${whom}${which}accept`)
 }
 
 /** Policies with the same peers have the same list of them. */
 const knownNames = new WeakMap<readonly AddressSpan[], string>()
 
-function addSpans(table: TableBuilder, spans: readonly AddressSpan[]): string {
+function addSpans(table: TableBuilder, words: FamilyWords, spans: readonly AddressSpan[]): string {
   const known = knownNames.get(spans)
   if (known !== undefined && table.sets.has(known)) return known
-  const name = addAddresses(table, spans.map(formatSpan))
+  const name = addAddresses(
+    table,
+    words,
+    spans.map((span) => formatSpan(span, words.family)),
+  )
   knownNames.set(spans, name)
   return name
 }
 
-function addAddresses(table: TableBuilder, elements: readonly string[]): string {
+function addAddresses(table: TableBuilder, { type }: FamilyWords, elements: readonly string[]): string {
   const name = nameFor('addresses', ...elements)
-  return table.set(name, { kind: 'set', type: 'ipv4_addr; flags interval', elements })
+  return table.set(name, { kind: 'set', type: `${type}; flags interval`, elements })
 }
 
 /** One for each protocol. */

@@ -28,6 +28,8 @@ class FakeFilter implements FilterTool {
     this.isThere = true
   }
 
+  async check(): Promise<void> {}
+
   async hasChain(): Promise<boolean> {
     return this.isThere
   }

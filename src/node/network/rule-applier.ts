@@ -1,4 +1,4 @@
-import { backoffMs } from '../../cluster/backoff.ts'
+import { backoffMs } from '../../cluster/pace/backoff.ts'
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'

@@ -5,29 +5,47 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../foundation/clock.ts'
 import { findProgram } from '../isolation/detect-isolation.ts'
-import { parseRange } from './address-range.ts'
+import { type AddressFamily, addressAt, parseRange } from '../../resources/address-range.ts'
 import { NftTool } from './filter-tool.ts'
 import type { HostPort } from './host-ports.ts'
 import { mayMakeRules } from './network-stage.fixture.ts'
 import type { Allowance, Isolation } from './policy-plan.ts'
-import { type NodeRules, ruleTable } from './rule-table.ts'
+import { type FamilyRules, type NodeRules, ruleTable } from './rule-table.ts'
 import { type TableParts, transaction } from './rule-text.ts'
 import type { ServiceRoute } from './service-plan.ts'
 
 const run = promisify(execFile)
-const nowhere = { first: 0, bits: 32 }
-const ranges = { pods: parseRange('198.18.0.0/20') ?? nowhere, services: parseRange('198.18.16.0/20') ?? nowhere }
-const none: NodeRules = {
-  ranges,
-  cables: 'sffffffff-',
+const rangeOf = (text: string) => {
+  const range = parseRange(text)
+  if (!range) throw new Error(`not a range: ${text}`)
+  return range
+}
+const rangesOf = {
+  4: { pods: rangeOf('198.18.0.0/20'), services: rangeOf('198.18.16.0/20') },
+  6: { pods: rangeOf('fd00:0:0:1::/112'), services: rangeOf('fd00:0:0:2::/112') },
+} as const
+const families = [4, 6] as const
+const none = (family: AddressFamily): FamilyRules => ({
+  ranges: rangesOf[family],
   pods: [],
   isolations: [],
   hostPorts: [],
   services: { routes: [], local: [] },
-}
-const first = (198 << 24) >>> 0
+})
+const cables = 'sffffffff-'
+const only = (family: AddressFamily, rules: Partial<FamilyRules>): NodeRules => ({
+  cables,
+  families: families.map((each) => ({ ...none(each), ...(each === family && rules) })),
+})
 
-describe('ruleTable', () => {
+it('lets nothing of IPv6 out of a cable where Pods have none', () => {
+  const { chains } = ruleTable({ cables, families: [none(4)] })
+  expect(chains.get('guard_pods')?.[0]).toBe('meta nfproto ipv6 drop')
+  expect([...chains.values()].flat().filter((rule) => rule.includes('ip6'))).toEqual([])
+})
+
+describe.each(families)('ruleTable for IPv%d', (family) => {
+  const at = (number: number) => addressAt(rangesOf[family].pods, number)
   const chain = (parts: TableParts, name: string) => parts.chains.get(name) ?? []
 
   it('has no rule for an allowance that allows nobody', () => {
@@ -36,25 +54,22 @@ describe('ruleTable', () => {
       { peers: 'everyone', ports: [] },
       { owners: [], peers: 'everyone', ports: 'all' },
     ]
-    const parts = ruleTable({
-      ...none,
-      isolations: [{ key: 'a/b', direction: 'ingress', owners: ['198.18.0.2'], allowances }],
-    })
+    const isolation: Isolation = { family, key: 'a/b', direction: 'ingress', owners: [at(2)], allowances }
+    const parts = ruleTable(only(family, { isolations: [isolation] }))
     const policies = [...parts.chains].filter(([name]) => name.startsWith('policy_'))
     expect(policies.map(([, rules]) => rules)).toEqual([[]])
   })
 
   it('has one chain for all Pods with the same policies, which ends with a drop', () => {
     const isolation = (key: string, owners: string[]): Isolation => ({
+      family,
       key,
       owners,
       direction: 'ingress',
       allowances: [],
     })
-    const parts = ruleTable({
-      ...none,
-      isolations: [isolation('a/b', ['198.18.0.2', '198.18.0.3', '198.18.0.4']), isolation('a/c', ['198.18.0.4'])],
-    })
+    const isolations = [isolation('a/b', [at(2), at(3), at(4)]), isolation('a/c', [at(4)])]
+    const parts = ruleTable(only(family, { isolations }))
     const chains = [...parts.chains.keys()].filter((name) => /^ingress_[0-9a-f]{16}$/.test(name))
     expect(chains).toHaveLength(2)
     for (const name of chains) expect(chain(parts, name).at(-1)).toBe('drop')
@@ -62,29 +77,31 @@ describe('ruleTable', () => {
 
   it('grows with the Pods, not with their pairs', () => {
     const rulesFor = (count: number) => {
-      const owners = Array.from({ length: count }, (_, index) => `198.18.${1 + (index >> 7)}.${2 * (index & 127)}`)
-      const spans = owners.map((_, index) => ({ first: first + 2 * index, last: first + 2 * index }))
+      const owners = Array.from({ length: count }, (_, index) => at(256 + 2 * index))
+      const { first } = rangesOf[family].pods
+      const spans = owners.map((_, index) => ({ first: first + 2n * BigInt(index), last: first + 2n * BigInt(index) }))
       const isolations: Isolation[] = (['ingress', 'egress'] as const).map((direction) => ({
+        family,
         key: 'a/b',
         direction,
         owners,
         allowances: [{ peers: spans, ports: 'all' }],
       }))
-      return transaction('inet t', ruleTable({ ...none, pods: owners, isolations })).length
+      return transaction('inet t', ruleTable(only(family, { pods: owners, isolations }))).length
     }
     expect(rulesFor(800)).toBeLessThan(5 * rulesFor(200))
   })
 })
 
-describe.runIf(mayMakeRules)('the packet filter of the machine', () => {
-  const tool = new NftTool([findProgram('nft') ?? ''], systemClock)
-  const listed = async (table: string) => (await run('nft', ['list', 'table', ...table.split(' ')])).stdout.split('\n')
-  const address = fc.integer({ min: 2, max: 9 }).map((number) => `198.18.0.${number}`)
+/** Anything that a node may have to know of one family. */
+function anyRules(family: AddressFamily): fc.Arbitrary<FamilyRules> {
+  const { pods, services } = rangesOf[family]
+  const address = fc.integer({ min: 2, max: 9 }).map((number) => addressAt(pods, number))
   const port = fc.integer({ min: 1, max: 65_535 })
   const protocol = fc.constantFrom('tcp' as const, 'udp' as const)
   const span = fc
-    .tuple(fc.nat(1000), fc.nat(20))
-    .map(([from, size]) => ({ first: first + from, last: first + from + size }))
+    .tuple(fc.nat(200), fc.nat(20))
+    .map(([from, size]) => ({ first: pods.first + BigInt(from), last: pods.first + BigInt(from + size) }))
   const portSpan = fc
     .tuple(protocol, port, fc.nat(50))
     .map(([kind, from, size]) => ({ protocol: kind, first: from, last: Math.min(65_535, from + size) }))
@@ -94,6 +111,7 @@ describe.runIf(mayMakeRules)('the packet filter of the machine', () => {
     ports: fc.oneof(fc.constant('all' as const), fc.array(portSpan, { maxLength: 3 })),
   })
   const isolation = fc.record({
+    family: fc.constant(family),
     key: fc.constantFrom('a/a', 'a/b', 'b/a'),
     direction: fc.constantFrom('ingress' as const, 'egress' as const),
     owners: fc.uniqueArray(address, { minLength: 1, maxLength: 4 }),
@@ -103,7 +121,7 @@ describe.runIf(mayMakeRules)('the packet filter of the machine', () => {
     ),
   })
   const route = fc.record({
-    address: fc.integer({ min: 1, max: 5 }).map((number) => `198.18.16.${number}`),
+    address: fc.integer({ min: 1, max: 5 }).map((number) => addressAt(services, number)),
     protocol,
     port: fc.constantFrom(80, 53),
     endpoints: fc.uniqueArray(fc.record({ address, port: fc.constantFrom(80, 8080) }), {
@@ -114,13 +132,13 @@ describe.runIf(mayMakeRules)('the packet filter of the machine', () => {
     affinity: fc.option(fc.constantFrom(60, 10_800), { nil: undefined }),
   })
   const hostPort = fc.record({
-    hostIP: fc.constantFrom('', '203.0.113.5'),
+    hostIP: fc.constantFrom('', family === 4 ? '203.0.113.5' : '2001:db8::5'),
     hostPort: fc.constantFrom(8080, 8081),
     protocol,
     address,
     port: fc.constantFrom(80, 81),
   })
-  const rules = fc
+  return fc
     .record({
       pods: fc.array(address, { maxLength: 5 }),
       isolations: fc.uniqueArray(isolation, { maxLength: 4, selector: ({ key, direction }) => `${key} ${direction}` }),
@@ -130,12 +148,22 @@ describe.runIf(mayMakeRules)('the packet filter of the machine', () => {
         selector: (one: HostPort) => `${one.hostIP} ${one.protocol} ${one.hostPort}`,
       }),
     })
-    .map(({ routes, ...rest }): NodeRules => {
-      const services = routes.map(({ affinity, ...one }): ServiceRoute =>
+    .map(({ routes, ...rest }): FamilyRules => {
+      const planned = routes.map(({ affinity, ...one }): ServiceRoute =>
         affinity === undefined ? one : { ...one, affinitySeconds: affinity },
       )
-      return { ...none, ...rest, services: { routes: services, local: [] } }
+      return { ...none(family), ...rest, services: { routes: planned, local: [] } }
     })
+}
+
+describe.runIf(mayMakeRules)('the packet filter of the machine', () => {
+  const tool = new NftTool([findProgram('nft') ?? ''], systemClock)
+  const listed = async (table: string) => (await run('nft', ['list', 'table', ...table.split(' ')])).stdout.split('\n')
+  const both = fc.tuple(anyRules(4), anyRules(6)).map((some): NodeRules => ({ cables, families: some }))
+  const rules = fc.oneof(
+    both,
+    anyRules(4).map((some): NodeRules => ({ cables, families: [some] })),
+  )
 
   it('comes to the same rules from whatever was there before', async () => {
     const id = randomBytes(4).toString('hex')

@@ -1,10 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { endpointSliceSchema, serviceNameLabel } from '../../resources/endpoint-slice.ts'
 import { serviceSchema } from '../../resources/service.ts'
-import { parseRange } from './address-range.ts'
+import { parseRange } from '../../resources/address-range.ts'
 import { planServices } from './service-plan.ts'
 
-const range = parseRange('10.64.16.0/20') ?? { first: 0, bits: 32 }
+const rangeOf = (text: string) => {
+  const range = parseRange(text)
+  if (!range) throw new Error(`not a range: ${text}`)
+  return range
+}
+const range = rangeOf('10.64.16.0/20')
 const service = (extra: object = {}) =>
   serviceSchema.parse({
     apiVersion: 'v1',
@@ -86,6 +91,21 @@ describe('planServices', () => {
     expect(plan(service(affinity), [at('10.64.0.5')]).routes).toMatchObject([{ affinitySeconds: 60 }])
     expect(plan(service({ sessionAffinity: 'ClientIP' }), [at('10.64.0.5')]).routes).toMatchObject([
       { affinitySeconds: 10_800 },
+    ])
+  })
+
+  it('leads at an address of IPv6 to endpoints of IPv6 alone', () => {
+    const both = service({ clusterIPs: ['10.64.16.9', 'FD00:0:0:2::9'] })
+    const six = {
+      ...slice([at('fd00:0:0:1::5'), at('::1'), at('fe80::7'), at('ff02::1'), at('::'), at('::ffff:127.0.0.1')]),
+      addressType: 'IPv6' as const,
+    }
+    const sources = { services: [both], slices: [slice([at('10.64.0.5')]), six], isMachine: () => false }
+    const planned = (text: string) => planServices({ ...sources, range: rangeOf(text), servedHere: new Set() }).routes
+    const endpoints = (address: string) => [{ address, port: 8080 }]
+    expect(planned('10.64.16.0/20')).toEqual([{ ...place, endpoints: endpoints('10.64.0.5') }])
+    expect(planned('fd00:0:0:2::/112')).toEqual([
+      { ...place, address: 'fd00:0:0:2::9', endpoints: endpoints('fd00:0:0:1::5') },
     ])
   })
 })

@@ -1,7 +1,7 @@
 import { type EndpointSlice, serviceNameLabel } from '../../resources/endpoint-slice.ts'
 import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
 import type { Service } from '../../resources/service.ts'
-import { type AddressRange, formatAddress, parseAddress, placeIn } from './address-range.ts'
+import { type AddressFamily, type AddressRange, placeIn, plainAddress } from '../../resources/address-range.ts'
 
 export type ServiceProtocol = 'tcp' | 'udp'
 
@@ -32,7 +32,7 @@ export interface ServicePlan {
 export interface ServiceSources {
   readonly services: readonly Service[]
   readonly slices: readonly EndpointSlice[]
-  /** Where the addresses of Services are. */
+  /** Where the addresses of Services are; those of the other family are for another plan. */
   readonly range: AddressRange
   /** Whether an address is this machine's own; a program on it listens for Services that lead there. */
   isMachine(address: string): boolean
@@ -46,12 +46,13 @@ const usualAffinitySeconds = 10_800
 
 /** Services at whose address nobody is are in neither list: who comes there is refused. */
 export function planServices(sources: ServiceSources): ServicePlan {
-  const slices = slicesByService(sources.slices)
+  const slices = slicesByService(sources.slices, sources.range.family)
   const routes: ServiceRoute[] = []
   const local: ServicePlace[] = []
   for (const service of sources.services) {
-    const { clusterIP = '', ports = [], type } = service.spec
-    if (type === 'ExternalName' || placeIn(sources.range, clusterIP) === undefined) continue
+    const { ports = [], type } = service.spec
+    const clusterIP = clusterAddresses(service).find((address) => placeIn(sources.range, address) !== undefined)
+    if (type === 'ExternalName' || clusterIP === undefined) continue
     const key = keyOf(refOf(service))
     for (const port of ports) {
       const protocol = protocolOf(port.protocol)
@@ -65,11 +66,15 @@ export function planServices(sources: ServiceSources): ServicePlan {
   return { routes, local }
 }
 
-function slicesByService(slices: readonly EndpointSlice[]): Map<string, EndpointSlice[]> {
+function clusterAddresses({ spec }: Service): readonly string[] {
+  return spec.clusterIPs && spec.clusterIPs.length > 0 ? spec.clusterIPs : [spec.clusterIP ?? '']
+}
+
+function slicesByService(slices: readonly EndpointSlice[], family: AddressFamily): Map<string, EndpointSlice[]> {
   const byService = new Map<string, EndpointSlice[]>()
   for (const slice of slices) {
     const name = slice.metadata.labels?.[serviceNameLabel]
-    if (name === undefined || slice.addressType !== 'IPv4') continue
+    if (name === undefined || slice.addressType !== `IPv${family}`) continue
     const key = keyOf({ namespace: slice.metadata.namespace, name })
     const together = byService.get(key)
     if (together) together.push(slice)
@@ -117,6 +122,8 @@ function affinityOf({ spec }: Service): { affinitySeconds?: number } {
 
 /** No address of this network, of a link or of many at once. */
 function isReachable(address: string): boolean {
+  // Those that begin with zeros are this machine's, nobody's, or another family's in disguise.
+  if (address.includes(':')) return !/^(?:::|f[ef])/.test(address)
   const [first = 0, second] = address.split('.').map(Number)
   return first > 0 && first !== 127 && first < 224 && !(first === 169 && second === 254)
 }
@@ -127,6 +134,5 @@ function protocolOf(text: string): ServiceProtocol | undefined {
 
 /** As this program writes it, whatever others wrote; empty where it is none. */
 function plain(address: string): string {
-  const number = parseAddress(address)
-  return number === undefined ? '' : formatAddress(number)
+  return plainAddress(address) ?? ''
 }

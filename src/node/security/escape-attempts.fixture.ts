@@ -102,7 +102,7 @@ const data: EscapeAttempt[] = [
   {
     name: 'reads the folder that its output lies in',
     script:
-      'd="$(dirname "$(readlink "/proc/$SHELL_PID/fd/1")")"; case $d in /*) ls "$d" >/dev/null && echo escaped;; esac',
+      'd="$(dirname "$(readlink "/proc/$SHELL_PID/fd/1")")"; case $d in /dev/pts) [ "$(stat -c %d:%i "$d")" = "$ID_PTS" ] && echo escaped;; /*) ls "$d" >/dev/null && echo escaped;; esac',
   },
   {
     name: 'keeps the file it writes to under another name',

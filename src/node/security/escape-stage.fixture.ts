@@ -107,6 +107,43 @@ export class EscapeStage {
     return results(said.text)
   }
 
+  /** The same from a program that has a terminal. */
+  async inTerminal(securityContext: object): Promise<ReadonlyMap<string, string>> {
+    const container = { ...this.#container(securityContext), tty: true, stdin: true }
+    const said = await this.stage.run(
+      this.stage.launch(attemptScript(escapeAttempts, machine), container),
+      this.runtime,
+    )
+    return results(said.replaceAll('\r', ''))
+  }
+
+  /** The same from a container that was added to look at another: also at the process that it is made by itself. */
+  async besideAnother(securityContext: object): Promise<ReadonlyMap<string, string>> {
+    const target = this.stage.launch('exec sleep 3600')
+    await this.runtime.start(target, never)
+    const script = `${findLooker}; ${attemptScript(escapeAttempts, machine)}`
+    const container = { ...target.container, ...this.#container(securityContext), name: 'looker', args: [script] }
+    await (
+      await this.runtime.start({ ...target, container, target: 'main' }, never)
+    ).exited
+    await this.runtime.stop(target.pod.metadata.uid ?? '', 0)
+    return ofLooker(this.stage.said(target.pod, 'looker'))
+  }
+
+  /** And from the one that is looked at: at the process that the other is made by. */
+  async underEyes(securityContext: object): Promise<ReadonlyMap<string, string>> {
+    const target = this.stage.launch('exec sleep 3600', this.#container(securityContext))
+    await this.runtime.start(target, never)
+    const looker = { ...target.container, name: 'looker', args: ['exec sleep 3600'] }
+    await this.runtime.start({ ...target, container: looker, target: 'main' }, never)
+    const uid = target.pod.metadata.uid ?? ''
+    const said = new Sink()
+    const words = ['/bin/sh', '-c', `${findLooker}; ${attemptScript(escapeAttempts, machine)}`]
+    await this.runtime.exec(uid, 'main', words, { stdout: said, stderr: new Sink() }, never)
+    await this.runtime.stop(uid, 0)
+    return ofLooker(said.text)
+  }
+
   async close(): Promise<void> {
     this.#process.kill('SIGKILL')
     this.#socket.close()
@@ -154,6 +191,17 @@ export class EscapeStage {
     }
     return { NEIGHBOUR: find('neighbour-secret'), NEIGHBOUR_MEMORY: find('neighbour-memory'), LOGS: find('main/0.raw') }
   }
+}
+
+/** Of the processes that make containers here, the one that is not the first. */
+const findLooker = `for process in /proc/[0-9]*; do
+  pid=$(basename "$process"); [ "$pid" != 1 ] && [ "$(cat "$process/comm")" = container ] && export FIRST="$pid"
+done; echo "looker $FIRST"`
+
+function ofLooker(text: string): ReadonlyMap<string, string> {
+  if (!/^looker [2-9]\d*|^looker 1\d+/m.test(text))
+    throw new Error(`the process that makes the other is not found: ${text}`)
+  return results(text)
 }
 
 function results(text: string): ReadonlyMap<string, string> {

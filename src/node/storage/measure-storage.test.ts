@@ -41,7 +41,7 @@ function fill(path: string, bytes = large): string {
 }
 
 function measure(program: RunProgram = run) {
-  const places = { scratch: join(root, 'scratch'), logs: join(root, 'logs'), memory: join(root, 'memory') }
+  const places = { scratch: join(root, 'scratch'), logs: join(root, 'logs'), memory: [join(root, 'memory')] }
   return measureStorage(pod, places, program, never)
 }
 

@@ -2,7 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Pod } from '../../resources/pod.ts'
-import { podVolumes } from '../pod-parts.ts'
+import { everyContainer, podVolumes } from '../pod-parts.ts'
 import { type RunProgram, programRunner } from '../run-program.ts'
 import type { StorageUse } from './storage-limits.ts'
 
@@ -12,8 +12,8 @@ export interface StoragePlaces {
   readonly scratch: string
   /** One folder for each container. */
   readonly logs: string
-  /** Volumes that are in memory; `undefined` where there are none. */
-  readonly memory: string | undefined
+  /** Folders of volumes that are in memory, on the disk or not. */
+  readonly memory: readonly string[]
 }
 
 interface Place {
@@ -63,11 +63,12 @@ export async function measureStorage(
 
 /** Parts that do not overlap, so that everything counts once. Their names are the node's, not the Pod's. */
 async function placesOf(pod: Pod, { scratch, logs, memory }: StoragePlaces): Promise<Place[]> {
-  const containers = [...(pod.spec.initContainers ?? []), ...pod.spec.containers].map(({ name }) => name)
+  const containers = everyContainer(pod).map(({ name }) => name)
   const emptyDirs = podVolumes(pod).flatMap(({ name, emptyDir }) => (emptyDir ? [name] : []))
   const places: Place[] = []
   for (const name of await namesIn(scratch)) {
-    if (name !== 'volumes' && name !== 'containers') places.push({ path: join(scratch, name), onDisk: true })
+    const path = join(scratch, name)
+    if (name !== 'volumes' && name !== 'containers' && !memory.includes(path)) places.push({ path, onDisk: true })
   }
   for (const name of await namesIn(join(scratch, 'volumes'))) {
     const volume = emptyDirs.includes(name) ? { volume: name } : {}
@@ -77,8 +78,8 @@ async function placesOf(pod: Pod, { scratch, logs, memory }: StoragePlaces): Pro
     places.push({ path: join(scratch, 'containers', name), onDisk: true, container: name })
     places.push({ path: join(logs, name), onDisk: true, container: name })
   }
-  if (memory !== undefined) {
-    for (const name of emptyDirs) places.push({ path: join(memory, name), onDisk: false, volume: name })
+  for (const folder of memory) {
+    for (const name of emptyDirs) places.push({ path: join(folder, name), onDisk: false, volume: name })
   }
   return places
 }

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, statfsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { errorMessage } from '../../foundation/errors.ts'
-import { StoreSurvey, type SurveyedResource } from '../../store/store-survey.ts'
+import { StoreSurvey, type SurveyedResource } from '../../store/sqlite-file/store-survey.ts'
 import { crashesBeforeSafeMode, parseStartRecord, startRecordFile } from '../start-record.ts'
 import { type Finding, ObjectExamination } from './examine-objects.ts'
 

@@ -20,15 +20,15 @@ export function checkContainer(
   const name = textIn(container, 'name')
   const errors = name === '' ? [required(`${field}.name`)] : checkDnsLabel(`${field}.name`, name)
   errors.push(...checkImage(`${field}.image`, textIn(container, 'image')))
+  const messagePolicy = textIn(container, 'terminationMessagePolicy')
+  if (!messagePolicies.includes(messagePolicy)) {
+    errors.push(unsupported(`${field}.terminationMessagePolicy`, messagePolicy, messagePolicies))
+  }
   errors.push(...checkPorts(`${field}.ports`, listIn(container, 'ports')))
   errors.push(...checkEnvironment(field, container))
   errors.push(...checkMounts(`${field}.volumeMounts`, listIn(container, 'volumeMounts'), volumes))
   const pullPolicy = textIn(container, 'imagePullPolicy')
   if (!pullPolicies.includes(pullPolicy)) errors.push(unsupported(`${field}.imagePullPolicy`, pullPolicy, pullPolicies))
-  const messagePolicy = textIn(container, 'terminationMessagePolicy')
-  if (!messagePolicies.includes(messagePolicy)) {
-    errors.push(unsupported(`${field}.terminationMessagePolicy`, messagePolicy, messagePolicies))
-  }
   errors.push(...checkContainerResources(`${field}.resources`, objectIn(container, 'resources')))
   const keepsRunning = !isInit || textIn(container, 'restartPolicy') === 'Always'
   for (const probe of ['livenessProbe', 'readinessProbe', 'startupProbe']) {

@@ -1,4 +1,7 @@
-/** Values that come from outside, read without trusting that they have the shape they should: what is wrong with them is for the rules to say. */
+/**
+ * Values that come from outside, read without trusting that they have the shape they should: what is wrong
+ * with them is for the rules to say.
+ */
 export type Json = Readonly<Record<string, unknown>>
 
 export function isObject(value: unknown): value is Json {

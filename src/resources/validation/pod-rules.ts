@@ -1,5 +1,6 @@
 import { type FieldError, duplicate, faultsOfEach, forbidden, invalid, required, unsupported } from '../field-error.ts'
 import { checkContainer } from './container-rules.ts'
+import { checkEphemeralContainers } from './ephemeral-container-rules.ts'
 import { type Json, fieldIn, isObject, listIn, numberIn, objectIn, textEntriesIn, textIn } from './json-access.ts'
 import { checkDnsLabel, checkDnsSubdomain, checkLabels, checkQualifiedName } from './name-syntax.ts'
 import { checkContainerResources } from './resource-rules.ts'
@@ -24,6 +25,10 @@ export function checkPod(pod: Json, isNew: boolean): FieldError[] {
 export function checkPodSpec(field: string, spec: Json): FieldError[] {
   const volumes = checkVolumes(`${field}.volumes`, listIn(spec, 'volumes'))
   const errors = [...volumes.errors, ...checkContainers(field, spec, volumes.names)]
+  if (field === 'spec') errors.push(...checkEphemeralContainers(field, spec, volumes.names))
+  else if (listIn(spec, 'ephemeralContainers').length > 0) {
+    errors.push(forbidden(`${field}.ephemeralContainers`, 'ephemeral containers not allowed in pod template'))
+  }
   const restartPolicy = textIn(spec, 'restartPolicy')
   if (!restartPolicies.includes(restartPolicy)) {
     errors.push(unsupported(`${field}.restartPolicy`, restartPolicy, ['Always', 'OnFailure', 'Never']))

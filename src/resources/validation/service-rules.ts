@@ -15,6 +15,7 @@ const affinities = ['ClientIP', 'None']
 const protocols = ['SCTP', 'TCP', 'UDP']
 const trafficPolicies = ['Cluster', 'Local']
 const addressFamilies = ['IPv4', 'IPv6']
+const mostFamilies = 2
 const familyPolicies = ['PreferDualStack', 'RequireDualStack', 'SingleStack']
 
 export function checkService(service: Json): FieldError[] {
@@ -59,21 +60,38 @@ function checkClusterAddress(spec: Json): FieldError[] {
   } else if (addresses.length > 0 && addresses[0] !== address) {
     errors.push(invalid('spec.clusterIPs', addresses, 'first value must match `clusterIP`'))
   }
-  const families = addresses.map((one) => isIP(one))
-  if (families.some((family, index) => family !== 0 && families.indexOf(family) !== index)) {
-    errors.push(invalid('spec.clusterIPs', addresses, 'may specify no more than one IP for each IP family'))
+  errors.push(...checkFamilies(spec))
+  const unfit =
+    addresses[0] === 'None'
+      ? addresses.length > 1
+        ? [invalid('spec.clusterIPs', addresses, "'None' must be the first and only value")]
+        : []
+      : faultsOfEach(addresses, (one, index) => checkAddress(`spec.clusterIPs[${index}]`, one))
+  errors.push(...unfit)
+  if (addresses.length > mostFamilies) {
+    errors.push(invalid('spec.clusterIPs', addresses, `may only hold up to ${mostFamilies} values`))
   }
-  if (address !== '' && address !== 'None') {
-    const syntax = checkAddress('spec.clusterIPs[0]', address)
-    errors.push(...syntax)
-    if (syntax.length === 0 && isIP(address) === 6) {
-      return [...errors, invalid('spec.clusterIPs[0]', addresses, 'IPv6 is not configured on this cluster')]
-    }
-  }
-  return [...errors, ...checkFamilies(spec)]
+  return unfit.length > 0 ? errors : [...errors, ...checkFamiliesOf(addresses, textsIn(spec, 'ipFamilies'))]
 }
 
-/** This cluster has one family. Services that lead only where somebody else says are free to name another. */
+/** One address of each family, in the order that the families are named in. */
+function checkFamiliesOf(addresses: readonly string[], names: readonly string[]): FieldError[] {
+  if (addresses[0] === 'None') return []
+  const families = addresses.map((one) => `IPv${isIP(one)}`)
+  const errors: FieldError[] = []
+  if (addresses.length > 1 && (addresses.length > mostFamilies || families[0] === families[1])) {
+    errors.push(invalid('spec.clusterIPs', addresses, 'may specify no more than one IP for each IP family'))
+  }
+  const mismatches = faultsOfEach(families.slice(0, names.length), (family, index) => {
+    const name = names[index] ?? ''
+    if (family === name || !addressFamilies.includes(name)) return []
+    const why = `expected an ${name} value as indicated by \`ipFamilies[${index}]\``
+    return [invalid(`spec.clusterIPs[${index}]`, addresses[index], why)]
+  })
+  return [...errors, ...mismatches]
+}
+
+/** Which of them the cluster has is not known here. */
 function checkFamilies(spec: Json): FieldError[] {
   const policy = textIn(spec, 'ipFamilyPolicy')
   const names = textsIn(spec, 'ipFamilies')
@@ -86,14 +104,7 @@ function checkFamilies(spec: Json): FieldError[] {
   if (policy !== '' && !familyPolicies.includes(policy)) {
     errors.push(unsupported('spec.ipFamilyPolicy', policy, familyPolicies))
   }
-  if (errors.length > 0 || (textIn(spec, 'clusterIP') === 'None' && !objectIn(spec, 'selector'))) return errors
-  if (policy === 'RequireDualStack') {
-    errors.push(invalid('spec.ipFamilyPolicy', policy, 'this cluster is not configured for dual-stack services'))
-  }
-  const missing = faultsOfEach(names, (name, index) =>
-    name === 'IPv6' ? [invalid(`spec.ipFamilies[${index}]`, name, 'not configured on this cluster')] : [],
-  )
-  return [...errors, ...missing]
+  return errors
 }
 
 function checkPorts(ports: readonly unknown[], type: string): FieldError[] {
@@ -133,12 +144,47 @@ function checkPortDetails(field: string, port: unknown, mustBeNamed: boolean, na
   return [...errors, ...checkPort(`${field}.targetPort`, target)]
 }
 
-/** An address that was given cannot be changed for another. */
+/** An address that was given cannot be changed for another; a second one comes and goes as the policy says. */
 export function checkServiceUpdate(next: Json, previous: Json): FieldError[] {
   const [spec, before] = [objectIn(next, 'spec') ?? {}, objectIn(previous, 'spec') ?? {}]
-  const [address, earlier] = [textIn(spec, 'clusterIP'), textIn(before, 'clusterIP')]
   const isOutside = textIn(spec, 'type') === 'ExternalName' || textIn(before, 'type') === 'ExternalName'
-  if (isOutside || earlier === '' || address === earlier) return []
-  if (address === '') return [invalid('spec.clusterIPs[0]', [], 'primary clusterIP can not be unset')]
-  return [invalid('spec.clusterIPs[0]', [address], 'may not change once set')]
+  if (isOutside) return []
+  return [...checkAddressChange(spec, before), ...checkFamilyChange(spec, before)]
+}
+
+function checkAddressChange(spec: Json, before: Json): FieldError[] {
+  const [addresses, earlier] = [addressesIn(spec), addressesIn(before)]
+  if (earlier.length === 0 || (earlier[0] === 'None' && addresses[0] === 'None')) return []
+  if (addresses.length === 0) return [invalid('spec.clusterIPs[0]', [], 'primary clusterIP can not be unset')]
+  const compared = addresses.length === earlier.length ? earlier : earlier.slice(0, 1)
+  const errors = faultsOfEach(compared, (address, index) =>
+    addresses[index] === address ? [] : [invalid(`spec.clusterIPs[${index}]`, addresses, 'may not change once set')],
+  )
+  if (addresses.length < earlier.length) errors.push(...checkRelease(spec, 'cluster IP'))
+  return errors
+}
+
+function checkFamilyChange(spec: Json, before: Json): FieldError[] {
+  const [families, earlier] = [textsIn(spec, 'ipFamilies'), textsIn(before, 'ipFamilies')]
+  const [isHeadless, wasHeadless] = [spec, before].map((one) => addressesIn(one)[0] === 'None')
+  if (isHeadless || wasHeadless || families.length === 0 || earlier.length === 0) return []
+  // Said of its addresses already.
+  if (checkFamiliesOf(addressesIn(spec), families).length > 0) return []
+  const compared = families.length === earlier.length ? earlier : earlier.slice(0, 1)
+  const errors = faultsOfEach(compared, (family, index) =>
+    families[index] === family ? [] : [invalid('spec.ipFamilies[0]', families, 'may not change once set')],
+  )
+  if (families.length < earlier.length) errors.push(...checkRelease(spec, 'IP family'))
+  return errors
+}
+
+function checkRelease(spec: Json, what: string): FieldError[] {
+  const policy = textIn(spec, 'ipFamilyPolicy')
+  if (policy === 'SingleStack') return []
+  return [invalid('spec.ipFamilyPolicy', policy, `must be 'SingleStack' to release the secondary ${what}`)]
+}
+
+function addressesIn(spec: Json): readonly string[] {
+  const [address, addresses] = [textIn(spec, 'clusterIP'), textsIn(spec, 'clusterIPs')]
+  return addresses.length > 0 ? addresses : address === '' ? [] : [address]
 }

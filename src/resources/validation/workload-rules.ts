@@ -1,4 +1,5 @@
 import { type FieldError, faultsOfEach, forbidden, invalid, required, unsupported } from '../field-error.ts'
+import { checkJobPolicies } from './job-policy-rules.ts'
 import { type Json, fieldIn, isObject, listIn, numberIn, objectIn, textEntriesIn, textIn } from './json-access.ts'
 import { checkLabelSelector, isEmptySelector, selects } from './label-selector-rules.ts'
 import { checkDnsLabel, checkLabels, checkNotNegative } from './name-syntax.ts'
@@ -91,7 +92,7 @@ export function checkJob(job: Json): FieldError[] {
   if (fieldIn(spec, 'manualSelector') !== true && uid !== '' && (generated.length !== 1 || generated[0] !== uid)) {
     errors.push(invalid('spec.selector', selector ?? null, '`selector` not auto-generated'))
   }
-  errors.push(...checkMatch(selector, template), ...checkTemplate(template))
+  errors.push(...checkJobPolicies(spec), ...checkMatch(selector, template), ...checkTemplate(template))
   if (textIn(objectIn(template, 'spec'), 'restartPolicy') === 'Always') {
     errors.push(required('spec.template.spec.restartPolicy', 'valid values: "OnFailure", "Never"'))
   }

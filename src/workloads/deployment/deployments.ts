@@ -4,12 +4,12 @@ import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Deployment, deploymentKind } from '../../resources/deployment.ts'
-import { type KubernetesObject, keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type KubernetesObject, type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, isPodFinished } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
@@ -49,9 +49,9 @@ export class Deployments {
     this.#options = options
     const { client, events, clock, log, deployments, replicaSets, pods } = options
     this.#control = new ReplicaSetControl(client, events)
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'deployments', clock, log, concurrency: 4, reconcile })
-    deployments.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    deployments.onChange(({ object }) => this.#queue.add(refOf(object)))
     replicaSets.onChange(({ object, previous }) => {
       const owners = [controllerOf(object), previous && controllerOf(previous)]
       for (const owner of owners) this.#wake(object.metadata.namespace, owner)
@@ -78,28 +78,27 @@ export class Deployments {
   ): void {
     if (owner?.kind !== 'Deployment') return
     const deployment = this.#options.deployments.get({ namespace, name: owner.name })
-    if (deployment && when(deployment)) this.#queue.add(keyOf(refOf(deployment)))
+    if (deployment && when(deployment)) this.#queue.add(refOf(deployment))
   }
 
   #wakeSelecting({ metadata }: KubernetesObject): void {
     for (const deployment of this.#options.deployments.list()) {
       if (deployment.metadata.namespace !== metadata.namespace) continue
-      if (selects(deployment.spec.selector, metadata.labels ?? {})) this.#queue.add(keyOf(refOf(deployment)))
+      if (selects(deployment.spec.selector, metadata.labels ?? {})) this.#queue.add(refOf(deployment))
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, deployments, ownedReplicaSets, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    let deployment = deployments.get({ namespace, name })
+    let deployment = deployments.get(ref)
     if (!deployment) return {}
-    const claims = planClaims(
+    const adoption = planAdoption(
       deployment,
       ownedReplicaSets.of(deployment.metadata.uid),
-      ownedReplicaSets.orphansIn(namespace),
+      ownedReplicaSets.orphansIn(ref.namespace),
     )
     const kinds = { owner: deploymentKind, owned: replicaSetKind }
-    const owned = await claimObjects(client, kinds, deployment, claims, signal)
+    const owned = await adoptObjects(client, kinds, deployment, adoption, signal)
     const sets = findCurrent(deployment, owned)
     if (deployment.metadata.deletionTimestamp !== undefined) {
       await this.#writeStatus(deployment, countedStatus(deployment, sets, clock.now()), signal)

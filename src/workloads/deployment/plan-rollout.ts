@@ -1,13 +1,8 @@
 import type { Deployment } from '../../resources/deployment.ts'
 import type { ReplicaSet } from '../../resources/replica-set.ts'
 import { byAge, desiredReplicas, type Sets } from './revisions.ts'
-import { proportionalSizes } from './proportional-sizes.ts'
+import { type Resize, proportionalSizes } from './proportional-sizes.ts'
 import { isRecreate, replicasOf, rolloutLimits } from './rollout-limits.ts'
-
-export interface Resize {
-  readonly set: ReplicaSet
-  readonly replicas: number
-}
 
 /** What to do next; the changes that follow bring the next look. */
 export type RolloutStep =

@@ -1,8 +1,12 @@
 import type { Deployment } from '../../resources/deployment.ts'
 import type { ReplicaSet } from '../../resources/replica-set.ts'
-import type { Resize } from './plan-rollout.ts'
 import { byAge, maxReplicas } from './revisions.ts'
 import { replicasOf, rolloutLimits } from './rollout-limits.ts'
+
+export interface Resize {
+  readonly set: ReplicaSet
+  readonly replicas: number
+}
 
 /** Spreads a change of size over the active ReplicaSets by their share, so that no revision carries the whole risk of it. */
 export function proportionalSizes(deployment: Deployment, sets: readonly ReplicaSet[]): Resize[] {

@@ -3,14 +3,14 @@ import { type Deployment, deploymentKind } from '../../resources/deployment.ts'
 import { refOf } from '../../resources/kubernetes-object.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import { controllerReference } from '../claim-objects.ts'
+import { controllerReference } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { controllerOf } from '../owned-objects.ts'
 import { told } from '../pods/pod-control.ts'
 import { sameStatus } from '../status-fields.ts'
 import { templateHash } from '../template-hash.ts'
 import { withHappening } from './deployment-status.ts'
-import type { Resize } from './plan-rollout.ts'
+import type { Resize } from './proportional-sizes.ts'
 import {
   type Sets,
   currentAnnotations,

@@ -4,7 +4,7 @@ import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Job, jobKind } from '../../resources/job.ts'
-import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import type { Pod } from '../../resources/pod.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
@@ -28,10 +28,10 @@ export class AbandonedJobPods {
   constructor(options: AbandonedJobPodsOptions) {
     this.#options = options
     const { clock, log, jobs, pods, ownedPods } = options
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'abandoned-job-pods', clock, log, concurrency: 4, reconcile })
     const add = (pod: Pod) => {
-      if (isTracked(pod.metadata.finalizers)) this.#queue.add(keyOf(refOf(pod)))
+      if (isTracked(pod.metadata.finalizers)) this.#queue.add(refOf(pod))
     }
     jobs.onChange(({ type, object }) => {
       if (type === 'deleted' || isJobFinished(object)) for (const pod of ownedPods.of(object.metadata.uid)) add(pod)
@@ -52,13 +52,13 @@ export class AbandonedJobPods {
     return job !== undefined && job.metadata.uid === owner.uid && !isJobFinished(job)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<void> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, pods } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const pod = pods.get({ namespace, name })
+    const pod = pods.get(ref)
     if (!pod || !isTracked(pod.metadata.finalizers) || this.#mayBeCounted(pod)) return
     const owner = controllerOf(pod)
     // Asked of the cluster itself: a Job that the cache does not know yet still counts its Pods.
+    const { namespace } = ref
     const job = owner?.kind === 'Job' ? await client.get(jobKind, { namespace, name: owner.name }, signal) : undefined
     if (job && job.metadata.uid === owner?.uid && !isJobFinished(job)) return
     await releaseTracked(client, [pod], signal)

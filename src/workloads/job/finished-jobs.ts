@@ -4,7 +4,7 @@ import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Job, jobKind } from '../../resources/job.ts'
-import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 
 export interface FinishedJobsOptions {
@@ -32,10 +32,10 @@ export class FinishedJobs {
   constructor(options: FinishedJobsOptions) {
     this.#options = options
     const { clock, log, jobs } = options
-    const reconcile = (key: string, signal: AbortSignal) => this.#reconcile(key, signal)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
     this.#queue = new WorkQueue({ name: 'finished-jobs', clock, log, reconcile })
     jobs.onChange(({ type, object }) => {
-      if (type !== 'deleted' && expiresInMs(object, clock.now()) !== undefined) this.#queue.add(keyOf(refOf(object)))
+      if (type !== 'deleted' && expiresInMs(object, clock.now()) !== undefined) this.#queue.add(refOf(object))
     })
   }
 
@@ -43,11 +43,10 @@ export class FinishedJobs {
     return this.#queue.run(signal)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
     // Asked of the cluster itself: its time may have been prolonged.
-    const job = await client.get(jobKind, { namespace, name }, signal)
+    const job = await client.get(jobKind, ref, signal)
     const left = job && expiresInMs(job, clock.now())
     if (!job || left === undefined || job.metadata.deletionTimestamp !== undefined) return {}
     if (left > 0) return { requeueAfterMs: left }

@@ -1,6 +1,8 @@
 import type { Job } from '../../resources/job.ts'
 import { type Pod, isPodReady, isPodTerminating } from '../../resources/pod.ts'
 import { indexOf, parseIndexes } from './completion-indexes.ts'
+import { isIgnored } from './failure-policy.ts'
+import { failedIndexes, heldForIndex } from './index-failures.ts'
 
 /** Holds a finished Pod until it is counted: a Pod that is deleted before that would be run again. */
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'
@@ -15,8 +17,14 @@ export interface JobFacts {
   /** Finished and not counted yet. */
   readonly newlySucceeded: readonly Pod[]
   readonly newlyFailed: readonly Pod[]
+  /** Failed in a way that the Job does not count: let go, and that is all. */
+  readonly newlyIgnored: readonly Pod[]
+  /** Failed, and kept uncounted until another has taken its place, by index. */
+  readonly heldFailed: ReadonlyMap<number, Pod>
   /** Of an indexed Job: those that succeeded, with the new ones. */
   readonly completed: ReadonlySet<number>
+  /** Of a Job that counts failures by index: those that will not be tried again, with the new ones. */
+  readonly failedIndexes: ReadonlySet<number>
 }
 
 /** What is known of a Job: what its status has counted, and what its Pods say beyond that. */
@@ -26,17 +34,38 @@ export function jobFacts(job: Job, pods: readonly Pod[]): JobFacts {
   const waiting = new Set([...waitingSucceeded, ...waitingFailed])
   const fresh = pods.filter(({ metadata }) => isTracked(metadata.finalizers) && !waiting.has(metadata.uid ?? ''))
   const newlySucceeded = fresh.filter((pod) => pod.status?.phase === 'Succeeded')
-  const newlyFailed = fresh.filter((pod) => countsAsFailed(job, pod))
+  const freshFailed = fresh.filter((pod) => countsAsFailed(job, pod))
   const active = pods.filter((pod) => isRunning(pod) && !isPodTerminating(pod))
+  const completed = completedIndexes(job, newlySucceeded)
+  const lost = failedIndexes(job, freshFailed)
+  const activeIndexes = new Set(active.map(({ metadata }) => indexOf(metadata.annotations)))
+  const isDecided = (index: number) => completed.has(index) || lost.has(index) || activeIndexes.has(index)
+  const heldFailed = heldForIndex(job, freshFailed, isDecided)
+  const held = new Set(heldFailed.values())
+  const counted = freshFailed.filter((pod) => !isIgnored(job, pod))
   return {
     active,
     ready: active.filter(isPodReady).length,
     terminating: pods.filter((pod) => isRunning(pod) && isPodTerminating(pod)).length,
     succeeded: (status?.succeeded ?? 0) + waitingSucceeded.length + newlySucceeded.length,
-    failed: (status?.failed ?? 0) + waitingFailed.length + newlyFailed.length,
+    failed: (status?.failed ?? 0) + waitingFailed.length + counted.length,
     newlySucceeded,
-    newlyFailed,
-    completed: completedIndexes(job, newlySucceeded),
+    newlyFailed: counted.filter((pod) => !held.has(pod)),
+    newlyIgnored: freshFailed.filter((pod) => !held.has(pod) && !counted.includes(pod)),
+    heldFailed,
+    completed,
+    failedIndexes: lost,
+  }
+}
+
+/** For a Job that comes to its end: nobody takes anybody's place any more. */
+export function withNobodyHeld(job: Job, facts: JobFacts): JobFacts {
+  const held = [...facts.heldFailed.values()]
+  return {
+    ...facts,
+    newlyFailed: [...facts.newlyFailed, ...held.filter((pod) => !isIgnored(job, pod))],
+    newlyIgnored: [...facts.newlyIgnored, ...held.filter((pod) => isIgnored(job, pod))],
+    heldFailed: new Map(),
   }
 }
 
@@ -49,7 +78,7 @@ export function isIndexed({ spec }: Job): boolean {
 }
 
 /** A Pod that is being deleted is given up at once, unless it is to be replaced only when it has ended. */
-function countsAsFailed({ spec }: Job, pod: Pod): boolean {
+export function countsAsFailed({ spec }: Job, pod: Pod): boolean {
   if (pod.status?.phase === 'Failed') return true
   return spec.podReplacementPolicy !== 'Failed' && isPodTerminating(pod) && isRunning(pod)
 }

@@ -1,17 +1,20 @@
 import type { Job } from '../../resources/job.ts'
 import type { PodTemplate } from '../../resources/pod-template.ts'
+import type { Pod } from '../../resources/pod.ts'
 import type { PodIdentity } from '../pods/pod-control.ts'
 import { indexAnnotation } from './completion-indexes.ts'
+import { failureAnnotations } from './index-failures.ts'
 import { trackingFinalizer } from './job-facts.ts'
 
 const longestHostname = 63
 
-/** What is a Pod's own among those of a Job: of an indexed one, its index. */
-export function jobPodIdentity({ metadata }: Job, index: number | undefined): PodIdentity {
+/** What is a Pod's own among those of a Job: of an indexed one, its index, and how often that failed where it is counted so. */
+export function jobPodIdentity(job: Job, index: number | undefined, replaced?: Pod): PodIdentity {
   const finalizers = [trackingFinalizer]
   if (index === undefined) return { finalizers }
-  const own = { [indexAnnotation]: String(index) }
-  return { generateName: `${metadata.name}-${index}-`, labels: own, annotations: own, finalizers }
+  const labels = { [indexAnnotation]: String(index) }
+  const annotations = { ...labels, ...failureAnnotations(job, replaced) }
+  return { generateName: `${job.metadata.name}-${index}-`, labels, annotations, finalizers }
 }
 
 export function jobPodTemplate({ metadata, spec }: Job, index: number | undefined): PodTemplate {

@@ -3,6 +3,7 @@ import { timestamp } from '../../resources/kubernetes-object.ts'
 import type { Pod } from '../../resources/pod.ts'
 import { conditionsField, nonZero, putCondition } from '../status-fields.ts'
 import { formatIndexes } from './completion-indexes.ts'
+import { countsPerIndex } from './index-failures.ts'
 import { type JobFacts, isIndexed, isTracked } from './job-facts.ts'
 import type { JobPlan, Verdict } from './plan-job.ts'
 
@@ -43,6 +44,7 @@ export function jobStatus(job: Job, facts: JobFacts, plan: JobPlan, pods: readon
     ...(startTime !== undefined && { startTime }),
     ...(ended?.type === 'SuccessCriteriaMet' && { completionTime: timestamp(now) }),
     ...(isIndexed(job) && completed !== '' && { completedIndexes: completed }),
+    ...(countsPerIndex(job) && { failedIndexes: formatIndexes(facts.failedIndexes) }),
     uncountedTerminatedPods: {
       ...(succeeded.length > 0 && { succeeded }),
       ...(failed.length > 0 && { failed }),

@@ -4,10 +4,10 @@ import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Job, jobKind } from '../../resources/job.ts'
-import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { Expectations } from '../expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
@@ -15,12 +15,11 @@ import { PodControl } from '../pods/pod-control.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
 import { slowStart } from '../slow-start.ts'
 import { sameStatus } from '../status-fields.ts'
-import { isJobFinished, isTracked, jobFacts } from './job-facts.ts'
+import { type JobFacts, isJobFinished, isTracked, jobFacts, withNobodyHeld } from './job-facts.ts'
 import { jobPodIdentity, jobPodTemplate } from './job-pod.ts'
 import { type JobOutcome, jobStatus } from './job-status.ts'
 import { type JobPlan, planJob } from './plan-job.ts'
 import { releaseTracked } from './release-tracked.ts'
-import { unsupportedField } from './unsupported-job.ts'
 
 export interface JobsOptions {
   readonly client: ClusterClient
@@ -44,11 +43,11 @@ export class Jobs {
     const { client, events, clock, log, jobs, pods } = options
     this.#expectations = new Expectations(clock)
     this.#control = new PodControl(client, events)
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'jobs', clock, log, concurrency: 4, reconcile })
     jobs.onChange(({ type, object }) => {
       if (type === 'deleted') this.#expectations.forget(object.metadata.uid ?? '')
-      this.#queue.add(keyOf(refOf(object)))
+      this.#queue.add(refOf(object))
     })
     pods.onChange((change) => this.#podChanged(change))
   }
@@ -61,38 +60,35 @@ export class Jobs {
     const { namespace, uid = '', deletionTimestamp } = object.metadata
     const owner = controllerOf(object)
     for (const each of [owner, previous && controllerOf(previous)]) {
-      if (each?.kind === 'Job') this.#queue.add(keyOf({ namespace, name: each.name }))
+      if (each?.kind === 'Job') this.#queue.add({ namespace, name: each.name })
     }
     if (owner?.kind !== 'Job') return
     if (type === 'added') this.#expectations.creationObserved(owner.uid)
     if (type === 'deleted' || deletionTimestamp !== undefined) this.#expectations.deletionObserved(owner.uid, uid)
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
-    const { client, jobs, ownedPods, events, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const job = jobs.get({ namespace, name })
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+    const { client, jobs, ownedPods, clock } = this.#options
+    const job = jobs.get(ref)
     if (!job || isJobFinished(job)) return {}
     const { managedBy = 'kubernetes.io/job-controller' } = job.spec
     if (managedBy !== 'kubernetes.io/job-controller') return {}
-    const refused = unsupportedField(job)
-    if (refused !== undefined) {
-      events.record(job, 'Warning', 'UnsupportedField', `${refused} is not supported here: the Job is not run`)
-      return {}
-    }
     const { uid = '', deletionTimestamp } = job.metadata
     const mayManage = this.#expectations.satisfied(uid) && deletionTimestamp === undefined
-    const claims = planClaims(job, ownedPods.of(uid), ownedPods.orphansIn(namespace))
-    const pods = await claimObjects(client, { owner: jobKind, owned: podKind }, job, claims, signal)
-    const facts = jobFacts(job, pods)
-    const planned = planJob(job, facts, pods, clock.now())
+    const adoption = planAdoption(job, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace))
+    const pods = await adoptObjects(client, { owner: jobKind, owned: podKind }, job, adoption, signal)
+    const found = jobFacts(job, pods)
+    const planned = planJob(job, found, pods, clock.now())
+    const facts = planned.verdict || deletionTimestamp !== undefined ? withNobodyHeld(job, found) : found
     const plan: JobPlan = mayManage ? planned : { ...planned, create: [], remove: [] }
     await this.#remove(job, plan, signal)
     const outcome = jobStatus(job, facts, plan, pods, clock.now())
     const written = await this.#writeStatus(job, outcome, signal)
-    await releaseTracked(client, [...facts.newlySucceeded, ...facts.newlyFailed, ...counted(job, pods)], signal)
+    const { newlySucceeded, newlyFailed, newlyIgnored } = facts
+    const done = [...newlySucceeded, ...newlyFailed, ...newlyIgnored, ...counted(job, pods)]
+    await releaseTracked(client, done, signal)
     if (written) this.#tell(job, plan, outcome)
-    const failure = await this.#create(job, plan, signal)
+    const failure = await this.#create(job, plan, facts, signal)
     if (failure !== undefined) throw failure
     return plan.lookAgainMs === undefined ? {} : { requeueAfterMs: Math.max(1, plan.lookAgainMs) }
   }
@@ -115,7 +111,7 @@ export class Jobs {
     )
   }
 
-  async #create(job: Job, { create }: JobPlan, signal: AbortSignal): Promise<unknown> {
+  async #create(job: Job, { create }: JobPlan, { heldFailed }: JobFacts, signal: AbortSignal): Promise<unknown> {
     if (create.length === 0) return undefined
     const { uid = '' } = job.metadata
     this.#expectations.expectCreations(uid, create.length)
@@ -123,7 +119,8 @@ export class Jobs {
     const { skipped, failure } = await slowStart(create.length, async () => {
       const index = indexes.next().value
       try {
-        await this.#control.create(job, jobPodTemplate(job, index), jobPodIdentity(job, index), signal)
+        const replaced = index === undefined ? undefined : heldFailed.get(index)
+        await this.#control.create(job, jobPodTemplate(job, index), jobPodIdentity(job, index, replaced), signal)
       } catch (error) {
         this.#expectations.creationObserved(uid)
         throw error

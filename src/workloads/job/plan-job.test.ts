@@ -4,7 +4,8 @@ import { timestamp } from '../../resources/kubernetes-object.ts'
 import { madeAt, pod as anyPod, template } from '../workload-objects.fixture.ts'
 import { formatIndexes, indexAnnotation, parseIndexes } from './completion-indexes.ts'
 import { expiresInMs } from './finished-jobs.ts'
-import { jobFacts, trackingFinalizer } from './job-facts.ts'
+import { jobFacts, trackingFinalizer, withNobodyHeld } from './job-facts.ts'
+import { jobPodIdentity } from './job-pod.ts'
 import { jobStatus } from './job-status.ts'
 import { planJob } from './plan-job.ts'
 import { retryDelayMs } from './retry-delay.ts'
@@ -87,6 +88,68 @@ describe('a Job', () => {
     )
     const pods = [at(0, { phase: 'Succeeded' }), at(1, {}), at(2, { phase: 'Failed', finishedAt: madeAt })]
     expect(plan(indexed, pods).create).toEqual([2, 4])
+  })
+})
+
+describe('a Job with policies', () => {
+  const indexed = { completionMode: 'Indexed', completions: 4, parallelism: 4, backoffLimitPerIndex: 1 }
+  const failures = 'batch.kubernetes.io/job-index-failure-count'
+  const failedAt = (index: number, count: number, finishedAt = madeAt) =>
+    pod(`i${index}-${count}`, {
+      phase: 'Failed',
+      finishedAt,
+      annotations: { [indexAnnotation]: String(index), [failures]: String(count) },
+    })
+
+  it('keeps the failed Pod of an index until another has taken its place, and then counts it', () => {
+    const found = job(indexed)
+    const first = failedAt(0, 0)
+    expect(jobFacts(found, [first])).toMatchObject({ failed: 1, newlyFailed: [], heldFailed: new Map([[0, first]]) })
+    const next = pod('next', { annotations: { [indexAnnotation]: '0', [failures]: '1' } })
+    expect(jobFacts(found, [first, next])).toMatchObject({ failed: 1, newlyFailed: [first], heldFailed: new Map() })
+    expect(jobPodIdentity(found, 0, first).annotations).toEqual({ [indexAnnotation]: '0', [failures]: '1' })
+  })
+
+  it('waits for each index by itself', () => {
+    const pods = [failedAt(0, 0, now - 4_000), failedAt(1, 0, now - 60_000)]
+    expect(plan(job(indexed), pods)).toMatchObject({ create: [1, 2, 3], lookAgainMs: 6_000 })
+  })
+
+  it('lets go of every failed Pod when it is decided', () => {
+    const found = job({ ...indexed, maxFailedIndexes: 0 })
+    const pods = [failedAt(0, 0), failedAt(1, 1)]
+    expect(plan(found, pods).verdict?.reason).toBe('MaxFailedIndexesExceeded')
+    expect(withNobodyHeld(found, jobFacts(found, pods)).newlyFailed).toHaveLength(2)
+  })
+
+  it.each([
+    [{ operator: 'In', values: [1] }, 'PodFailurePolicy'],
+    [{ operator: 'In', values: [2] }, undefined],
+    [{ operator: 'NotIn', values: [2] }, 'PodFailurePolicy'],
+    [{ operator: 'NotIn', values: [1] }, undefined],
+    [{ operator: 'In', values: [1], containerName: 'other' }, undefined],
+  ])('that fails on exit codes %j', (onExitCodes, reason) => {
+    const podFailurePolicy = { rules: [{ action: 'FailJob', onExitCodes }] }
+    expect(plan(job({ podFailurePolicy }), [failed('a')]).verdict?.reason).toBe(reason)
+  })
+
+  it('heeds the first rule that fits, and no other', () => {
+    const onExitCodes = { operator: 'In', values: [1] }
+    const rules = ['Ignore', 'FailJob'].map((action) => ({ action, onExitCodes }))
+    const found = job({ backoffLimit: 0, podFailurePolicy: { rules } })
+    expect(plan(found, [failed('a')]).verdict).toBeUndefined()
+    expect(jobFacts(found, [failed('a')])).toMatchObject({ failed: 0, newlyFailed: [], newlyIgnored: [{}] })
+  })
+
+  it.each([
+    [{ succeededCount: 2 }, true],
+    [{ succeededCount: 3 }, false],
+    [{ succeededIndexes: '0,3' }, true],
+    [{ succeededIndexes: '0-2' }, false],
+    [{ succeededIndexes: '0-2', succeededCount: 1 }, true],
+  ])('is complete by %j: %s', (rule, isComplete) => {
+    const found = job({ ...indexed, successPolicy: { rules: [rule] } }, { completedIndexes: '0,3', succeeded: 2 })
+    expect(plan(found, []).verdict?.reason).toBe(isComplete ? 'SuccessPolicy' : undefined)
   })
 })
 

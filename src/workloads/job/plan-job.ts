@@ -1,8 +1,11 @@
 import type { Job } from '../../resources/job.ts'
 import { type Pod, isPodReady } from '../../resources/pod.ts'
 import { indexOf } from './completion-indexes.ts'
-import { type JobFacts, isIndexed, isTrue } from './job-facts.ts'
+import { matchFailure } from './failure-policy.ts'
+import { countsPerIndex, indexDelayMs } from './index-failures.ts'
+import { type JobFacts, countsAsFailed, isIndexed, isTrue } from './job-facts.ts'
 import { retryDelayMs } from './retry-delay.ts'
+import { matchSuccess } from './success-policy.ts'
 
 export interface Verdict {
   readonly type: 'SuccessCriteriaMet' | 'FailureTarget'
@@ -27,7 +30,7 @@ const mostAtOnce = 500
 export function planJob(job: Job, facts: JobFacts, pods: readonly Pod[], now: number): JobPlan {
   const { spec, status } = job
   const nothing = { create: [], remove: [], lookAgainMs: undefined }
-  const verdict = decide(job, facts, now)
+  const verdict = decide(job, facts, pods, now)
   if (verdict) return { ...nothing, verdict, suspended: false, remove: facts.active }
   if (spec.suspend === true) return { ...nothing, verdict, suspended: true, remove: facts.active }
   const deadline = untilDeadlineMs(job, status?.startTime, now)
@@ -43,21 +46,38 @@ export function planJob(job: Job, facts: JobFacts, pods: readonly Pod[], now: nu
   const held = spec.podReplacementPolicy === 'Failed' ? facts.terminating : 0
   const missing = Math.min(remaining - active - held, parallelism - active, mostAtOnce)
   if (missing <= 0) return { ...base, create: [], remove: [], lookAgainMs: deadline }
-  const delay = retryDelayMs(pods, now)
-  if (delay > 0) return { ...base, create: [], remove: [], lookAgainMs: Math.min(delay, deadline ?? delay) }
-  const create = isIndexed(job)
-    ? freeIndexes(job, facts, pods).slice(0, missing)
-    : Array.from({ length: missing }, () => undefined)
+  const { create, delay } = nextToCreate(job, facts, pods, missing, now)
+  if (delay > 0) return { ...base, create, remove: [], lookAgainMs: Math.min(delay, deadline ?? delay) }
   return { ...base, create, remove: [], lookAgainMs: deadline }
 }
 
-function decide(job: Job, facts: JobFacts, now: number): Verdict | undefined {
+/** What may be made at once, and how long what may not has to wait. Failures delay all that follows, unless each index has its own. */
+function nextToCreate(job: Job, facts: JobFacts, pods: readonly Pod[], missing: number, now: number) {
+  if (!countsPerIndex(job)) {
+    const delay = retryDelayMs(pods, now)
+    if (delay > 0) return { create: [], delay }
+    if (!isIndexed(job)) return { create: Array.from({ length: missing }, () => undefined), delay }
+  }
+  const free = freeIndexes(job, facts, pods).slice(0, missing)
+  const delays = new Map(free.map((index) => [index, indexDelayMs(facts.heldFailed.get(index), now)]))
+  const waiting = [...delays.values()].filter((delay) => delay > 0)
+  const create = free.filter((index) => delays.get(index) === 0)
+  return { create, delay: waiting.length > 0 ? Math.min(...waiting) : 0 }
+}
+
+function decide(job: Job, facts: JobFacts, pods: readonly Pod[], now: number): Verdict | undefined {
   const { spec, status } = job
   const known = status?.conditions?.find(
     ({ type, status: value }) => value === 'True' && (type === 'SuccessCriteriaMet' || type === 'FailureTarget'),
   )
   if (known?.type === 'SuccessCriteriaMet' || known?.type === 'FailureTarget') {
     return { type: known.type, reason: known.reason ?? '', message: known.message ?? '' }
+  }
+  for (const pod of pods.filter((each) => countsAsFailed(job, each))) {
+    const matched = matchFailure(job, pod)
+    if (matched?.action === 'FailJob') {
+      return { type: 'FailureTarget', reason: 'PodFailurePolicy', message: matched.message }
+    }
   }
   if (facts.failed > (spec.backoffLimit ?? 6) || restartsExceeded(job, facts)) {
     const message = 'Job has reached the specified backoff limit'
@@ -68,9 +88,25 @@ function decide(job: Job, facts: JobFacts, now: number): Verdict | undefined {
     const message = 'Job was active longer than specified deadline'
     return { type: 'FailureTarget', reason: 'DeadlineExceeded', message }
   }
-  if (!isReached(job, facts)) return undefined
+  const byIndexes = decideByIndexes(job, facts)
+  if (byIndexes || !isReached(job, facts)) return byIndexes
   const message = 'Reached expected number of succeeded pods'
   return { type: 'SuccessCriteriaMet', reason: 'CompletionsReached', message }
+}
+
+function decideByIndexes(job: Job, { completed, failedIndexes }: JobFacts): Verdict | undefined {
+  const { maxFailedIndexes, completions = 0 } = job.spec
+  if (!isIndexed(job)) return undefined
+  if (maxFailedIndexes !== undefined && failedIndexes.size > maxFailedIndexes) {
+    const message = 'Job has exceeded the specified maximal number of failed indexes'
+    return { type: 'FailureTarget', reason: 'MaxFailedIndexesExceeded', message }
+  }
+  if (failedIndexes.size > 0 && failedIndexes.size + completed.size >= completions) {
+    return { type: 'FailureTarget', reason: 'FailedIndexes', message: 'Job has failed indexes' }
+  }
+  const rule = matchSuccess(job, completed)
+  if (rule === undefined) return undefined
+  return { type: 'SuccessCriteriaMet', reason: 'SuccessPolicy', message: `Matched rules at index ${rule}` }
 }
 
 function isReached(job: Job, { succeeded, active, completed }: JobFacts): boolean {
@@ -100,13 +136,13 @@ function wantedActive({ spec }: Job, { succeeded, active }: JobFacts): number {
   return Math.max(0, Math.min(parallelism, completions - succeeded))
 }
 
-function freeIndexes({ spec }: Job, { completed }: JobFacts, pods: readonly Pod[]): number[] {
+function freeIndexes({ spec }: Job, { completed, failedIndexes }: JobFacts, pods: readonly Pod[]): number[] {
   const running = pods.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')
   const blocking = spec.podReplacementPolicy === 'Failed' ? running : running.filter(isStaying)
   const taken = new Set(blocking.map(({ metadata }) => indexOf(metadata.annotations)))
   const free: number[] = []
   for (let index = 0; index < (spec.completions ?? 0); index += 1) {
-    if (!completed.has(index) && !taken.has(index)) free.push(index)
+    if (!completed.has(index) && !failedIndexes.has(index) && !taken.has(index)) free.push(index)
   }
   return free
 }

@@ -11,8 +11,12 @@ export function retryDelayMs(pods: readonly Pod[], now: number): number {
     .map(finishedAt)
     .filter((at) => at > succeededAt)
   if (failures.length === 0) return 0
-  const wait = Math.min(firstMs * 2 ** (failures.length - 1), longestMs)
-  return Math.max(0, Math.max(...failures) + wait - now)
+  return retryDelayAfter(failures.length, Math.max(...failures), now)
+}
+
+export function retryDelayAfter(failures: number, lastAt: number, now: number): number {
+  const wait = Math.min(firstMs * 2 ** (failures - 1), longestMs)
+  return Math.max(0, lastAt + wait - now)
 }
 
 /** When its last container ended; when it was made, if that is not known. */

@@ -35,7 +35,7 @@ export function surplusFinishedPods(finished: readonly Pod[], limit: number): re
 /** Bounds how many Pods that have finished stay: each takes a place in the store, and nobody else would delete them. */
 export class FinishedPods {
   readonly #options: FinishedPodsOptions
-  readonly #queue: WorkQueue
+  readonly #queue: WorkQueue<string>
   readonly #turns: LoopTurns
   readonly #finished = new Map<string, Pod>()
 

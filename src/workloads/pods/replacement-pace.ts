@@ -1,4 +1,4 @@
-import { RecentMap } from '../../cluster/recent-map.ts'
+import { RecentMap } from '../../cluster/pace/recent-map.ts'
 import { type Pod, isPodFinished } from '../../resources/pod.ts'
 import { finishedAt } from '../job/retry-delay.ts'
 

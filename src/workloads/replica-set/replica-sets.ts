@@ -3,11 +3,11 @@ import type { ObjectCache, ObjectChange } from '../../cluster/informer.ts'
 import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
-import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { Expectations } from '../expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
@@ -44,11 +44,11 @@ export class ReplicaSets {
     const { client, events, clock, log, replicaSets, pods } = options
     this.#expectations = new Expectations(clock)
     this.#control = new PodControl(client, events)
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'replicasets', clock, log, concurrency: 8, reconcile })
     replicaSets.onChange(({ type, object }) => {
       if (type === 'deleted') this.#expectations.forget(object.metadata.uid ?? '')
-      this.#queue.add(keyOf(refOf(object)))
+      this.#queue.add(refOf(object))
     })
     pods.onChange((change) => this.#podChanged(change))
   }
@@ -62,14 +62,14 @@ export class ReplicaSets {
     const owner = controllerOf(object)
     const before = previous && controllerOf(previous)
     if (before && before.uid !== owner?.uid && before.kind === 'ReplicaSet') {
-      this.#queue.add(keyOf({ namespace, name: before.name }))
+      this.#queue.add({ namespace, name: before.name })
     }
     if (owner) {
       if (owner.kind !== 'ReplicaSet') return
       if (type === 'added') this.#expectations.creationObserved(owner.uid)
       if (type !== 'deleted') this.#pace.observe(owner.uid, object, previous, this.#options.clock.now())
       if (type === 'deleted' || deletionTimestamp !== undefined) this.#expectations.deletionObserved(owner.uid, uid)
-      this.#queue.add(keyOf({ namespace, name: owner.name }))
+      this.#queue.add({ namespace, name: owner.name })
       return
     }
     if (type === 'deleted' || (previous && !before && sameStatus(previous.metadata.labels, object.metadata.labels)))
@@ -77,21 +77,20 @@ export class ReplicaSets {
     // Nobody's Pod: whoever selects it may take it in.
     for (const replicaSet of this.#options.replicaSets.list()) {
       if (replicaSet.metadata.namespace !== namespace) continue
-      if (selects(replicaSet.spec.selector, object.metadata.labels ?? {})) this.#queue.add(keyOf(refOf(replicaSet)))
+      if (selects(replicaSet.spec.selector, object.metadata.labels ?? {})) this.#queue.add(refOf(replicaSet))
     }
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, replicaSets, ownedPods, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const replicaSet = replicaSets.get({ namespace, name })
+    const replicaSet = replicaSets.get(ref)
     if (!replicaSet) return {}
     const { uid = '', deletionTimestamp } = replicaSet.metadata
     // Asked before the Pods are looked at: what is seen in between can only make it too careful.
     const mayManage = this.#expectations.satisfied(uid)
-    const claims = planClaims(replicaSet, ownedPods.of(uid), ownedPods.orphansIn(namespace).filter(isPodActive))
+    const adoption = planAdoption(replicaSet, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace).filter(isPodActive))
     const kinds = { owner: replicaSetKind, owned: podKind }
-    const active = (await claimObjects(client, kinds, replicaSet, claims, signal)).filter(isPodActive)
+    const active = (await adoptObjects(client, kinds, replicaSet, adoption, signal)).filter(isPodActive)
     const managing = mayManage && deletionTimestamp === undefined
     const outcome = managing ? await this.#manage(replicaSet, active, signal) : {}
     // One moment for both: what is not yet available in the status is looked at again.

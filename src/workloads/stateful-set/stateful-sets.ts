@@ -4,11 +4,11 @@ import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type ControllerRevision, controllerRevisionKind } from '../../resources/controller-revision.ts'
-import { type KubernetesObject, keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { type KubernetesObject, type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { type StatefulSet, statefulSetKind } from '../../resources/stateful-set.ts'
-import { claimObjects, planClaims } from '../claim-objects.ts'
+import { adoptObjects, planAdoption } from '../adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 import { type OwnedObjects, controllerOf } from '../owned-objects.ts'
 import { nextAvailabilityMs } from '../pods/pod-availability.ts'
@@ -45,9 +45,9 @@ export class StatefulSets {
     this.#options = options
     const { client, events, claims, clock, log, statefulSets, pods, revisions } = options
     this.#control = new StatefulPodControl({ client, claims, events })
-    const reconcile = retryConflicts((key, signal) => this.#reconcile(key, signal))
+    const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'statefulsets', clock, log, concurrency: 4, reconcile })
-    statefulSets.onChange(({ object }) => this.#queue.add(keyOf(refOf(object))))
+    statefulSets.onChange(({ object }) => this.#queue.add(refOf(object)))
     pods.onChange((change) => {
       const { type, object, previous } = change
       const owner = controllerOf(object)
@@ -66,21 +66,20 @@ export class StatefulSets {
   #ownedChanged({ object, previous }: ObjectChange<KubernetesObject>): void {
     const { namespace, name } = object.metadata
     for (const owner of [controllerOf(object), previous && controllerOf(previous)]) {
-      if (owner?.kind === 'StatefulSet') this.#queue.add(keyOf({ namespace, name: owner.name }))
+      if (owner?.kind === 'StatefulSet') this.#queue.add({ namespace, name: owner.name })
     }
     // Nobody's: only the set whose name it bears can take it in.
-    if (!controllerOf(object)) this.#queue.add(keyOf({ namespace, name: name.replace(/-[^-]*$/, '') }))
+    if (!controllerOf(object)) this.#queue.add({ namespace, name: name.replace(/-[^-]*$/, '') })
   }
 
-  async #reconcile(key: string, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
+  async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, statefulSets, ownedPods, ownedRevisions, clock } = this.#options
-    const [namespace, name = ''] = key.split('/')
-    const set = statefulSets.get({ namespace, name })
+    const set = statefulSets.get(ref)
     if (!set) return {}
-    const { uid, deletionTimestamp } = set.metadata
+    const { name, namespace, uid, deletionTimestamp } = set.metadata
     const isNamed = (pod: Pod) => ordinalOf(name, pod) !== undefined
-    const claims = planClaims(set, ownedPods.of(uid), ownedPods.orphansIn(namespace).filter(isNamed))
-    const pods = await claimObjects(client, { owner: statefulSetKind, owned: podKind }, set, claims, signal)
+    const adoption = planAdoption(set, ownedPods.of(uid), ownedPods.orphansIn(namespace).filter(isNamed))
+    const pods = await adoptObjects(client, { owner: statefulSetKind, owned: podKind }, set, adoption, signal)
     const known = ownedRevisions.of(uid)
     const revisions = await syncRevisions(client, set, known, signal)
     const names = { current: revisions.current.metadata.name, update: revisions.update.metadata.name }

@@ -1,0 +1,48 @@
+import type { Kind } from '../../resources/kind.ts'
+import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
+import { invalidObject } from '../../resources/status-error.ts'
+import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from './admission.ts'
+
+/**
+ * Everything that has a say in what is written, beside the kinds' own rules: those that complete, those
+ * that refuse, those that count.
+ */
+export class AdmissionChain {
+  readonly #rules: readonly AdmissionRule[]
+  readonly #plugins: readonly AdmissionPlugin[]
+
+  constructor(rules: readonly AdmissionRule[], plugins: readonly AdmissionPlugin[]) {
+    this.#rules = rules
+    this.#plugins = plugins
+  }
+
+  complete(request: AdmissionRequest): KubernetesObject {
+    let { object } = request
+    for (const plugin of this.#plugins) if (plugin.complete) object = plugin.complete({ ...request, object })
+    return object
+  }
+
+  /** Throws the refusal. What it answers must be called when the write is over, however it ended. */
+  admit(request: AdmissionRequest): () => void {
+    const errors = this.#rules.flatMap((rule) => rule(request))
+    if (errors.length > 0) throw invalidObject(request.kind, request.object.metadata.name, errors)
+    const holds: (() => void)[] = []
+    const release = () => {
+      for (const giveBack of holds.splice(0)) giveBack()
+    }
+    try {
+      for (const plugin of this.#plugins) {
+        const hold = plugin.hold?.(request)
+        if (hold) holds.push(hold)
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+    return release
+  }
+
+  changed(kind: Kind, object: KubernetesObject, gone: boolean): void {
+    for (const plugin of this.#plugins) plugin.changed?.(kind, object, gone)
+  }
+}

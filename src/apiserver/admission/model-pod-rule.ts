@@ -1,0 +1,24 @@
+import { forbidden } from '../../resources/field-error.ts'
+import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
+import { modelKind } from '../../resources/model.ts'
+import type { AdmissionRule } from './admission.ts'
+
+/**
+ * Only the cluster's own operator makes Pods that belong to a Model: the gateway sends them what people ask, and with
+ * it the keys of engines. Somebody else's Pod may wear any label, but not that owner.
+ */
+export const modelPodsAreMadeHere: AdmissionRule = ({ operation, kind, object, previous, user }) => {
+  if (kind.group !== '' || kind.kind !== 'Pod' || operation === 'delete' || user === undefined) return []
+  const before = new Set(controllingModels(previous))
+  if (controllingModels(object).every((uid) => before.has(uid))) return []
+  return [forbidden('metadata.ownerReferences', 'only the operator makes Pods that a Model controls')]
+}
+
+function controllingModels(pod: KubernetesObject | undefined): readonly string[] {
+  return (pod?.metadata.ownerReferences ?? [])
+    .filter(
+      ({ apiVersion, kind, controller }) =>
+        controller === true && kind === modelKind.kind && apiVersion.startsWith(`${modelKind.group}/`),
+    )
+    .map(({ uid }) => uid)
+}

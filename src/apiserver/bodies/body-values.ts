@@ -1,0 +1,68 @@
+import type { Kind } from '../../resources/kind.ts'
+import { StatusError } from '../../resources/status-error.ts'
+import { hasMoreValuesThan, valuesIn } from '../../resources/json-value.ts'
+
+/**
+ * How many fields and items there may be in what a client sends, and in what a patch makes of an object. Every one of
+ * them is looked at, compared, accounted for and written several times on its way, in turns of the loop that others
+ * wait for; a thousand are many for objects of real programs.
+ */
+export const mostValues = 30_000
+
+export function mostValuesOf(kind: Pick<Kind, 'mostValues'>): number {
+  return kind.mostValues ?? mostValues
+}
+
+export function tooManyValues(most: number, what = 'a body'): StatusError {
+  const why = `${what} may have at most ${most} fields and items`
+  return new StatusError('RequestEntityTooLarge', `Request entity too large: ${why}`)
+}
+
+export function bounded<T>(value: T, most: number): T {
+  if (hasMoreValuesThan(value, most)) throw tooManyValues(most)
+  return value
+}
+
+/**
+ * No patch makes an object larger than one that could be sent. What is larger already may stay so, and become smaller.
+ */
+export function refuseGrowth(before: () => unknown, after: unknown, most: number): void {
+  if (!hasMoreValuesThan(after, most) || valuesIn(after) <= valuesIn(before())) return
+  throw tooManyValues(most, 'an object')
+}
+
+const quote = 0x22
+const backslash = 0x5c
+const comma = 0x2c
+const openBrace = 0x7b
+const closeBrace = 0x7d
+const openBracket = 0x5b
+const closeBracket = 0x5d
+
+export function tooDeep(most: number): StatusError {
+  return new StatusError('BadRequest', `the body is nested deeper than ${most} levels`)
+}
+
+/**
+ * The same of a JSON text, without making anything of it: to read very many keys, or lists in lists, takes
+ * long; to refuse them need not.
+ */
+export function refuseManyCommas(text: Buffer, most: number, deepest = Infinity): void {
+  if (text.length <= most) return
+  let commas = 0
+  let depth = 0
+  let isQuoted = false
+  for (let at = 0; at < text.length; at += 1) {
+    const byte = text[at]
+    if (byte === quote) isQuoted = !isQuoted
+    else if (byte === backslash) at += 1
+    else if (isQuoted) continue
+    else if (byte === comma) commas += 1
+    else if (byte === openBracket || byte === openBrace) {
+      depth += 1
+      if (depth > deepest) throw tooDeep(deepest)
+    } else if (byte === closeBracket || byte === closeBrace) depth -= 1
+  }
+  // A list of commas plus one.
+  if (commas >= most) throw tooManyValues(most)
+}

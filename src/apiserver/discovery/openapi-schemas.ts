@@ -1,0 +1,136 @@
+import { coreType } from '../../resources/facts/core-facts.ts'
+import { type Kind, apiVersionOf } from '../../resources/kind.ts'
+import type { StructuralSchema } from '../../resources/structural-schema.ts'
+
+export type Dialect = 'v2' | 'v3'
+export type JsonSchema = Record<string, unknown>
+
+const listMetaType = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta'
+const objectMetaType = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
+const prefixes: Readonly<Record<Dialect, string>> = { v2: '#/definitions/', v3: '#/components/schemas/' }
+/** What stands beside a reference, because it belongs to the field and not to the type. */
+const fieldMarkers = ['x-kubernetes-patch-strategy', 'x-kubernetes-patch-merge-key', 'default', 'description'] as const
+/** What every object has, and so one within another. */
+const resourceFields: Readonly<Record<string, StructuralSchema>> = {
+  apiVersion: { type: 'string' },
+  kind: { type: 'string' },
+  metadata: { type: 'object', 'x-sluice-type-name': objectMetaType },
+}
+/** What OpenAPI v2 cannot say. */
+const onlyV3 = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'default'])
+
+/** Collects schemas under their names, each once, with everything they refer to. */
+export class SchemaCollection {
+  readonly schemas: Record<string, JsonSchema> = {}
+  readonly #dialect: Dialect
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect
+  }
+
+  /** The name under which a kind stands; it is added, and so is its list, if it has any. */
+  addKind(kind: Kind, isListed: boolean): string {
+    const name = schemaName(kind)
+    const own = this.#write(kind.fields())
+    // Of a whole object, version 2 only says that it is one.
+    if (this.#dialect === 'v2') delete own['x-kubernetes-preserve-unknown-fields']
+    this.schemas[name] = { ...own, type: 'object', 'x-kubernetes-group-version-kind': [groupVersionKind(kind)] }
+    if (!isListed) return name
+    this.schemas[`${name}List`] = {
+      type: 'object',
+      required: ['items'],
+      properties: {
+        apiVersion: { type: 'string' },
+        kind: { type: 'string' },
+        metadata: this.refTo(listMetaType),
+        items: { type: 'array', items: { $ref: prefixes[this.#dialect] + name } },
+      },
+      'x-kubernetes-group-version-kind': [{ ...groupVersionKind(kind), kind: `${kind.kind}List` }],
+    }
+    return name
+  }
+
+  /** A reference to a type of Kubernetes' own, which is added. */
+  refTo(name: string): JsonSchema {
+    if (!this.schemas[name]) {
+      // Its place is taken first: types may hold themselves.
+      this.schemas[name] = {}
+      const schema = coreType(name)
+      this.schemas[name] = schema ? this.#write(schema) : { type: 'object' }
+    }
+    return { $ref: prefixes[this.#dialect] + name }
+  }
+
+  #field(schema: StructuralSchema): JsonSchema {
+    const name = schema['x-sluice-type-name']
+    if (name === undefined) return this.#write(schema)
+    const ref = this.refTo(name)
+    const beside: JsonSchema = {}
+    for (const marker of fieldMarkers) if (schema[marker] !== undefined) beside[marker] = schema[marker]
+    const mapType = schema['x-kubernetes-map-type']
+    if (mapType !== coreType(name)?.['x-kubernetes-map-type']) beside['x-kubernetes-map-type'] = mapType
+    if (Object.keys(beside).length === 0) return ref
+    // OpenAPI v3 lets nothing stand beside a reference.
+    return this.#dialect === 'v3' ? { ...beside, allOf: [ref] } : { ...beside, ...ref }
+  }
+
+  #write(schema: StructuralSchema): JsonSchema {
+    if (schema.format === 'quantity') return this.#either('number', {})
+    if (schema['x-kubernetes-int-or-string'] && schema.format === 'int-or-string') {
+      return this.#either('integer', { format: 'int-or-string' })
+    }
+    const isV2 = this.#dialect === 'v2'
+    const result: JsonSchema = {}
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (keyword.startsWith('x-sluice-') || (isV2 && onlyV3.has(keyword))) continue
+      if (keyword === 'properties' || keyword === 'items' || keyword === 'additionalProperties') continue
+      result[keyword] = value
+    }
+    if (!isV2 && schema['x-kubernetes-int-or-string']) result['anyOf'] ??= [{ type: 'integer' }, { type: 'string' }]
+    const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true
+    // Kubernetes' own types do not say so: that they take anything is known.
+    if (schema['x-sluice-type-name'] !== undefined) delete result['x-kubernetes-preserve-unknown-fields']
+    else if (isV2 && (isOpen || schema.nullable)) {
+      // Version 2 cannot say either, and its readers would refuse what they do not find: so it says nothing.
+      const { type: _type, nullable: _nullable, ...rest } = result
+      return rest
+    }
+    const isResource = schema['x-kubernetes-embedded-resource'] === true
+    if (isResource) result['required'] = [...new Set(['kind', 'apiVersion', ...(schema.required ?? [])])]
+    const properties = isResource ? { ...schema.properties, ...resourceFields } : schema.properties
+    if (properties && Object.keys(properties).length > 0) {
+      result['properties'] = Object.fromEntries(
+        Object.entries(properties).map(([field, inner]) => [field, this.#field(inner)]),
+      )
+    }
+    const { items, additionalProperties } = schema
+    if (items) result['items'] = this.#field(items)
+    if (typeof additionalProperties === 'object') result['additionalProperties'] = this.#field(additionalProperties)
+    else if (additionalProperties !== undefined) result['additionalProperties'] = additionalProperties
+    return result
+  }
+
+  #either(other: string, more: JsonSchema): JsonSchema {
+    return this.#dialect === 'v2'
+      ? { type: 'string', ...more }
+      : { oneOf: [{ type: other }, { type: 'string' }], ...more }
+  }
+}
+
+export function schemaRef(dialect: Dialect, name: string): JsonSchema {
+  return { $ref: prefixes[dialect] + name }
+}
+
+export function groupVersionKind(kind: Kind): Record<string, string> {
+  return { group: kind.group, kind: kind.kind, version: kind.version }
+}
+
+/** `api/v1`, `apis/apps/v1` */
+export function groupPath(kind: Kind): string {
+  return `${kind.group === '' ? 'api' : 'apis'}/${apiVersionOf(kind)}`
+}
+
+function schemaName(kind: Kind): string {
+  const known = kind.fields()['x-sluice-type-name']
+  return known ?? `${kind.group.split('.').toReversed().join('.')}.${kind.version}.${kind.kind}`
+}

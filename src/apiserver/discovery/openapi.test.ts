@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest'
+import { coreKinds, customKinds } from '../../resources/all-kinds.ts'
+import { openApiDocument, openApiIndex, openApiV2Document } from './openapi.ts'
+
+const kinds = [...coreKinds, ...customKinds]
+
+interface Document {
+  readonly paths: Record<string, Record<string, { requestBody?: { content: object }; consumes?: string[] }>>
+  readonly components: { schemas: Record<string, Schema> }
+  readonly definitions: Record<string, Schema>
+}
+
+interface Schema {
+  readonly properties?: Record<string, Record<string, unknown>>
+  readonly [keyword: string]: unknown
+}
+
+function refsIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = '$ref' in value && typeof value.$ref === 'string' ? [value.$ref] : []
+  return [...own, ...Object.values(value).flatMap(refsIn)]
+}
+
+function pathsOf(index: Record<string, unknown>): Record<string, { serverRelativeURL: string }> {
+  return index['paths'] as Record<string, { serverRelativeURL: string }>
+}
+
+describe('the OpenAPI documents', () => {
+  it.each(Object.keys(pathsOf(openApiIndex(kinds, ''))))('of %s hold everything they refer to', (path) => {
+    const document = openApiDocument(kinds, path) as unknown as Document
+    const known = new Set(Object.keys(document.components.schemas).map((name) => `#/components/schemas/${name}`))
+    expect(refsIn(document).filter((ref) => !known.has(ref))).toEqual([])
+  })
+
+  it('of version 2 hold everything they refer to, in one', () => {
+    const document = openApiV2Document(kinds) as unknown as Document
+    const known = new Set(Object.keys(document.definitions).map((name) => `#/definitions/${name}`))
+    expect(refsIn(document).filter((ref) => !known.has(ref))).toEqual([])
+    expect(document.definitions['io.k8s.api.core.v1.PodSpec']?.properties?.['containers']).toMatchObject({
+      'x-kubernetes-patch-merge-key': 'name',
+      'x-kubernetes-patch-strategy': 'merge',
+    })
+    expect(document.definitions['io.k8s.apimachinery.pkg.api.resource.Quantity']).toEqual({ type: 'string' })
+    expect(document.definitions['dev.sluice.v1.Model']).toMatchObject({
+      'x-kubernetes-group-version-kind': [{ group: 'sluice.dev', version: 'v1', kind: 'Model' }],
+    })
+  })
+
+  it('say which patches a kind takes, and that fields are checked', () => {
+    const pods = openApiDocument(kinds, 'api/v1') as unknown as Document
+    const models = openApiDocument(kinds, 'apis/sluice.dev/v1') as unknown as Document
+    const patch = (document: Document, path: string) => document.paths[path]?.['patch']
+    const pod = patch(pods, '/api/v1/namespaces/{namespace}/pods/{name}')
+    expect(Object.keys(pod?.requestBody?.content ?? {})).toContain('application/strategic-merge-patch+json')
+    expect(pod).toMatchObject({
+      parameters: expect.arrayContaining([expect.objectContaining({ name: 'fieldValidation' })]),
+    })
+    const model = patch(models, '/apis/sluice.dev/v1/namespaces/{namespace}/models/{name}')
+    expect(Object.keys(model?.requestBody?.content ?? {})).not.toContain('application/strategic-merge-patch+json')
+  })
+
+  it('only offer what can be done', () => {
+    const { paths } = openApiDocument(kinds, 'apis/authorization.k8s.io/v1') as unknown as Document
+    expect(Object.keys(paths['/apis/authorization.k8s.io/v1/selfsubjectaccessreviews'] ?? {})).toEqual(['post'])
+    expect(paths['/apis/authorization.k8s.io/v1/selfsubjectaccessreviews/{name}']).toBeUndefined()
+  })
+
+  it('change their address exactly when they change', () => {
+    const before = pathsOf(openApiIndex(kinds, '/vks/a'))
+    expect(before['api/v1']?.serverRelativeURL).toMatch(/^\/vks\/a\/openapi\/v3\/api\/v1\?hash=[0-9A-F]{64}$/)
+    expect(pathsOf(openApiIndex([...kinds], '/vks/a'))).toEqual(before)
+    const fewer = pathsOf(
+      openApiIndex(
+        kinds.filter(({ kind }) => kind !== 'Model'),
+        '/vks/a',
+      ),
+    )
+    expect(fewer['apis/sluice.dev/v1']).not.toEqual(before['apis/sluice.dev/v1'])
+    expect(fewer['api/v1']).toEqual(before['api/v1'])
+  })
+
+  it('are not there for groups that are not', () => {
+    expect(openApiDocument(kinds, 'apis/nothing/v1')).toBeUndefined()
+  })
+})

@@ -1,0 +1,36 @@
+import { StatusError } from '../../resources/status-error.ts'
+
+/**
+ * How many watches, or other streams, each user has open. A client in a loop must not use up the server for the others.
+ */
+export class WatchSlots {
+  readonly #limitPerUser: number
+  readonly #what: string
+  readonly #open = new Map<string, number>()
+
+  constructor(limitPerUser: number, what = 'watches') {
+    this.#limitPerUser = limitPerUser
+    this.#what = what
+  }
+
+  get total(): number {
+    let total = 0
+    for (const count of this.#open.values()) total += count
+    return total
+  }
+
+  /** Call what it returns, once, when the watch is over. */
+  take(user: string): () => void {
+    const count = this.#open.get(user) ?? 0
+    if (count >= this.#limitPerUser) {
+      const message = `${user} already has ${count} ${this.#what} open; end some of them first`
+      throw new StatusError('TooManyRequests', message, { retryAfterSeconds: 5 })
+    }
+    this.#open.set(user, count + 1)
+    return () => {
+      const left = (this.#open.get(user) ?? 1) - 1
+      if (left > 0) this.#open.set(user, left)
+      else this.#open.delete(user)
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import { StatusError } from '../../resources/status-error.ts'
+
+/** Something that must be in order. */
+export interface HealthCheck {
+  readonly name: string
+  /** Only whether one may be sent requests, not whether one lives: left out of `/livez`. */
+  readonly readinessOnly?: boolean | undefined
+  isHealthy(): boolean
+}
+
+export type HealthEndpoint = 'healthz' | 'livez' | 'readyz'
+
+export interface HealthAnswer {
+  readonly code: number
+  readonly text: string
+}
+
+const ping: HealthCheck = { name: 'ping', isHealthy: () => true }
+
+export function isHealthEndpoint(segment: string | undefined): segment is HealthEndpoint {
+  return segment === 'healthz' || segment === 'livez' || segment === 'readyz'
+}
+
+/** `/readyz`, `/readyz?verbose`, `/readyz?exclude=store`, `/readyz/store`: in the words of the real server. */
+export function healthAnswer(
+  endpoint: HealthEndpoint,
+  path: readonly string[],
+  query: URLSearchParams,
+  checks: readonly HealthCheck[],
+): HealthAnswer {
+  const all = [ping, ...checks].filter((check) => endpoint === 'readyz' || check.readinessOnly !== true)
+  const name = path.join('/')
+  if (name !== '') return oneCheck(all, name)
+  const excluded = new Set(query.getAll('exclude'))
+  const lines: string[] = []
+  let healthy = true
+  for (const check of all) {
+    if (excluded.has(check.name)) lines.push(`[+]${check.name} excluded: ok`)
+    else if (check.isHealthy()) lines.push(`[+]${check.name} ok`)
+    else {
+      healthy = false
+      // Anybody may read this; the log has the reasons.
+      lines.push(`[-]${check.name} failed: reason withheld`)
+    }
+  }
+  if (!healthy) return { code: 500, text: [...lines, `${endpoint} check failed`, ''].join('\n') }
+  if (!query.has('verbose')) return { code: 200, text: 'ok' }
+  return { code: 200, text: [...lines, `${endpoint} check passed`, ''].join('\n') }
+}
+
+function oneCheck(checks: readonly HealthCheck[], name: string): HealthAnswer {
+  const check = checks.find((candidate) => candidate.name === name)
+  if (!check) throw new StatusError('NotFound', 'the server could not find the requested resource')
+  if (check.isHealthy()) return { code: 200, text: 'ok' }
+  return { code: 500, text: 'internal server error: reason withheld\n' }
+}

@@ -1,0 +1,99 @@
+import { type Kind, resourceNameOf } from '../../resources/kind.ts'
+import { nodeKind } from '../../resources/node.ts'
+import { podKind } from '../../resources/pod.ts'
+import { secretKind } from '../../resources/secret.ts'
+import { StatusError } from '../../resources/status-error.ts'
+import { type BoundKind, type ServiceAccountTokens, boundKinds } from '../access/identity/service-account-tokens.ts'
+import { answerTokenRequest } from '../access/identity/token-request.ts'
+import type { ClusterApi } from '../cluster-api.ts'
+import { bindPod, done, evictPod } from '../pods/pod-placement.ts'
+import type { Proxies } from '../proxy/proxies.ts'
+import { readWriteOptions } from './request-options.ts'
+import type { ResourceRequest } from './resource-requests.ts'
+import type { PodStreams } from '../streams/pod-streams.ts'
+
+type Action = (request: ResourceRequest) => Promise<void>
+
+const kindsToBind: Readonly<Record<BoundKind, Kind>> = { Pod: podKind, Secret: secretKind, Node: nodeKind }
+
+/** Subresources that are not a side of an object but something done with it. */
+export class SubresourceActions {
+  readonly #api: ClusterApi
+  readonly #tokens: ServiceAccountTokens | undefined
+  readonly #streams: PodStreams
+  readonly #proxies: Proxies
+
+  constructor(api: ClusterApi, tokens: ServiceAccountTokens | undefined, streams: PodStreams, proxies: Proxies) {
+    this.#api = api
+    this.#tokens = tokens
+    this.#streams = streams
+    this.#proxies = proxies
+  }
+
+  /** `undefined`: it is not one of them. */
+  find({ target }: ResourceRequest): Action | undefined {
+    const { kind, subresource } = target
+    if (subresource === undefined) return undefined
+    const name = `${resourceNameOf(kind)}/${subresource}`
+    // By name, so that nobody takes it for a mistake of theirs.
+    if (kind.refusedSubresources?.includes(subresource)) return () => refuse(name)
+    switch (name) {
+      case 'pods/binding':
+        return (request) => this.#bind(request)
+      case 'pods/eviction':
+        return (request) => this.#evict(request)
+      case 'serviceaccounts/token':
+        return (request) => this.#token(request)
+      case 'pods/exec':
+        return (request) => this.#streams.exec(request)
+      case 'pods/attach':
+        return (request) => this.#streams.attach(request)
+      case 'pods/portforward':
+        return (request) => this.#streams.portForward(request)
+      case 'pods/proxy':
+        return (request) => this.#proxies.pod(request)
+      case 'services/proxy':
+        return (request) => this.#proxies.service(request)
+      default:
+        return undefined
+    }
+  }
+
+  async #bind(request: ResourceRequest): Promise<void> {
+    requirePost(request)
+    const { exchange, target } = request
+    const { name = '', namespace } = target
+    await bindPod(this.#api, { name, namespace }, await exchange.body.readObject(), readWriteOptions(request))
+    exchange.sendJson(201, done)
+  }
+
+  async #evict(request: ResourceRequest): Promise<void> {
+    requirePost(request)
+    const { exchange, target } = request
+    const { name = '', namespace } = target
+    await evictPod(this.#api, { name, namespace }, await exchange.body.readObject(), readWriteOptions(request))
+    exchange.sendJson(201, done)
+  }
+
+  async #token(request: ResourceRequest): Promise<void> {
+    requirePost(request)
+    const tokens = this.#tokens
+    if (!tokens) return refuse('serviceaccounts/token')
+    const { exchange, target } = request
+    const { name = '', namespace } = target
+    const body = (await exchange.body.readObject()) ?? {}
+    const account = this.#api.get(target.kind, { name, namespace })
+    const find = (kind: BoundKind, bound: string) =>
+      this.#api.get(kindsToBind[kind], { name: bound, namespace: boundKinds[kind].namespaced ? namespace : undefined })
+    exchange.sendJson(201, answerTokenRequest(body, account, { tokens, find, now: this.#api.clock.now() }))
+  }
+}
+
+async function refuse(name: string): Promise<void> {
+  throw new StatusError('NotImplemented', `${name} is not offered by this cluster`)
+}
+
+function requirePost({ exchange }: ResourceRequest): void {
+  if (exchange.request.method === 'POST') return
+  throw new StatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource')
+}

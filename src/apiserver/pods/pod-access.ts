@@ -1,0 +1,52 @@
+import type { Duplex, Readable, Writable } from 'node:stream'
+import type { Pod } from '../../resources/pod.ts'
+
+export interface LogOptions {
+  readonly container?: string | undefined
+  readonly follow: boolean
+  readonly tailLines?: number | undefined
+  readonly sinceSeconds?: number | undefined
+  /** RFC 3339. */
+  readonly sinceTime?: string | undefined
+  readonly limitBytes?: number | undefined
+  readonly timestamps: boolean
+  readonly previous: boolean
+}
+
+/** What flows between a client and a program in a container. What the client did not ask for is not there. */
+export interface ContainerStreams {
+  readonly stdin?: Readable | undefined
+  readonly stdout?: Writable | undefined
+  /** With a terminal everything comes on stdout. */
+  readonly stderr?: Writable | undefined
+  /** The size of the client's terminal whenever it changes; there is one only when the client wants a terminal. */
+  readonly terminal?: AsyncIterable<{ readonly columns: number; readonly rows: number }> | undefined
+}
+
+/** How a program in a container ended. */
+export interface ExitResult {
+  readonly exitCode: number
+  readonly signal?: string | undefined
+}
+
+/**
+ * How the API server reaches what runs inside a Pod. The node room fills it; the platform hands it over. What a node
+ * does not offer is left out, and refused by name before a connection is upgraded. A refusal is a `StatusError`.
+ */
+export interface PodAccess {
+  /** Ends when the log does, or when the signal is aborted. */
+  logs(pod: Pod, options: LogOptions, signal: AbortSignal): AsyncIterable<Buffer>
+  /** Starts a program beside a container's own and resolves when it has ended. Aborting the signal kills it. */
+  exec?(
+    pod: Pod,
+    command: { readonly container: string; readonly words: readonly string[] },
+    streams: ContainerStreams,
+    signal: AbortSignal,
+  ): Promise<ExitResult>
+  /**
+   * Connects to a container's own program; resolves when it has ended or the client has left, which does not stop it.
+   */
+  attach?(pod: Pod, container: string, streams: ContainerStreams, signal: AbortSignal): Promise<ExitResult>
+  /** A connection to a port of the Pod. Whoever gets it ends it. */
+  connect?(pod: Pod, port: number, signal: AbortSignal): Promise<Duplex>
+}

@@ -1,0 +1,247 @@
+import { type FieldError, forbidden, invalid } from '../../resources/field-error.ts'
+import type { Kind } from '../../resources/kind.ts'
+import { type KubernetesObject, type ObjectMeta, timestamp } from '../../resources/kubernetes-object.ts'
+import { StatusError, conflict, invalidObject } from '../../resources/status-error.ts'
+import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
+import { checkEphemeralContainersKept } from '../../resources/validation/ephemeral-container-rules.ts'
+import { type Envelope, metadataWithStatus } from '../../resources/kind-facts.ts'
+import { checkMetadata } from './names.ts'
+import { type Reading, decodeObject } from './object-decode.ts'
+import { checkObject } from '../structural/check-object.ts'
+import { completeObject, initialStatus } from './object-defaults.ts'
+import type { Phases } from './write-phases.ts'
+
+export type { Reading }
+
+export interface Birth extends Reading {
+  readonly namespace: string | undefined
+  readonly uid: string
+  readonly now: number
+  /** What is put behind `generateName`. */
+  readonly nameSuffix: string
+}
+
+/** What arrives at a create → what is stored. */
+export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases<KubernetesObject> {
+  const envelope = yield* decodeObject(kind, input, birth)
+  yield
+  if (envelope.metadata['resourceVersion'] !== undefined && envelope.metadata['resourceVersion'] !== '') {
+    throw new StatusError('BadRequest', 'resourceVersion should not be set on objects to be created')
+  }
+  const named = Object.assign(envelope, { metadata: metadataAtBirth(kind, envelope.metadata, birth) })
+  const status = kind.hasStatus ? { status: initialStatus(kind, named, envelope['status']) } : {}
+  const object = typedObject(completeObject(kind, Object.assign(named, status)))
+  yield
+  refuseInvalid(kind, object, [
+    ...checkMetadata(kind, object.metadata),
+    ...(yield* checkContent(kind, object, undefined)),
+  ])
+  return object
+}
+
+/** A custom kind's schema and the rules in it say everything that a real API server would know of it, too. */
+function* checkContent(
+  kind: Kind,
+  object: KubernetesObject,
+  previous: KubernetesObject | undefined,
+): Phases<readonly FieldError[]> {
+  if (kind.origin === 'custom') return yield* checkObject(kind.fields(), object, previous)
+  return kind.validate?.(object, previous) ?? []
+}
+
+function metadataAtBirth(kind: Kind, sent: JsonObject, birth: Birth): JsonObject {
+  const { deletionTimestamp: _at, deletionGracePeriodSeconds: _grace, ...kept } = sent
+  checkNamespaceOfRequest(kind, sent['namespace'], birth.namespace)
+  const { name, generateName } = sent
+  const generated = typeof generateName === 'string' && generateName !== '' && (name === undefined || name === '')
+  return {
+    ...kept,
+    // Generated names stay within 63 characters, whatever the prefix.
+    ...(generated && { name: generateName.slice(0, 58) + birth.nameSuffix }),
+    namespace: kind.namespaced ? birth.namespace : undefined,
+    uid: birth.uid,
+    creationTimestamp: timestamp(birth.now),
+    generation: tracksGeneration(kind) ? 1 : undefined,
+    resourceVersion: undefined,
+  }
+}
+
+function checkNamespaceOfRequest(kind: Kind, sent: unknown, requested: string | undefined): void {
+  if (sent === undefined || sent === null || sent === '') return
+  if (kind.namespaced && sent === requested) return
+  throw new StatusError(
+    'BadRequest',
+    'the namespace of the provided object does not match the namespace sent on the request',
+  )
+}
+
+/** What arrives at an update → what is stored in place of `current`. The status stays as it is. */
+export function* prepareUpdate(
+  kind: Kind,
+  input: unknown,
+  current: KubernetesObject,
+  reading: Reading,
+): Phases<KubernetesObject> {
+  const envelope = yield* decodeObject(kind, input, reading, current)
+  yield
+  checkIdentity(kind, envelope.metadata, current)
+  const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
+  const status = kind.hasStatus ? { status: current['status'] } : {}
+  const object = typedObject(completeObject(kind, Object.assign(envelope, status, { metadata }), current))
+  const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
+  const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  yield
+  refuseInvalid(kind, next, [
+    ...checkMetadata(kind, next.metadata),
+    ...checkFinalizersOfDeleted(next, current),
+    ...(kind.immutable ?? []).flatMap((rule) => rule(next, current)),
+    ...(yield* checkContent(kind, next, current)),
+  ])
+  return next
+}
+
+/**
+ * What arrives at the status subresource → the object with only its status replaced, and of a core
+ * kind what others say about it.
+ */
+export function* prepareStatus(
+  kind: Kind,
+  input: unknown,
+  current: KubernetesObject,
+  reading: Reading,
+): Phases<KubernetesObject> {
+  const envelope = yield* decodeObject(kind, input, reading, current)
+  yield
+  checkIdentity(kind, envelope.metadata, current)
+  const metadata = metadataBesideStatus(kind, envelope.metadata, current.metadata)
+  const object = typedObject({ ...current, metadata, status: envelope['status'] ?? undefined })
+  const faults = metadata === current.metadata ? [] : checkMetadata(kind, object.metadata)
+  refuseInvalid(kind, object, [...faults, ...(yield* checkContent(kind, object, current))])
+  return object
+}
+
+/** What arrives at a Pod's ephemeral containers → the Pod with only these replaced. */
+export function* prepareEphemeralContainers(
+  kind: Kind,
+  input: unknown,
+  current: KubernetesObject,
+  reading: Reading,
+): Phases<KubernetesObject> {
+  const envelope = yield* decodeObject(kind, input, reading, current)
+  yield
+  checkIdentity(kind, envelope.metadata, current)
+  const [sent, before] = [envelope['spec'], current['spec']].map((spec) => (isJsonObject(spec) ? spec : {}))
+  const spec = { ...before, ephemeralContainers: withoutRestarts(sent?.['ephemeralContainers']) }
+  const object = typedObject(completeObject(kind, { ...current, spec }, current))
+  const changed = !sameJson(contentOf(kind, object), contentOf(kind, current))
+  const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  yield
+  refuseInvalid(kind, next, [
+    ...(yield* checkContent(kind, next, current)),
+    ...checkEphemeralContainersKept(isJsonObject(next['spec']) ? next['spec'] : {}, before ?? {}),
+  ])
+  return next
+}
+
+/** A policy of their own is not for containers that are never started again: Kubernetes passes it over here. */
+function withoutRestarts(containers: unknown): unknown {
+  if (!Array.isArray(containers)) return undefined
+  return containers.map((container: unknown) => {
+    if (!isJsonObject(container)) return container
+    const { restartPolicy: _policy, restartPolicyRules: _rules, ...rest } = container
+    return rest
+  })
+}
+
+/** Kubernetes keeps the spec of a core kind apart from its status, not the metadata; of a custom one both. */
+function metadataBesideStatus(kind: Kind, sent: JsonObject, current: ObjectMeta): ObjectMeta {
+  if (kind.origin === 'custom') return current
+  const { keptByStatus = [] } = kind
+  const written = metadataWithStatus.filter((field) => !keptByStatus.includes(field))
+  const changed = written.filter((field) => !sameJson(sent[field], current[field]))
+  if (changed.length === 0) return current
+  return { ...current, ...Object.fromEntries(changed.map((field) => [field, sent[field]])) }
+}
+
+/** Name, namespace, uid and version of what was sent must be those of the object it is meant for. */
+function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject): void {
+  const { name, uid, resourceVersion } = current.metadata
+  if (sent['name'] !== undefined && sent['name'] !== '' && sent['name'] !== name) {
+    const shown = typeof sent['name'] === 'string' ? sent['name'] : JSON.stringify(sent['name'])
+    const why = `the name of the object (${shown.slice(0, 253)}) does not match the name on the URL (${name})`
+    throw new StatusError('BadRequest', why)
+  }
+  checkNamespaceOfRequest(kind, sent['namespace'], current.metadata.namespace)
+  if (typeof sent['uid'] === 'string' && sent['uid'] !== '' && sent['uid'] !== uid) {
+    throw conflict(kind, name, `Precondition failed: UID in precondition: ${sent['uid']}, UID in object meta: ${uid}`)
+  }
+  const version = sent['resourceVersion']
+  if (version === undefined || version === null || version === '' || version === '0') {
+    // Ours are CustomResources elsewhere, and those must say what they replace.
+    if (kind.origin === 'custom') {
+      throw invalidObject(kind, name, [invalid('metadata.resourceVersion', 0, 'must be specified for an update')])
+    }
+  } else if (version !== resourceVersion) throw conflict(kind, name)
+}
+
+function fixedMetadata(current: ObjectMeta): Partial<ObjectMeta> {
+  const { name, namespace, uid, creationTimestamp, generation, generateName } = current
+  const { deletionTimestamp, deletionGracePeriodSeconds, resourceVersion } = current
+  return {
+    name,
+    namespace,
+    uid,
+    creationTimestamp,
+    generation,
+    generateName,
+    deletionTimestamp,
+    deletionGracePeriodSeconds,
+    resourceVersion,
+  }
+}
+
+function checkFinalizersOfDeleted(next: KubernetesObject, current: KubernetesObject): FieldError[] {
+  if (current.metadata.deletionTimestamp === undefined) return []
+  const before = new Set(current.metadata.finalizers)
+  const added = (next.metadata.finalizers ?? []).filter((name) => !before.has(name))
+  if (added.length === 0) return []
+  const list = added.map((name) => JSON.stringify(name)).join(', ')
+  const why = `no new finalizers can be added if the object is being deleted, found new finalizers []string{${list}}`
+  return [forbidden('metadata.finalizers', why)]
+}
+
+/** Everything that is neither metadata nor status: what a generation counts the changes of. */
+function contentOf(kind: Kind, object: KubernetesObject): JsonObject {
+  const { metadata: _metadata, status, ...content } = object
+  const { notInGeneration } = kind
+  if (notInGeneration !== undefined) return { ...content, spec: without(notInGeneration, content['spec']) }
+  // Without a subresource of its own the status is content like any other.
+  return kind.hasStatus || kind.origin === 'core' ? content : { ...content, status }
+}
+
+function without(field: string, spec: unknown): unknown {
+  if (!isJsonObject(spec)) return spec
+  const { [field]: _left, ...rest } = spec
+  return rest
+}
+
+function withGeneration(object: KubernetesObject, generation: number): KubernetesObject {
+  return { ...object, metadata: { ...object.metadata, generation } }
+}
+
+function tracksGeneration(kind: Kind): boolean {
+  return kind.origin === 'custom' || kind.hasGeneration === true
+}
+
+/** Decoding has made sure of the types; only a name may still be missing, and is refused by name. */
+function typedObject(object: Envelope): KubernetesObject {
+  return isNamed(object) ? object : { ...object, metadata: { ...object.metadata, name: '' } }
+}
+
+function isNamed(object: Envelope): object is Envelope & KubernetesObject {
+  return typeof object.metadata['name'] === 'string'
+}
+
+export function refuseInvalid(kind: Kind, object: KubernetesObject, errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw invalidObject(kind, object.metadata.name, errors)
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { StatusError, type StatusReason } from '../../resources/status-error.ts'
+
+const statusSchema = z.looseObject({
+  kind: z.literal('Status'),
+  message: z.string().optional(),
+  reason: z.string().optional(),
+  code: z.int().optional(),
+  details: z
+    .looseObject({
+      name: z.string().optional(),
+      group: z.string().optional(),
+      kind: z.string().optional(),
+      uid: z.string().optional(),
+      causes: z
+        .array(
+          z.looseObject({
+            reason: z.string().default(''),
+            message: z.string().default(''),
+            field: z.string().default(''),
+          }),
+        )
+        .optional(),
+      retryAfterSeconds: z.number().optional(),
+    })
+    .optional(),
+})
+
+const longestExcerpt = 200
+
+/** A refusal out of what the server answered: a `Status`, or whatever a proxy in between had to say. */
+export function statusErrorOf(code: number, body: unknown): StatusError {
+  const parsed = statusSchema.safeParse(body)
+  if (!parsed.success) {
+    const excerpt = typeof body === 'string' ? body.slice(0, longestExcerpt) : ''
+    return new StatusError(reasonOf(undefined, code), `the server answered ${code}: ${excerpt}`, {}, { code })
+  }
+  const status = parsed.data
+  const { name, group, kind, uid, causes, retryAfterSeconds } = status.details ?? {}
+  return new StatusError(
+    reasonOf(status.reason, status.code ?? code),
+    status.message ?? `the server answered ${code}`,
+    { name, group, kind, uid, ...(causes ? { causes } : {}), retryAfterSeconds },
+    { code: status.code ?? code },
+  )
+}
+
+/** The reasons that go with a code; the first is meant when the answer does not say. */
+const reasonsByCode = new Map<number, readonly [StatusReason, ...StatusReason[]]>([
+  [400, ['BadRequest']],
+  [401, ['Unauthorized']],
+  [403, ['Forbidden']],
+  [404, ['NotFound']],
+  [405, ['MethodNotAllowed']],
+  [406, ['NotAcceptable']],
+  [409, ['Conflict', 'AlreadyExists']],
+  [410, ['Expired', 'Gone']],
+  [413, ['RequestEntityTooLarge']],
+  [415, ['UnsupportedMediaType']],
+  [422, ['Invalid']],
+  [429, ['TooManyRequests']],
+  [500, ['InternalError']],
+  [501, ['NotImplemented']],
+  [503, ['ServiceUnavailable']],
+  [504, ['Timeout']],
+])
+
+function reasonOf(said: string | undefined, code: number): StatusReason {
+  for (const reasons of reasonsByCode.values()) {
+    const known = reasons.find((reason) => reason === said)
+    if (known) return known
+  }
+  return reasonsByCode.get(code)?.[0] ?? 'InternalError'
+}

@@ -1,0 +1,203 @@
+import { type Clock, abortReason } from '../../foundation/clock.ts'
+import { linkSignals } from '../../foundation/linked-signal.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type Lease, leaseKind } from '../../resources/lease.ts'
+import { isStatusError } from '../../resources/status-error.ts'
+import type { ClusterClient } from '../cluster-client.ts'
+import { type LeaseRecord, type Observation, decideLease } from './lease-decision.ts'
+
+export interface LeaderLeaseOptions {
+  readonly client: ClusterClient
+  readonly namespace: string
+  readonly name: string
+  /** Who wants to lead: different for every process. */
+  readonly identity: string
+  readonly clock: Clock
+  readonly log: Logger
+  readonly random?: (() => number) | undefined
+  /** How long others leave it alone after the last renewal. */
+  readonly durationMs?: number | undefined
+  /**
+   * A leader that could not renew for this long stops leading; shorter than the duration, so that there are never two.
+   */
+  readonly renewDeadlineMs?: number | undefined
+  readonly retryMs?: number | undefined
+}
+
+const longestReleaseMs = 5_000
+
+/** Ours now, somebody else's, or it could not be told. */
+type Attempt = 'held' | 'taken' | 'unknown'
+
+/** One of several leads: whoever holds a Lease object, for as long as it is renewed. */
+export class LeaderLease {
+  readonly #options: LeaderLeaseOptions
+  readonly #durationMs: number
+  readonly #renewDeadlineMs: number
+  readonly #retryMs: number
+  readonly #releaseMs: number
+  #observed: Observation | undefined
+
+  constructor(options: LeaderLeaseOptions) {
+    this.#options = options
+    this.#durationMs = options.durationMs ?? 15_000
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000
+    this.#retryMs = options.retryMs ?? 2_000
+    // A busy server may take seconds; whoever stops does not wait longer than that for the sake of the next one.
+    this.#releaseMs = Math.min(this.#renewDeadlineMs, longestReleaseMs)
+    if (this.#renewDeadlineMs >= this.#durationMs)
+      throw new RangeError('a leader must give up before its lease runs out')
+  }
+
+  /**
+   * Waits to lead, leads, and waits again, until the signal is aborted; then lets the lease go. `lead` gets a signal
+   * that is aborted when leading is over, and the next turn begins when it has returned.
+   */
+  async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { log, name } = this.#options
+    while (!signal.aborted) {
+      if (!(await this.#acquired(signal))) return
+      log.info({ lease: name }, 'leading')
+      await this.#leadUntilLost(lead, signal)
+      if (signal.aborted) await this.#release()
+    }
+  }
+
+  async #acquired(signal: AbortSignal): Promise<boolean> {
+    while (!signal.aborted) {
+      if ((await this.#attempt(signal)) === 'held') return true
+      await this.#pause(signal)
+    }
+    return false
+  }
+
+  async #leadUntilLost(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const lost = linkSignals(signal)
+    const over = () => lost.abort(new Error('leading is over'))
+    const renewing = this.#renewUntilLost(lost.signal).finally(over)
+    try {
+      await lead(lost.signal)
+    } finally {
+      over()
+      await renewing
+    }
+  }
+
+  async #renewUntilLost(signal: AbortSignal): Promise<void> {
+    const { clock, log, name } = this.#options
+    let renewedAt = clock.now()
+    while (!signal.aborted) {
+      await this.#pause(signal)
+      if (signal.aborted) return
+      // An answer that comes after the deadline is worth nothing: by then another may lead.
+      const overdue = linkSignals(signal)
+      const giveUp = () => overdue.abort(new Error('not renewed in time'))
+      const cancel = clock.after(renewedAt + this.#renewDeadlineMs - clock.now(), giveUp)
+      const startedAt = clock.now()
+      const renewed = await Promise.race([this.#attempt(overdue.signal), aborted(overdue.signal)])
+      cancel()
+      overdue.release()
+      if (renewed === 'held') renewedAt = startedAt
+      else if (renewed === 'taken' || clock.now() - renewedAt >= this.#renewDeadlineMs) {
+        log.warn({ lease: name }, 'the lease was lost')
+        return
+      }
+    }
+  }
+
+  async #attempt(signal: AbortSignal): Promise<Attempt> {
+    const { client, clock, namespace, name, identity, log } = this.#options
+    try {
+      const lease = await client.get(leaseKind, { namespace, name }, signal)
+      const record = lease && recordOf(lease)
+      if (record && this.#observed?.version !== record.version) {
+        this.#observed = { version: record.version, at: clock.now() }
+      }
+      const step = decideLease({ now: clock.now(), identity, record, observed: this.#observed })
+      if (step === 'wait') return 'taken'
+      const spec = this.#spec(lease, step === 'renew')
+      if (lease) await client.update(leaseKind, { ...lease, spec }, signal)
+      else await client.create(leaseKind, { metadata: { namespace, name }, spec }, signal)
+      return 'held'
+    } catch (error) {
+      // Somebody was faster: the next look tells who.
+      if (!signal.aborted && !isStatusError(error, 'Conflict', 'AlreadyExists')) {
+        log.warn({ err: error, lease: name }, 'the lease cannot be read or written')
+      }
+      return 'unknown'
+    }
+  }
+
+  #spec(current: Lease | undefined, renewing: boolean): Lease['spec'] {
+    const now = microTime(this.#options.clock.now())
+    const before = current?.spec
+    return {
+      ...before,
+      holderIdentity: this.#options.identity,
+      leaseDurationSeconds: Math.ceil(this.#durationMs / 1000),
+      acquireTime: renewing ? (before?.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: (before?.leaseTransitions ?? 0) + (renewing || !current ? 0 : 1),
+    }
+  }
+
+  /**
+   * So that the next one need not wait for it to run out. A renewal that was given up on the way may still
+   * arrive at the server and come in between, so a conflict says nothing: it is tried again, for as long
+   * as there is something to let go.
+   */
+  async #release(): Promise<void> {
+    const { clock, log, name } = this.#options
+    const deadline = new AbortController()
+    const cancel = clock.after(this.#releaseMs, () => deadline.abort(new Error('not let go in time')))
+    try {
+      while (!(await this.#tryRelease(deadline.signal))) await this.#pause(deadline.signal)
+    } catch (error) {
+      log.debug({ err: error, lease: name }, 'the lease was not let go; it runs out by itself')
+    } finally {
+      cancel()
+    }
+  }
+
+  /** False when somebody wrote at the same time. */
+  async #tryRelease(signal: AbortSignal): Promise<boolean> {
+    const { client, clock, namespace, name, identity } = this.#options
+    if (signal.aborted) throw abortReason(signal)
+    const lease = await client.get(leaseKind, { namespace, name }, signal)
+    if (lease?.spec?.holderIdentity !== identity) return true
+    const spec = { ...lease.spec, holderIdentity: '', leaseDurationSeconds: 1, renewTime: microTime(clock.now()) }
+    try {
+      await client.update(leaseKind, { ...lease, spec }, signal)
+      return true
+    } catch (error) {
+      if (isStatusError(error, 'Conflict')) return false
+      throw error
+    }
+  }
+
+  /** With jitter, so that those who wait do not all come at once. */
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { clock, random = Math.random } = this.#options
+    await clock.sleep(this.#retryMs * (1 + random() * 0.2), signal).catch(() => {})
+  }
+}
+
+function recordOf({ metadata, spec }: Lease): LeaseRecord {
+  return {
+    holder: spec?.holderIdentity ?? '',
+    durationMs: (spec?.leaseDurationSeconds ?? 0) * 1000,
+    version: metadata.resourceVersion ?? '',
+  }
+}
+
+/** Kubernetes' form of a time in microseconds. */
+function microTime(now: number): string {
+  return new Date(now).toISOString().replace('Z', '000Z')
+}
+
+function aborted(signal: AbortSignal): Promise<Attempt> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve('unknown')
+    else signal.addEventListener('abort', () => resolve('unknown'), { once: true })
+  })
+}

@@ -1,0 +1,72 @@
+import { RecentMap } from './recent-map.ts'
+
+/**
+ * No controller has a hundred reasons in ten seconds to look at the same object, but two of them that write against
+ * each other, or one that is woken by what it writes itself, have as many as the machine allows. Beyond that the pace
+ * is 100 ms, twice that for every ten seconds that it goes on, and two seconds at most: whoever really is that busy (a
+ * Service with thousands of Pods) must not be far behind.
+ */
+const limits = { runs: 100, windowMs: 10_000, firstMs: 100, longestMs: 2_000 }
+const mostKeys = 4_096
+/** What was not asked for so long begins anew, however hot it was. */
+const longestHeatMs = limits.windowMs + limits.longestMs
+
+interface Heat {
+  windowStart: number
+  runs: number
+  /** For how many windows it has been too often. */
+  level: number
+  lastAt: number
+}
+
+export interface Admission {
+  /** 0: it may run now, and counts as run. */
+  readonly waitMs: number
+  /** It is held back from now on, and was not before. */
+  readonly begins: boolean
+}
+
+const free: Admission = { waitMs: 0, begins: false }
+
+/** Slows down keys that are reconciled again and again although nothing fails. Time is an argument. */
+export class HotLoopBrake {
+  readonly #heats = new RecentMap<Heat>(mostKeys)
+
+  /** Keys that it remembers. */
+  get size(): number {
+    return this.#heats.size
+  }
+
+  /** To be asked right before a key is reconciled. */
+  admit(key: string, now: number): Admission {
+    const heat = this.#heats.get(key)
+    // Set back, the clock tells nothing: it begins anew.
+    if (!heat || now < heat.lastAt || now - heat.lastAt >= limits.windowMs + pauseMs(heat.level)) {
+      this.#heats.set(key, { windowStart: now, runs: 1, level: 0, lastAt: now })
+      this.#heats.forgetOldest(({ lastAt }) => now - lastAt >= longestHeatMs)
+      return free
+    }
+    if (now - heat.windowStart >= limits.windowMs) openWindow(heat, now)
+    const begins = heat.level === 0 && heat.runs >= limits.runs
+    if (begins) heat.level = 1
+    const waitMs = heat.level === 0 ? 0 : heat.lastAt + pauseMs(heat.level) - now
+    if (waitMs > 0) return { waitMs, begins }
+    heat.runs += 1
+    heat.lastAt = now
+    return { waitMs: 0, begins }
+  }
+}
+
+/** Whoever used at least half of what the pace allows is still too often. */
+function openWindow(heat: Heat, now: number): void {
+  if (heat.level > 0) {
+    const stillHot = heat.runs * pauseMs(heat.level) >= limits.windowMs / 2
+    heat.level += stillHot ? 1 : -1
+  }
+  heat.windowStart = now
+  heat.runs = 0
+}
+
+function pauseMs(level: number): number {
+  return level === 0 ? 0 : Math.min(limits.longestMs, limits.firstMs * 2 ** Math.min(level - 1, 16))
+}

@@ -1,0 +1,73 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type Clock, systemClock } from '../../foundation/clock.ts'
+import { namesInFolder } from '../names-in-folder.ts'
+import { programRunner } from '../run-program.ts'
+
+const deadlineMs = 10_000
+
+/** Memory that is mounted as a folder, with a size that the kernel holds it to. It takes root, and `mount`. */
+export class MemoryMounts {
+  readonly #clock: Clock
+
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock
+  }
+
+  /** What is there already stays as it is. `refused`: this machine does not let us. */
+  async mount(folder: string, bytes: number, signal: AbortSignal): Promise<'new' | 'there' | 'refused'> {
+    if (process.getuid?.() !== 0) return 'refused'
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    if (isMountPoint(folder)) return 'there'
+    // Whoever runs a container of the Pod may write to it; what comes in gives nobody other rights.
+    const options = `size=${bytes},mode=0777,nosuid,nodev`
+    const run = programRunner(this.#clock, deadlineMs)
+    const result = await run('mount', ['-t', 'tmpfs', '-o', options, 'sluice', folder], signal)
+    return result.ran && result.exitCode === 0 ? 'new' : 'refused'
+  }
+
+  /** Whoever still has something open there keeps that; to everybody else it is gone at once. Answers whether there was any. */
+  async unmountIn(folder: string): Promise<boolean> {
+    const mounted = mountPointsIn(folder)
+    if (mounted.length === 0) return false
+    await programRunner(this.#clock, deadlineMs)('umount', unmountWords(mounted), new AbortController().signal)
+    return true
+  }
+
+  /** The same at once, for a program that is about to end. */
+  unmountNow(folders: readonly string[]): void {
+    const mounted = folders.flatMap(mountPointsIn)
+    if (mounted.length > 0) spawnSync('umount', unmountWords(mounted), { stdio: 'ignore', timeout: deadlineMs })
+  }
+}
+
+/** Whether what is mounted below a folder from now on is seen in namespaces that were made before. */
+export function mountsSpreadFrom(folder: string): boolean {
+  const path = realpathSync.native(folder)
+  let [longest, spreads] = ['', false]
+  for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
+    const [, , , , point = '', , ...rest] = line.split(' ')
+    const isAbove = point === '/' || path === point || path.startsWith(`${point}/`)
+    // Of several at one place the last one is what is seen.
+    if (!isAbove || point.length < longest.length) continue
+    longest = point
+    spreads = rest.slice(0, rest.indexOf('-')).some((field) => field.startsWith('shared:'))
+  }
+  return spreads
+}
+
+export function isMountPoint(folder: string): boolean {
+  const facts = statSync(folder, { throwIfNoEntry: false })
+  return facts !== undefined && facts.dev !== statSync(dirname(folder)).dev
+}
+
+function mountPointsIn(folder: string): string[] {
+  return namesInFolder(folder)
+    .map((name) => join(folder, name))
+    .filter(isMountPoint)
+}
+
+function unmountWords(folders: readonly string[]): string[] {
+  return ['-l', ...folders]
+}

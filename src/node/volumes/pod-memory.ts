@@ -1,0 +1,20 @@
+import { totalmem } from 'node:os'
+import type { PodFolders } from '../pod-folders.ts'
+import { podVolumes } from '../pod-parts.ts'
+import type { ContainerLaunch } from '../pod-runtime.ts'
+import { memoryVolumeBytes } from './memory-size.ts'
+
+/** Mounts the volumes of a Pod that are in memory. Answers whether namespaces that were made before do not see some of them. */
+export async function mountMemoryVolumes(
+  folders: Pick<PodFolders, 'mountMemory'>,
+  { pod, allocatable }: Pick<ContainerLaunch, 'pod' | 'allocatable'>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let unseen = false
+  for (const { name, emptyDir } of podVolumes(pod)) {
+    if (emptyDir?.medium !== 'Memory') continue
+    const bytes = memoryVolumeBytes(pod, emptyDir.sizeLimit, allocatable?.memoryBytes ?? totalmem())
+    unseen = (await folders.mountMemory(pod.metadata.uid ?? '', name, bytes, signal)) || unseen
+  }
+  return unseen
+}

@@ -1,0 +1,91 @@
+import type { AdmissionPlugin, AdmissionRequest } from '../apiserver/admission/admission.ts'
+import type { ReplicaForesight } from '../autoscaler/autoscale-loop.ts'
+import type { ComingReplicas, Foresee, TakeBack } from '../cluster/foreseen.ts'
+import { type Kind, apiVersionOf, resourceNameOf } from '../resources/kind.ts'
+import type { KubernetesObject } from '../resources/kubernetes-object.ts'
+import { modelKind } from '../resources/model.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
+
+const modelVersion = apiVersionOf(modelKind)
+
+/** Who acts on what is foreseen. */
+export interface WakeActors {
+  readonly operator: Foresee<ComingReplicas>
+  readonly scheduler: Foresee<Pod>
+  readonly node: Foresee<Pod>
+}
+
+/**
+ * A wake on an embedded cluster, from the first waiter to the process. What Kubernetes does in four rounds of writing, waiting until
+ * it is durable, and watching, is done here in one turn of the event loop: everybody is told what the one before is about to write,
+ * and acts on it while that becomes durable.
+ *
+ * 1. Somebody waits for a Model that sleeps. The autoscaler decides on a replica and says so here (`replicas`) before it writes it.
+ * 2. The operator plans the Model's Pods as if the replica were there, and creates them.
+ * 3. The API server admits each Pod and says so here (`admission`) before it stores it. The scheduler places it as if it were there.
+ * 4. The scheduler says on which node (`placement`) before the Pod is bound. The node starts it as if it were bound: a process.
+ * 5. At the end of the turn the replica is written (`lastCall`), last, as nobody waits for it. Replica, Pod and binding are committed
+ *    together.
+ *
+ * What is not written after all is taken back in the same order, each by whoever wrote it. A crash takes nothing back and leaves
+ * nothing either: none of it was durable, and the node ends processes that have no Pod when it starts.
+ */
+export class WakeForesight implements ReplicaForesight {
+  readonly #actors: WakeActors
+  readonly #gatherWrites: () => Promise<void>
+  readonly admission: AdmissionPlugin
+
+  /** `gatherWrites`: what is written in this turn becomes durable together; resolves when it is time for the last of it. */
+  constructor(actors: WakeActors, gatherWrites: () => Promise<void>) {
+    this.#actors = actors
+    this.#gatherWrites = gatherWrites
+    this.admission = new PodForesight((pod) => (isOfModel(pod) ? actors.scheduler(pod) : undefined))
+  }
+
+  readonly replicas: Foresee<ComingReplicas> = (coming) => this.#actors.operator(coming)
+
+  readonly placement: Foresee<Pod> = (pod) => {
+    void this.#gatherWrites()
+    return this.#actors.node(pod)
+  }
+
+  lastCall(): Promise<void> {
+    return this.#gatherWrites()
+  }
+}
+
+/** Tells of each Pod that the cluster itself makes, right before it is stored. */
+export class PodForesight implements AdmissionPlugin {
+  readonly #foresee: Foresee<Pod>
+  /** By the uids of what is being written. */
+  readonly #pending = new Map<string | undefined, TakeBack>()
+
+  constructor(foresee: Foresee<Pod>) {
+    this.#foresee = foresee
+  }
+
+  hold({ operation, kind, object, user, dryRun = false }: AdmissionRequest): (() => void) | undefined {
+    if (operation !== 'create' || user !== undefined || dryRun || !isPod(kind, object)) return undefined
+    const takeBack = this.#foresee(object)
+    if (!takeBack) return undefined
+    const { uid } = object.metadata
+    this.#pending.set(uid, takeBack)
+    return () => {
+      if (this.#pending.delete(uid)) takeBack()
+    }
+  }
+
+  changed(_kind: Kind, { metadata }: KubernetesObject): void {
+    this.#pending.delete(metadata.uid)
+  }
+}
+
+/** What is admitted went through the schema of its kind, so its kind tells its type. */
+function isPod(kind: Kind, _object: KubernetesObject): _object is Pod {
+  return resourceNameOf(kind) === resourceNameOf(podKind)
+}
+
+/** Somebody may wait for it, and it needs nothing that is only there once it is written, such as a token. */
+function isOfModel({ metadata: { ownerReferences = [] } }: Pod): boolean {
+  return ownerReferences.some(({ apiVersion, controller }) => apiVersion === modelVersion && controller)
+}

@@ -1,0 +1,77 @@
+import type { ErrorCode, ErrorDetails } from '../../foundation/errors.ts'
+import type { PlannedWrite } from '../planned-write.ts'
+import type { StoreSelector } from '../store.ts'
+
+/**
+ * Rows of the log, all fields of one after all fields of the one before: revision, type, resource, namespace, name,
+ * previous, object. One flat array is copied to another thread in a fraction of the time that as many objects take.
+ */
+export type FlatRows = ReadonlyArray<string | number | null>
+export const fieldsOfRow = 7
+
+/** What the thread that has the file is told, in order. */
+export type ToLogThread =
+  /** To be made durable together. */
+  | { readonly type: 'append'; readonly rows: FlatRows; readonly bytes: number }
+  /** For another slice of what is there. */
+  | { readonly type: 'load' }
+  | {
+      readonly type: 'read'
+      readonly id: number
+      readonly selector: StoreSelector
+      readonly afterRevision: number
+      readonly limit: number
+    }
+  /** After everything before it. */
+  | { readonly type: 'close' }
+
+/** What it says, in the order in which it happened. */
+export type FromLogThread =
+  | { readonly type: 'opened'; readonly revision: number }
+  /** Every write up to the revision survives a power cut. */
+  | { readonly type: 'durable'; readonly revision: number }
+  /** Nothing is written any more. */
+  | { readonly type: 'failed'; readonly failure: SentFailure }
+  | { readonly type: 'slice'; readonly rows: FlatRows; readonly isLast: boolean }
+  | HistoryPageMessage
+  | { readonly type: 'compacted'; readonly id: number; readonly oldestRevision: number }
+  | { readonly type: 'unreadable'; readonly id: number; readonly failure: SentFailure }
+  | { readonly type: 'closed' }
+
+export interface HistoryPageMessage {
+  readonly type: 'page'
+  readonly id: number
+  readonly rows: FlatRows
+  /** Of each row, the object that it replaced. */
+  readonly previous: ReadonlyArray<string | null>
+  /** The newest that was durable when it was read. */
+  readonly revision: number
+}
+
+/** A coded error as plain data. */
+export interface SentFailure {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+}
+
+/** What the thread's program begins with. */
+export interface LogThreadData {
+  readonly path: string
+  readonly historyLimit: number
+  readonly keepNewest: Readonly<Record<string, number>>
+  /** What is there is known already: another thread said so before it was lost. */
+  readonly isLoaded: boolean
+  /** For tests: where the thread is to stop, or to end. */
+  readonly gate: SharedArrayBuffer | undefined
+}
+
+export function flatRows(writes: readonly PlannedWrite[]): { readonly rows: FlatRows; readonly bytes: number } {
+  const rows: Array<string | number | null> = []
+  let bytes = 0
+  for (const { event, text, previousRevision } of writes) {
+    const { resource, namespace, name } = event.key
+    rows.push(event.revision, event.type, resource, namespace, name, previousRevision, text)
+    bytes += text?.length ?? 0
+  }
+  return { rows, bytes }
+}

@@ -1,0 +1,137 @@
+import type { StoreEvent, StoreSelector } from '../store.ts'
+import type { Subscription, WatchHub } from './watch-hub.ts'
+
+/** The past, as far back as it is kept. */
+export interface StoreHistory {
+  /** The newest that those who watch were told of. */
+  readonly revision: number
+  /** At most `limit` events after the revision, oldest first. Throws `StoreCompacted`. */
+  read(selector: StoreSelector, afterRevision: number, limit: number): HistoryPage | Promise<HistoryPage>
+}
+
+export interface HistoryPage {
+  readonly events: readonly StoreEvent[]
+  /** The newest that was looked at: without events there are none up to here. */
+  readonly revision: number
+}
+
+export interface WatchSources {
+  readonly history: StoreHistory
+  readonly hub: WatchHub
+}
+
+const pageSize = 256
+
+export function watchFrom(
+  sources: WatchSources,
+  selector: StoreSelector,
+  fromRevision: number,
+  signal: AbortSignal,
+): AsyncIterableIterator<StoreEvent> {
+  return new StoreWatch(sources, selector, fromRevision, signal)
+}
+
+/**
+ * History first, then what is new. The subscription starts when history reached the newest revision
+ * that was told to anybody, in the same turn, so nothing falls between the two and nothing is in both;
+ * and a long replay fills no buffer.
+ *
+ * An iterator rather than a generator: every write passes through here once for everybody who watches its kind, and a
+ * generator takes several turns to hand on what this one has at hand.
+ */
+class StoreWatch implements AsyncIterableIterator<StoreEvent> {
+  readonly #sources: WatchSources
+  readonly #selector: StoreSelector
+  readonly #signal: AbortSignal
+  readonly #stop = () => this.#end()
+  /** Ends the wait for a page of history. */
+  #giveUp: (() => void) | undefined
+  #subscription: Subscription | undefined
+  #events: readonly StoreEvent[] = []
+  #next = 0
+  #seen: number
+  #isOver = false
+
+  constructor(sources: WatchSources, selector: StoreSelector, fromRevision: number, signal: AbortSignal) {
+    this.#sources = sources
+    this.#selector = selector
+    this.#seen = fromRevision
+    this.#signal = signal
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  async next(): Promise<IteratorResult<StoreEvent, undefined>> {
+    if (this.#next >= this.#events.length && !this.#isOver) await this.#fill()
+    const event = this.#events[this.#next]
+    if (this.#isOver || !event || this.#signal.aborted) return this.return()
+    this.#next += 1
+    this.#seen = event.revision
+    return { value: event, done: false }
+  }
+
+  async return(): Promise<IteratorResult<StoreEvent, undefined>> {
+    this.#end()
+    return { value: undefined, done: true }
+  }
+
+  /** With what comes next; with nothing when the watch is over. */
+  async #fill(): Promise<void> {
+    this.#next = 0
+    this.#events = []
+    try {
+      while (!this.#subscription) {
+        if (this.#isDone()) return
+        if (this.#seen >= this.#sources.history.revision) this.#subscribe()
+        else if (await this.#replay()) return
+      }
+      this.#events = await this.#subscription.take()
+    } catch (error) {
+      this.#end()
+      throw error
+    }
+  }
+
+  /** The next page of history, as long as somebody waits for it. Returns false when there was nothing in it. */
+  async #replay(): Promise<boolean> {
+    const { history } = this.#sources
+    const reading = history.read(this.#selector, this.#seen, pageSize)
+    const page = reading instanceof Promise ? await this.#unlessOver(reading) : reading
+    if (!page || this.#isDone()) return true
+    this.#events = page.events
+    if (page.events.length === 0) this.#seen = Math.max(this.#seen, page.revision)
+    return page.events.length > 0
+  }
+
+  #unlessOver(reading: Promise<HistoryPage>): Promise<HistoryPage | undefined> {
+    this.#signal.addEventListener('abort', this.#stop)
+    return new Promise((resolve, reject) => {
+      this.#giveUp = () => resolve(undefined)
+      reading.then(resolve, reject)
+    })
+  }
+
+  #subscribe(): void {
+    const subscription = this.#sources.hub.subscribe(this.#selector, this.#seen)
+    // The rest of what was taken goes with it: whoever is that slow begins again from where it is.
+    subscription.onDrop = () => {
+      this.#events = []
+    }
+    this.#subscription = subscription
+    this.#signal.addEventListener('abort', this.#stop)
+  }
+
+  #isDone(): boolean {
+    return this.#isOver || this.#signal.aborted
+  }
+
+  #end(): void {
+    this.#isOver = true
+    this.#events = []
+    this.#signal.removeEventListener('abort', this.#stop)
+    this.#giveUp?.()
+    this.#subscription?.end()
+  }
+}
