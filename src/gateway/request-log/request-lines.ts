@@ -1,10 +1,14 @@
 import type { Logger } from '../../foundation/log.ts'
 import { keptBytes } from '../../relay/bytes/put-bytes.ts'
-import { lineEnding, LineLog, type LogLine } from './log-line.ts'
+import { lineEnding, LineLog } from './log-line.ts'
+import { writeRequestId } from './request-id.ts'
 import type { RequestRecord } from './request-record.ts'
 
-/** What the lines of an endpoint's requests have in common, as bytes. */
-interface CommonMembers {
+/**
+ * What the lines of an endpoint's requests have in common, as bytes. The last of each of up to 4,096 endpoints is
+ * remembered: the next mostly says the same.
+ */
+interface SteadyMembers {
   readonly method: string
   readonly route: string
   readonly model: string | undefined
@@ -24,12 +28,10 @@ const ending = lineEnding('request')
 
 /**
  * The one line in the log that each request gets. All in it is a number, a name that was checked, or of our own making.
- * It remembers, for each of up to 4,096 endpoints, what its last line said of method, route, model, endpoint and status:
- * the next one mostly says the same, and to put that together takes as long as all the rest of a line.
  */
 export class RequestLines {
   readonly #log: LineLog
-  readonly #common = new Map<string, CommonMembers>()
+  readonly #steady = new Map<string, SteadyMembers>()
 
   constructor(log: Logger) {
     this.#log = new LineLog(log)
@@ -40,14 +42,19 @@ export class RequestLines {
     if (!line) return
     const { firstByteMs, key, usage, errorCode, attempts } = record
     line.bytes(names.requestId)
-    line.text(record.requestId)
+    writeRequestId(record.idField, line)
     line.bytes(names.client)
     line.text(record.client.address)
-    line.bytes(this.#commonMembers(record, method))
+    line.bytes(this.#steadyMembers(record, method))
     line.number(record.waitMs)
-    if (firstByteMs !== undefined) writeNumber(line, names.firstByteMs, firstByteMs)
-    writeNumber(line, names.durationMs, record.elapsedMs(now))
-    writeNumber(line, names.bytes, record.bytes)
+    if (firstByteMs !== undefined) {
+      line.bytes(names.firstByteMs)
+      line.number(firstByteMs)
+    }
+    line.bytes(names.durationMs)
+    line.number(record.elapsedMs(now))
+    line.bytes(names.bytes)
+    line.number(record.bytes)
     if (key !== undefined) line.text(`,"key":"${key}"`)
     if (usage) line.text(`,"promptTokens":${usage.promptTokens},"completionTokens":${usage.completionTokens}`)
     if (errorCode !== undefined) line.text(`,"errorCode":"${errorCode}"`)
@@ -56,25 +63,20 @@ export class RequestLines {
     line.end(ending)
   }
 
-  #commonMembers(record: RequestRecord, method: string): Buffer {
-    const { route, model, endpoint = '', status } = record
-    const known = this.#common.get(endpoint)
+  #steadyMembers(record: RequestRecord, method: string): Buffer {
+    const { route, model, endpoint, status } = record
+    const known = this.#steady.get(endpoint ?? '')
     if (known?.status === status && known.route === route && known.model === model && known.method === method) {
       return known.bytes
     }
     let members = `","method":"${method}","route":"${route}"`
     if (model !== undefined) members += `,"model":"${model}"`
-    if (endpoint !== '') members += `,"endpoint":"${endpoint}"`
+    if (endpoint !== undefined) members += `,"endpoint":"${endpoint}"`
     const bytes = keptBytes(`${members},"status":${status},"waitMs":`)
-    if (this.#common.size >= mostEndpoints) this.#common.clear()
-    this.#common.set(endpoint, { method, route, model, status, bytes })
+    if (this.#steady.size >= mostEndpoints) this.#steady.clear()
+    this.#steady.set(endpoint ?? '', { method, route, model, status, bytes })
     return bytes
   }
-}
-
-function writeNumber(line: LogLine, name: Buffer, value: number): void {
-  line.bytes(name)
-  line.number(value)
 }
 
 /** What the gateway answers by itself (health, metrics, the chat page) is of interest only when it fails. */

@@ -5,13 +5,13 @@ import { corsHeaders } from '../answers/cors.ts'
 import { foreignAnswerFields } from '../answers/foreign-answer.ts'
 import type { GatewayMetrics } from '../gateway-metrics.ts'
 import type { TokenUsage } from '../model/usage-tail.ts'
-import { requestIdField } from './request-id.ts'
+import { type RequestIdField, requestIdField } from './request-id.ts'
 
 /** What becomes known of one request while it is served; told once, when it is finished. */
 export class RequestRecord {
   readonly requestId: string
   /** The same as a field. */
-  readonly idField: HeaderField
+  readonly idField: RequestIdField
   readonly #startedAt: number
   /** Who asks, behind the proxies that are trusted. */
   readonly client: ForwardedClient
@@ -52,14 +52,19 @@ export class RequestRecord {
 
   count(metrics: GatewayMetrics, now: number): void {
     const { route, model, status, firstByteMs, bytes } = this
-    metrics.requestSeconds.series(route).observe(this.elapsedMs(now) / 1000)
-    metrics.requests.series(route, model ?? '', String(status)).add()
-    if (model === undefined) return
-    if (firstByteMs !== undefined) {
-      metrics.firstByteSeconds.series(model).observe(firstByteMs / 1000)
-      metrics.responseBytes.series(model).add(bytes)
+    const durationMs = this.elapsedMs(now)
+    if (model === undefined) {
+      metrics.requestSeconds.series(route).observe(durationMs / 1000)
+      metrics.requests.series(route, '', String(status)).add()
+    } else {
+      const series = metrics.countAnswer(model, route, status)
+      series.requestSeconds.observe(durationMs / 1000)
+      if (firstByteMs !== undefined) {
+        series.firstByteSeconds.observe(firstByteMs / 1000)
+        series.responseBytes.add(bytes)
+      }
     }
-    if (!this.complete) metrics.brokenOff.inc({ model })
-    if (this.usage) metrics.countTokens(model, this.usage)
+    if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
+    if (model !== undefined && this.usage) metrics.countTokens(model, this.usage)
   }
 }

@@ -2,9 +2,9 @@
 const longestView = 4_096
 
 /**
- * A place that is used again and again for bytes on their way, as long as nobody holds on to what is in it. It remembers
- * views of its beginnings, one for each length up to 4 KiB that was asked for: to make a view takes longer than to copy
- * what is in it, and three are needed for a request.
+ * A place that is used again and again for bytes on their way, as long as nobody holds on to what is in it. It
+ * remembers views of its beginnings, one for each length up to 4 KiB that was asked for: to make a view takes longer
+ * than to copy what is in it, and three are needed for a request.
  */
 export class ByteRoom {
   readonly #size: number

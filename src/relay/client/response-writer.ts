@@ -3,6 +3,7 @@ import type { Clock } from '../../foundation/clock.ts'
 import type { Answer, HeaderPairs } from '../exchange.ts'
 import { type HeaderField, isSet } from '../http/header-field.ts'
 import { headerField } from '../http/header-list.ts'
+import { lengthAtEnd } from '../http/length-line.ts'
 import type { HttpVersion } from '../http/message-facts.ts'
 import { isBodiless, type ParsedResponse } from '../http/response-head.ts'
 import { maySet, type SentHead, type SentText, writeSentHead } from '../http/sent-heads.ts'
@@ -68,7 +69,7 @@ export class ResponseWriter {
     else if (this.#context.version === '1.0') out.addText('connection: keep-alive\r\n')
     if (this.#framing === 'chunked') out.addText('transfer-encoding: chunked\r\n\r\n')
     else if (bodyLength === undefined || status === 204) out.addText('\r\n')
-    else out.addLengthAtEnd(bodyLength)
+    else out.addBuffer(lengthAtEnd(bodyLength))
   }
 
   /** An answer of our own, from its head to its end. */

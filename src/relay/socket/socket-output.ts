@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { getSystemErrorName } from 'node:util'
 import { ByteRoom } from '../bytes/byte-room.ts'
-import { mostNumberBytes, putBytes, putNumber } from '../bytes/put-bytes.ts'
+import { putBytes } from '../bytes/put-bytes.ts'
 import { handleOf, isUnderWay, type SocketHandle, writeRequest, type WriteRequest } from './socket-handle.ts'
 
 /** What is longer is written as it is: to copy it would take longer. */
@@ -84,9 +84,6 @@ export class SocketOutput {
   }
 }
 
-const lengthName = Buffer.from('content-length: ')
-const headEnd = Buffer.from('\r\n\r\n')
-
 type BatchOutput = Pick<SocketOutput, 'needsDrain' | 'write' | 'writeTogether'>
 
 /**
@@ -115,15 +112,6 @@ export class OutputBatch {
   addText(text: string): void {
     if (this.#takesRoom(text.length)) this.#at += outputRoom.bytes.write(text, this.#at, 'latin1')
     else this.#addRest(text)
-  }
-
-  /** The last field of a head, which announces so many bytes, with the head's end. */
-  addLengthAtEnd(length: number): void {
-    if (!this.#takesRoom(lengthName.length + mostNumberBytes + headEnd.length)) {
-      return this.#addRest(`content-length: ${length}\r\n\r\n`)
-    }
-    const { bytes } = outputRoom
-    this.#at = putBytes(bytes, putNumber(bytes, putBytes(bytes, this.#at, lengthName), length), headEnd)
   }
 
   addBuffer(buffer: Buffer): void {

@@ -1,6 +1,7 @@
 import type { RequestBody } from '../client/request-body.ts'
 import type { ClientFacts, ForwardOptions, HeaderChanges, RequestHead, Upstream } from '../exchange.ts'
 import { type HeaderField, isSet } from '../http/header-field.ts'
+import { lengthAtEnd } from '../http/length-line.ts'
 import { type MessageFacts, splitList } from '../http/message-facts.ts'
 import { type SentHead, type SentHeads, type SentText, writeSentHead } from '../http/sent-heads.ts'
 import type { RelayLimits } from '../limits.ts'
@@ -103,7 +104,7 @@ export function writeOutgoingHead(request: OutgoingRequest, out: OutputBatch): v
   if (upgrade !== undefined) out.addText(`connection: Upgrade\r\nupgrade: ${upgrade}\r\n`)
   if (framing === 'none') return out.addText('\r\n')
   if (framing === 'chunked') return out.addText('transfer-encoding: chunked\r\n\r\n')
-  out.addLengthAtEnd(framing)
+  out.addBuffer(lengthAtEnd(framing))
 }
 
 function textUp({ head, facts, client }: IncomingRequest, target: string, changes: HeaderChanges): SentText {
