@@ -18,7 +18,9 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'tests/*.test.ts'],
-          testTimeout: 20_000,
+          // Of what hangs: a machine that is busy with other things takes long for everything.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
           // All cores: the default leaves one idle, and of two that is half of the machine.
           maxWorkers: '100%',
         },
