@@ -22,7 +22,7 @@ const roomsOf = (program: string) =>
 
 describe('what a thread loads is memory of every idle cluster', () => {
   it('is in a serving thread no description of kinds and nothing of the control plane', () => {
-    const files = roomsOf('platform/serving-program.ts')
+    const files = roomsOf('platform/serving/serving-program.ts')
     expect(files).toContain('gateway/gateway.ts')
     const rooms = /^(?:apiserver|store|node|workloads|operator|autoscaler|management|engine|cluster)\//
     expect(files.filter((file) => rooms.test(file))).toEqual([])
@@ -32,7 +32,7 @@ describe('what a thread loads is memory of every idle cluster', () => {
 
   it('is in the main thread no gateway, no relay and no edge', () => {
     const files = roomsOf('platform/up.ts')
-    expect(files).toContain('platform/serving-threads.ts')
+    expect(files).toContain('platform/serving/serving-threads.ts')
     const served = ['gateway/gateway.ts', 'exposure/exposure-edge.ts', 'relay/relay-server.ts']
     expect(files.filter((file) => served.includes(file))).toEqual([])
   })

@@ -4,7 +4,7 @@
 //   node bench/gateway/least-gateway.ts UPSTREAM_PORT LOG_FILE → prints its port
 import { connect, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../src/foundation/clock.ts'
-import { LineFile } from '../../src/platform/line-file.ts'
+import { LineFile } from '../../src/platform/data/line-file.ts'
 import { ReadBatch } from '../../src/relay/socket/read-batch.ts'
 import { SocketInput } from '../../src/relay/socket/socket-input.ts'
 import { outputRoom, SocketOutput } from '../../src/relay/socket/socket-output.ts'

@@ -10,7 +10,7 @@ export const doctorCommand: Command = {
   flags,
   async run(args) {
     const path = parseFlags(flags, args).text('data') ?? '.sluice'
-    const { whileUnused } = await import('../platform/data-directory.ts')
+    const { whileUnused } = await import('../platform/data/data-directory.ts')
     const { examineDirectory } = await import('../platform/doctor/examine-directory.ts')
     const examination = whileUnused(path, () => examineDirectory(path, Date.now()))
     console.log(renderExamination(examination))

@@ -27,9 +27,9 @@ export const modelPullCommand: Command = {
     }
     const [{ pullModel }, { readModelAddress }, { modelCacheDirectory, modelDirectory }, { createLogger }] =
       await Promise.all([
-        import('../engine/model-pull.ts'),
-        import('../engine/model-address.ts'),
-        import('../platform/model-storage.ts'),
+        import('../engine/models/model-pull.ts'),
+        import('../engine/models/model-address.ts'),
+        import('../platform/models/model-storage.ts'),
         import('../foundation/log.ts'),
       ])
     const name = parsed.text('name') ?? readModelAddress(model, { sha256 }).name

@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client'
 import { Metrics } from '../foundation/metrics.ts'
-import { LoopStall } from './loop-stall.ts'
+import { LoopStall } from './llama/loop-stall.ts'
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 

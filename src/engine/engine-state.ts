@@ -1,5 +1,5 @@
 import { SluiceError, errorMessage } from '../foundation/errors.ts'
-import type { LanguageModel } from './language-model.ts'
+import type { LanguageModel } from './llama/language-model.ts'
 
 type Phase =
   | { readonly name: 'loading'; readonly fraction: number }

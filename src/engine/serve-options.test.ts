@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { mayUseGpu } from './card-environment.ts'
+import { mayUseGpu } from './gpu/card-environment.ts'
 import { cardsGiven, checkServeOptions, defaultThreads, flagsWithoutEffect } from './serve-options.ts'
 
 const options = { modelPath: '/models/m', host: '127.0.0.1', port: 0 }

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { SluiceError } from '../foundation/errors.ts'
-import { type CardEnvironment, cardsNamed } from './card-environment.ts'
+import { type CardEnvironment, cardsNamed } from './gpu/card-environment.ts'
 
 /** The flags of `sluice serve`, named as vLLM names them. */
 export interface ServeOptions {

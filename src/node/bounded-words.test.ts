@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { podSchema } from '../resources/pod.ts'
-import { type ContainerMemory, freshMemory } from './container-memory.ts'
+import { type ContainerMemory, freshMemory } from './containers/container-memory.ts'
 import { firstBytes, lastBytes } from './cut-text.ts'
-import { OutputStart } from './output-start.ts'
-import { podStatus } from './pod-status.ts'
-import { unsupportedPart } from './unsupported-pod.ts'
+import { OutputStart } from './containers/output-start.ts'
+import { podStatus } from './pods/pod-status.ts'
+import { unsupportedPart } from './pods/unsupported-pod.ts'
 
 const podOf = (spec: Record<string, unknown>) =>
   podSchema.parse({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web', namespace: 'default', uid: 'u' }, spec })

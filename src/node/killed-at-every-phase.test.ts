@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { type Pod, isPodReady } from '../resources/pod.ts'
 import { AgentStage, card, isRunning, pidOf, statusOf } from './agent-stage.fixture.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
-import { processesMarked, sendSignal } from './process-identity.ts'
+import { processesMarked, sendSignal } from './processes/process-identity.ts'
 
 let stage: AgentStage
 afterEach(() => stage.close())

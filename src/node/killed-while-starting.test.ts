@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
-import { RuntimeStage } from './running-containers.fixture.ts'
+import { RuntimeStage } from './containers/running-containers.fixture.ts'
 
 let stage: RuntimeStage
 afterEach(() => stage.close())
@@ -15,8 +15,8 @@ const count = 18
 /** Starts containers, many at a time, each of which notes that it ran and ends with a code of its own. */
 const program = (dataDir: string, mode: string) => `
   import { ProcessRuntime } from ${here('process-runtime.ts')}
-  import { ImageStore } from ${here('image-store.ts')}
-  import { LogHub } from ${here('log-hub.ts')}
+  import { ImageStore } from ${here('images/image-store.ts')}
+  import { LogHub } from ${here('logs/log-hub.ts')}
   import { systemClock } from ${here('../foundation/clock.ts')}
   import { silentLogger } from ${here('../foundation/log.ts')}
   const images = new ImageStore({ 'r/sh': { command: ['/bin/sh', '-c'] } })

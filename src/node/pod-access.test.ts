@@ -9,10 +9,10 @@ import { systemClock } from '../foundation/clock.ts'
 import { isExecutable } from './isolation/detect-isolation.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
 import { NodePodAccess } from './pod-access.ts'
-import { PodLogs } from './pod-logs.ts'
-import { processesMarked, readProcess } from './process-identity.ts'
+import { PodLogs } from './logs/pod-logs.ts'
+import { processesMarked, readProcess } from './processes/process-identity.ts'
 import type { ProcessRuntime } from './process-runtime.ts'
-import { RuntimeStage, Sink, never, podIP } from './running-containers.fixture.ts'
+import { RuntimeStage, Sink, never, podIP } from './containers/running-containers.fixture.ts'
 
 let stage: RuntimeStage
 afterEach(() => stage.close())

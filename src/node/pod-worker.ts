@@ -1,9 +1,9 @@
 import type { PodPlace } from './network/pod-network.ts'
 import { errorMessage } from '../foundation/errors.ts'
 import { type Container, type Pod, isPodFinished } from '../resources/pod.ts'
-import type { PodCards } from './card-ledger.ts'
-import { ContainerProbes } from './container-probes.ts'
-import { ContainerStops, type StoppableContainer, nextToStop } from './container-stops.ts'
+import type { PodCards } from './cards/card-ledger.ts'
+import { ContainerProbes } from './probes/container-probes.ts'
+import { ContainerStops, type StoppableContainer, nextToStop } from './containers/container-stops.ts'
 import {
   type ContainerMemory,
   waitingFor,
@@ -17,21 +17,21 @@ import {
   lacksConfig,
   leftByNode,
   trySooner,
-} from './container-memory.ts'
-import { runPostStart } from './lifecycle-handler.ts'
-import { OutputStart } from './output-start.ts'
-import { containerParts, isSidecar } from './pod-parts.ts'
-import { phaseAtEnd, planPod } from './pod-plan.ts'
+} from './containers/container-memory.ts'
+import { runPostStart } from './containers/lifecycle-handler.ts'
+import { OutputStart } from './containers/output-start.ts'
+import { containerParts, isSidecar } from './pods/pod-parts.ts'
+import { phaseAtEnd, planPod } from './pods/pod-plan.ts'
 import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod-runtime.ts'
-import { PodStatusReport } from './pod-status-report.ts'
-import { type PodOutcome, refusedStatus } from './pod-status.ts'
-import { type PodVerdict, afterVerdict, deadlineExceeded, deadlineOf, evicted, lookAt } from './pod-verdict.ts'
-import { type PodSetup, setupFor } from './pod-setup.ts'
-import { startContainer } from './start-container.ts'
-import { recallContainers } from './recalled-containers.ts'
-import { type ReferencedNames, namesIn } from './referenced-objects.ts'
+import { PodStatusReport } from './pods/pod-status-report.ts'
+import { type PodOutcome, refusedStatus } from './pods/pod-status.ts'
+import { type PodVerdict, afterVerdict, deadlineExceeded, deadlineOf, evicted, lookAt } from './pods/pod-verdict.ts'
+import { type PodSetup, setupFor } from './pods/pod-setup.ts'
+import { startContainer } from './containers/start-container.ts'
+import { recallContainers } from './containers/recalled-containers.ts'
+import { type ReferencedNames, namesIn } from './environment/referenced-objects.ts'
 import type { PodWorkerServices } from './pod-worker-services.ts'
-import { unsupportedPart } from './unsupported-pod.ts'
+import { unsupportedPart } from './pods/unsupported-pod.ts'
 
 /** Owns what one Pod is on this machine. Steps never overlap; exits and probes only note what happened and ask for a step. */
 export class PodWorker {

@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../foundation/clock.ts'
 import { silentLogger } from '../foundation/log.ts'
-import { ImageStore } from './image-store.ts'
+import { ImageStore } from './images/image-store.ts'
 import type { IsolationChoice } from './isolation/detect-isolation.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
-import { podLogsFolder } from './log-files.ts'
-import { LogHub } from './log-hub.ts'
+import { podLogsFolder } from './logs/log-files.ts'
+import { LogHub } from './logs/log-hub.ts'
 import { describePodRuntime, launchOf, uidOf } from './pod-runtime.contract.ts'
-import { isAlive, processesMarked, readBootId, readProcess } from './process-identity.ts'
+import { isAlive, processesMarked, readBootId, readProcess } from './processes/process-identity.ts'
 import { ProcessRuntime } from './process-runtime.ts'
 
 const image = 'registry.test/sluice/script:1'
@@ -170,8 +170,8 @@ function describeProcessRuntime(tested: IsolationChoice): void {
       const script = `let n = 0; setInterval(() => console.log('tick ' + ++n), 20)`
       const program = `
       import { ProcessRuntime } from ${JSON.stringify(join(import.meta.dirname, 'process-runtime.ts'))}
-      import { ImageStore } from ${JSON.stringify(join(import.meta.dirname, 'image-store.ts'))}
-      import { LogHub } from ${JSON.stringify(join(import.meta.dirname, 'log-hub.ts'))}
+      import { ImageStore } from ${JSON.stringify(join(import.meta.dirname, 'images/image-store.ts'))}
+      import { LogHub } from ${JSON.stringify(join(import.meta.dirname, 'logs/log-hub.ts'))}
       import { systemClock } from ${JSON.stringify(join(import.meta.dirname, '../foundation/clock.ts'))}
       import { silentLogger } from ${JSON.stringify(join(import.meta.dirname, '../foundation/log.ts'))}
       const images = new ImageStore({ 'registry.test/sluice/script': { command: [process.execPath, '-e'] } })

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { AgentStage, card, isRunning, pidOf, statusOf } from './agent-stage.fixture.ts'
 import { isolationModes } from './isolation/permitted-modes.fixture.ts'
-import { environmentEntry, processesMarked, sendSignal } from './process-identity.ts'
+import { environmentEntry, processesMarked, sendSignal } from './processes/process-identity.ts'
 
 let stage: AgentStage
 afterEach(() => stage.close())

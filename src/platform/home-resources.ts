@@ -17,8 +17,8 @@ import { serviceKind } from '../resources/service.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { storageClassKind } from '../resources/storage-class.ts'
 import { nodeVolumeDriver, nodeVolumeSource, volumeProtection } from '../workloads/claims/node-volume.ts'
-import type { Credentials } from './identity.ts'
-import { modelPathInClaim } from './model-storage.ts'
+import type { Credentials } from './data/identity.ts'
+import { modelPathInClaim } from './models/model-storage.ts'
 
 export const demoModelName = 'smollm2'
 

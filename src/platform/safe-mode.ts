@@ -1,5 +1,5 @@
 import type { Logger } from '../foundation/log.ts'
-import type { DataDirectory } from './data-directory.ts'
+import type { DataDirectory } from './data/data-directory.ts'
 import { examineContent } from './doctor/examine-directory.ts'
 
 /** What a person reads when a start is careful: why, what was found, and how to go on. The log gets the same. */

@@ -14,7 +14,7 @@ import { nodeKind } from '../resources/node.ts'
 import { podKind } from '../resources/pod.ts'
 import { serviceKind } from '../resources/service.ts'
 import { MemoryStore } from '../store/memory-store.ts'
-import { fateOf } from './owner-states.ts'
+import { fateOf } from './garbage/owner-states.ts'
 import { WorkloadControllers } from './workload-controllers.ts'
 
 const never = new AbortController().signal

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Mount } from '../volume-mounts.ts'
+import type { Mount } from '../volumes/volume-mounts.ts'
 import { type ContainerEntry, containerEntry } from './container-entry.ts'
 import type { ContainerScript } from './container-script.ts'
 import { viewSteps } from './container-view.ts'

@@ -1,4 +1,4 @@
-import { startedWord, unstartedWord } from '../exit-file.ts'
+import { startedWord, unstartedWord } from '../containers/exit-file.ts'
 export interface ContainerProgram {
   readonly workingDir: string
   /** `cgroup.procs` files the program enters. */

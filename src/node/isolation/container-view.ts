@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Mount, isFolder } from '../volume-mounts.ts'
+import { type Mount, isFolder } from '../volumes/volume-mounts.ts'
 import { removeFolder } from '../volumes/remove-folder.ts'
 import { driverSteps } from './card-libraries.ts'
 import type { EntryStep } from './entry-steps.ts'

@@ -2,7 +2,7 @@ import { accessSync, constants, mkdirSync, mkdtempSync, statSync, writeFileSync 
 import { join } from 'node:path'
 import { systemClock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
-import { sendSignal } from '../process-identity.ts'
+import { sendSignal } from '../processes/process-identity.ts'
 import { grantedCapabilities } from '../security/capabilities.ts'
 import { rightsSteps } from '../security/rights-steps.ts'
 import { removeFolder } from '../volumes/remove-folder.ts'

@@ -1,5 +1,5 @@
-import { holdFreeAddress } from '../free-address.ts'
-import { PodAddresses, addressSeed } from '../pod-addresses.ts'
+import { holdFreeAddress } from './free-address.ts'
+import { PodAddresses, addressSeed } from './pod-addresses.ts'
 import type { NetworkFacts, Placement, PodNetwork, PodPlace } from './pod-network.ts'
 
 /** Pods share the machine's network; each has a loopback address of its own to listen on. */

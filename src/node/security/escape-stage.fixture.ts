@@ -4,7 +4,7 @@ import { type Server, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ProcessRuntime } from '../process-runtime.ts'
-import { RuntimeStage, Sink, never } from '../running-containers.fixture.ts'
+import { RuntimeStage, Sink, never } from '../containers/running-containers.fixture.ts'
 import { attemptScript, canBeTried, escapeAttempts } from './escape-attempts.fixture.ts'
 
 export const secretVariable = 'SLUICE_TEST_SECRET'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../foundation/clock.ts'
 import { podSchema } from '../../resources/pod.ts'
-import { type RunProgram, programRunner } from '../run-program.ts'
+import { type RunProgram, programRunner } from '../processes/run-program.ts'
 import { measureStorage } from './measure-storage.ts'
 
 const run = programRunner(systemClock, 20_000)

@@ -2,8 +2,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Pod } from '../../resources/pod.ts'
-import { everyContainer, podVolumes } from '../pod-parts.ts'
-import { type RunProgram, programRunner } from '../run-program.ts'
+import { everyContainer, podVolumes } from '../pods/pod-parts.ts'
+import { type RunProgram, programRunner } from '../processes/run-program.ts'
 import type { StorageUse } from './storage-limits.ts'
 
 /** Where a Pod's files lie on this machine. */

@@ -1,6 +1,6 @@
 import { quantityText, readQuantity } from '../../resources/canonical-quantity.ts'
 import type { Container, Pod } from '../../resources/pod.ts'
-import { isSidecar, podVolumes } from '../pod-parts.ts'
+import { isSidecar, podVolumes } from '../pods/pod-parts.ts'
 
 /** What a Pod uses of the machine's storage, in bytes. */
 export interface StorageUse {

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Clock, systemClock } from '../../foundation/clock.ts'
 import { namesInFolder } from '../names-in-folder.ts'
-import { programRunner } from '../run-program.ts'
+import { programRunner } from '../processes/run-program.ts'
 
 const deadlineMs = 10_000
 

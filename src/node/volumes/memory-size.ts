@@ -1,5 +1,5 @@
 import type { Pod } from '../../resources/pod.ts'
-import { amountOf, podLimit } from '../pod-limits.ts'
+import { amountOf, podLimit } from '../pods/pod-limits.ts'
 
 /**
  * How large a volume in memory may become, as the kubelet has it: never more than what Pods can have of the node's memory, nor than

@@ -1,6 +1,6 @@
 import { totalmem } from 'node:os'
-import type { PodFolders } from '../pod-folders.ts'
-import { podVolumes } from '../pod-parts.ts'
+import type { PodFolders } from '../pods/pod-folders.ts'
+import { podVolumes } from '../pods/pod-parts.ts'
 import type { ContainerLaunch } from '../pod-runtime.ts'
 import { memoryVolumeBytes } from './memory-size.ts'
 

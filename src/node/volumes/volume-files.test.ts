@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { configMapSchema } from '../../resources/config-map.ts'
 import { podSchema } from '../../resources/pod.ts'
 import { secretSchema } from '../../resources/secret.ts'
-import { podVolumes } from '../pod-parts.ts'
+import { podVolumes } from '../pods/pod-parts.ts'
 import { publishFiles } from './published-folder.ts'
 import { type VolumeFiles, volumeFiles } from './volume-files.ts'
 

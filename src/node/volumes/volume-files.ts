@@ -1,7 +1,7 @@
 import type { Pod } from '../../resources/pod.ts'
-import { type PodFacts, fieldOf, resourceFieldOf } from '../downward-fields.ts'
-import type { DownwardItem, KeyToPath, PodVolume, Projection } from '../pod-parts.ts'
-import { type ReferencedObjects, configMapEntries, secretEntries } from '../referenced-objects.ts'
+import { type PodFacts, fieldOf, resourceFieldOf } from '../environment/downward-fields.ts'
+import type { DownwardItem, KeyToPath, PodVolume, Projection } from '../pods/pod-parts.ts'
+import { type ReferencedObjects, configMapEntries, secretEntries } from '../environment/referenced-objects.ts'
 
 export interface VolumeFile {
   readonly data: Buffer

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../../store/sqlite-store.ts'
 import { keyOf, objectOf } from '../../store/store.contract.ts'
-import { DataDirectory, whileUnused } from '../data-directory.ts'
+import { DataDirectory, whileUnused } from '../data/data-directory.ts'
 import { examineDirectory } from './examine-directory.ts'
 
 let folder: string

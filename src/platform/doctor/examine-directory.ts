@@ -2,7 +2,7 @@ import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, sta
 import { join, resolve } from 'node:path'
 import { errorMessage } from '../../foundation/errors.ts'
 import { StoreSurvey, type SurveyedResource } from '../../store/sqlite-file/store-survey.ts'
-import { crashesBeforeSafeMode, parseStartRecord, startRecordFile } from '../start-record.ts'
+import { crashesBeforeSafeMode, parseStartRecord, startRecordFile } from '../data/start-record.ts'
 import { type Finding, ObjectExamination } from './examine-objects.ts'
 
 /** What a look at a data directory brought, without anything of it being started or changed. */

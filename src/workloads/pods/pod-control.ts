@@ -4,7 +4,7 @@ import { refOf } from '../../resources/kubernetes-object.ts'
 import type { PodTemplate } from '../../resources/pod-template.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import { controllerReference } from '../adopt-objects.ts'
+import { controllerReference } from '../owned/adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 
 /** What is particular to one Pod of several made from the same template. */

@@ -10,7 +10,7 @@ import { type Pod, podKind } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
-import { OwnedObjects } from '../owned-objects.ts'
+import { OwnedObjects } from '../owned/owned-objects.ts'
 import { template } from '../workload-objects.fixture.ts'
 import { ReplicaSets } from './replica-sets.ts'
 

@@ -3,7 +3,7 @@ import type { OwnerReference } from '../../resources/kubernetes-object.ts'
 import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
 import type { Pod } from '../../resources/pod.ts'
 import type { StatefulSet } from '../../resources/stateful-set.ts'
-import { controllerReference } from '../adopt-objects.ts'
+import { controllerReference } from '../owned/adopt-objects.ts'
 
 /**
  * Who must own a claim so that it goes when the retention policy says so: the set when it goes with the set, the Pod when the set is

@@ -1,0 +1,36 @@
+import type { LlamaModel, Token } from 'node-llama-cpp'
+import type { TokenLogprob } from '../llama/language-model.ts'
+import { toToken } from '../requests/sampling-options.ts'
+import type { Candidate } from '../llama/token-draw.ts'
+
+/** What JSON can carry in place of minus infinity, as vLLM writes it. */
+const leastLogprob = -9999
+
+/** The library reports the likeliest first already; this makes no promise of it that we would have to believe. */
+export function sortedCandidates(probabilities: ReadonlyMap<Token, number>): readonly Candidate[] {
+  const candidates: Candidate[] = [...probabilities]
+  const sorted = candidates.every(([, probability], index) => probability <= (candidates[index - 1]?.[1] ?? Infinity))
+  return sorted ? candidates : candidates.toSorted((a, b) => b[1] - a[1])
+}
+
+/** How likely a token was, and which others were. */
+export function logprobOf(
+  token: Token,
+  candidates: readonly Candidate[],
+  alternatives: number,
+  model: Pick<LlamaModel, 'detokenize'>,
+): TokenLogprob {
+  const probability = candidates.find(([candidate]) => candidate === token)?.[1] ?? 0
+  return {
+    text: model.detokenize([token], true),
+    logprob: toLogprob(probability),
+    alternatives: candidates.slice(0, alternatives).map(([candidate, share]) => ({
+      text: model.detokenize([toToken(candidate)], true),
+      logprob: toLogprob(share),
+    })),
+  }
+}
+
+function toLogprob(probability: number): number {
+  return probability > 0 ? Math.max(leastLogprob, Math.log(probability)) : leastLogprob
+}

@@ -1,0 +1,49 @@
+import { SluiceError } from '../../foundation/errors.ts'
+
+/**
+ * What all schemas of one request may amount to. Compiling one takes the event loop, so each figure is what was compiled and
+ * first evaluated in well under 100 ms; all are above the limits of OpenAI's own structured outputs.
+ */
+export const schemaLimits = {
+  schemas: 20_000,
+  properties: 5_000,
+  definitions: 256,
+  'enum values': 20_000,
+  /** Of the names of properties and definitions, and of the values of enum and const. */
+  characters: 500_000,
+  /** The counts of minLength, maxItems and the like, added up. */
+  repetitions: 10_000,
+} as const
+
+/** The library looks at every definition wherever a schema has parts. */
+const mostDefinitionLookups = 50_000
+
+type Counted = keyof typeof schemaLimits
+
+/** Counts while a schema is read, and refuses it where it becomes too large. */
+export class SchemaBudget {
+  readonly #spent: Record<Counted, number> = {
+    schemas: 0,
+    properties: 0,
+    definitions: 0,
+    'enum values': 0,
+    characters: 0,
+    repetitions: 0,
+  }
+
+  spend(what: Counted, amount: number, param: string): void {
+    this.#spent[what] += amount
+    if (this.#spent[what] > schemaLimits[what]) {
+      throw tooLarge(param, `has more than ${schemaLimits[what]} ${what} in all`)
+    }
+    if (this.#spent.schemas * this.#spent.definitions > mostDefinitionLookups) {
+      const { schemas, definitions } = this.#spent
+      throw tooLarge(param, `has ${definitions} definitions and more than ${schemas} schemas`)
+    }
+  }
+}
+
+export function tooLarge(param: string, problem: string): SluiceError {
+  const reason = `The schema is too large: ${param} ${problem}. Make it smaller, or leave part of it to the prompt.`
+  return new SluiceError('invalid_request', { reason, param })
+}

@@ -1,0 +1,37 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { SluiceError } from '../../foundation/errors.ts'
+
+/** A client that takes nothing for this long is gone, whatever its connection says: others wait for its seat. */
+const unreadDeadlineMs = 60_000
+
+/** Server-sent events to a client that may read slowly: writing waits until the client took what was sent before. */
+export class EventStream {
+  readonly #response: ServerResponse
+  readonly #signal: AbortSignal
+
+  constructor(response: ServerResponse, signal: AbortSignal) {
+    this.#response = response
+    this.#signal = signal
+    response.writeHead(200, {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    })
+    response.flushHeaders()
+  }
+
+  async send(event: object | '[DONE]'): Promise<void> {
+    this.#signal.throwIfAborted()
+    const data = typeof event === 'string' ? event : JSON.stringify(event)
+    if (this.#response.write(`data: ${data}\n\n`)) return
+    const overdue = AbortSignal.timeout(unreadDeadlineMs)
+    try {
+      await once(this.#response, 'drain', { signal: AbortSignal.any([this.#signal, overdue]) })
+    } catch (error) {
+      if (!overdue.aborted) throw error
+      this.#response.destroy()
+      throw new SluiceError('client_gone')
+    }
+  }
+}

@@ -1,0 +1,166 @@
+import type { Llama, LlamaContextSequence, LlamaModel, Token } from 'node-llama-cpp'
+import { SluiceError } from '../../foundation/errors.ts'
+import { AnswerGrammars } from '../grammar/answer-grammar.ts'
+import type { ChatTemplate } from '../templates/chat-template.ts'
+import { type ComputingSequence, alignSequence, generate } from './generation.ts'
+import type {
+  AnswerConstraint,
+  AnswerFormat,
+  ChatMessage,
+  Embeddings,
+  GenerationOptions,
+  GenerationSeat,
+  LanguageModel,
+  Prompt,
+  SamplingDefaults,
+} from './language-model.ts'
+import { LlamaEmbeddings } from './llama-embeddings.ts'
+import { PromptTokenizer } from '../requests/prompt-tokens.ts'
+import { toToken } from '../requests/sampling-options.ts'
+import { SlotQueue } from './slot-queue.ts'
+import type { ToolDefinition } from '../requests/tool-definitions.ts'
+import { generateWithTools } from '../answers/tool-generation.ts'
+
+const retryAfterSeconds = 5
+/** Texts are tokenized for their own sake up to here, whatever the model has room for. */
+const mostTokenized = 65_536
+
+/** What a language model is made of once its file is loaded. */
+export interface LoadedParts {
+  readonly llama: Llama
+  readonly model: LlamaModel
+  readonly slots: readonly ComputingSequence[]
+  readonly template: ChatTemplate
+  readonly contextLength: number
+  readonly name: string
+  readonly threads: number
+  readonly samplingDefaults: SamplingDefaults
+  /** Requests that may wait for a sequence. */
+  readonly waitingLimit: number
+}
+
+export class LlamaLanguageModel implements LanguageModel {
+  readonly contextLength: number
+  readonly vocabularySize: number
+  readonly samplingDefaults: SamplingDefaults
+  readonly #llama: Llama
+  readonly #model: LlamaModel
+  readonly #template: ChatTemplate
+  readonly #tokenizer: PromptTokenizer
+  readonly #grammars: AnswerGrammars
+  readonly #embeddings: LlamaEmbeddings
+  readonly #slots: SlotQueue<ComputingSequence>
+
+  constructor(parts: LoadedParts) {
+    const { llama, model, slots, template, contextLength, name, threads, samplingDefaults, waitingLimit } = parts
+    this.contextLength = contextLength
+    this.vocabularySize = [...model.iterateAllTokens()].length
+    this.samplingDefaults = samplingDefaults
+    this.#llama = llama
+    this.#model = model
+    this.#template = template
+    this.#tokenizer = new PromptTokenizer(model)
+    this.#grammars = new AnswerGrammars(llama)
+    this.#embeddings = new LlamaEmbeddings(model, contextLength, threads)
+    this.#slots = new SlotQueue(
+      slots,
+      waitingLimit,
+      (waiting) => new SluiceError('waiting_room_full', { waiting, model: name, retryAfterSeconds }),
+    )
+  }
+
+  get load() {
+    return { running: this.#slots.running, waiting: this.#slots.waiting }
+  }
+
+  async textPrompt(text: string, signal: AbortSignal): Promise<Prompt> {
+    const tokens = this.#withBeginning(await this.#tokenizer.text(text, this.contextLength, signal))
+    return { tokens, opening: '', endings: [] }
+  }
+
+  async tokenize(text: string, addSpecialTokens: boolean, signal: AbortSignal): Promise<readonly Token[]> {
+    const tokens = await this.#tokenizer.text(text, Math.max(this.contextLength, mostTokenized), signal)
+    return addSpecialTokens ? this.#withBeginning(tokens) : tokens
+  }
+
+  tokenPrompt(tokens: readonly number[]): Prompt {
+    return { tokens: tokens.map(toToken), opening: '', endings: [] }
+  }
+
+  chatPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[], signal: AbortSignal): Promise<Prompt> {
+    return this.#template.render(messages, tools, this.contextLength, signal)
+  }
+
+  tokenText(tokens: readonly number[]): string {
+    return this.#model.detokenize(tokens.map(toToken), true)
+  }
+
+  isEndToken(token: number): boolean {
+    return this.#model.isEogToken(toToken(token))
+  }
+
+  constrain(format: AnswerFormat): Promise<AnswerConstraint> {
+    return this.#grammars.compile(format)
+  }
+
+  embed(inputs: readonly (string | readonly number[])[], signal: AbortSignal): Promise<Embeddings> {
+    return this.#embeddings.embed(inputs, signal)
+  }
+
+  async reserve(prompt: Prompt, signal: AbortSignal): Promise<GenerationSeat> {
+    const computing = await this.#slots.acquire((idle) => mostAlike(idle, prompt), signal)
+    let released = false
+    const release = () => {
+      if (!released) this.#slots.release(computing)
+      released = true
+    }
+    try {
+      const reusedTokens = await alignSequence(computing.sequence, prompt.tokens)
+      return {
+        reusedTokens,
+        generate: (options, signal) => this.#generate(computing, prompt, options, signal),
+        release,
+      }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  #generate(computing: ComputingSequence, prompt: Prompt, options: GenerationOptions, signal: AbortSignal) {
+    const { tools } = options
+    const { toolSyntax: syntax } = prompt
+    if (!tools || !syntax || tools.choice.type === 'none') return generate(computing, prompt, options, signal)
+    const constrain = (format: AnswerFormat) => this.constrain(format)
+    const tokenize = (markup: string) => this.#model.tokenize(markup, true)
+    return generateWithTools({ computing, prompt, syntax, constrain, tokenize }, { ...options, tools }, signal)
+  }
+
+  #withBeginning(tokens: Token[]): Token[] {
+    const { bos, shouldPrependBosToken } = this.#model.tokens
+    if (shouldPrependBosToken && bos !== null) tokens.unshift(bos)
+    return tokens
+  }
+
+  async dispose(): Promise<void> {
+    await this.#llama.dispose()
+  }
+}
+
+/**
+ * The idle sequence that shares the longest beginning with the prompt; among equals the emptiest, to keep the others' memory,
+ * and of those the first: sequences without gaps between them are computed in one go.
+ */
+function mostAlike(idle: readonly ComputingSequence[], prompt: Prompt): ComputingSequence | undefined {
+  const rated = idle.map((computing) => ({
+    computing,
+    shared: sharedLength(computing.sequence, prompt),
+    held: computing.sequence.nextTokenIndex,
+  }))
+  return rated.sort((a, b) => b.shared - a.shared || a.held - b.held || a.computing.order - b.computing.order)[0]
+    ?.computing
+}
+
+function sharedLength(sequence: LlamaContextSequence, prompt: Prompt): number {
+  return sequence.compareContextTokens([...prompt.tokens]).firstDifferentIndex
+}

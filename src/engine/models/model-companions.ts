@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { z } from 'zod'
+import { SluiceError, errorMessage } from '../../foundation/errors.ts'
+import type { SamplingDefaults } from '../llama/language-model.ts'
+
+/** llama.cpp's own habits, a little cooler: small models wander at the temperature of 1 that large ones are served with. */
+const engineDefaults: SamplingDefaults = { temperature: 0.7, topP: 0.95, topK: 40, minP: 0.05, repetitionPenalty: 1 }
+
+export interface ModelCompanions {
+  /** Replaces the template inside the model file. */
+  readonly chatTemplate: string | undefined
+  readonly samplingDefaults: SamplingDefaults
+}
+
+const generationConfig = z.object({
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().gt(0).max(1).optional(),
+  top_k: z.number().int().min(-1).optional(),
+  min_p: z.number().min(0).max(1).optional(),
+  repetition_penalty: z.number().gt(0).max(2).optional(),
+})
+
+/**
+ * What lies beside a model file, under the names that model directories use everywhere: `chat_template.jinja` and
+ * `generation_config.json`. The GPU engine reads the same two.
+ */
+export async function readModelCompanions(modelFile: string): Promise<ModelCompanions> {
+  const folder = dirname(modelFile)
+  const chatTemplate = await readIfPresent(join(folder, 'chat_template.jinja'))
+  const configPath = join(folder, 'generation_config.json')
+  const config = await readIfPresent(configPath)
+  return {
+    chatTemplate,
+    samplingDefaults: config === undefined ? engineDefaults : parseSamplingDefaults(config, configPath),
+  }
+}
+
+export function parseSamplingDefaults(text: string, path: string): SamplingDefaults {
+  try {
+    const config = generationConfig.parse(JSON.parse(text))
+    return {
+      temperature: config.temperature ?? engineDefaults.temperature,
+      topP: config.top_p ?? engineDefaults.topP,
+      topK: config.top_k === undefined ? engineDefaults.topK : Math.max(0, config.top_k),
+      minP: config.min_p ?? engineDefaults.minP,
+      repetitionPenalty: config.repetition_penalty ?? engineDefaults.repetitionPenalty,
+    }
+  } catch (error) {
+    const reason = error instanceof z.ZodError ? z.prettifyError(error) : errorMessage(error)
+    throw new SluiceError('engine_start_failed', { reason: `${path} cannot be used: ${reason}` }, { cause: error })
+  }
+}
+
+async function readIfPresent(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw new SluiceError('engine_start_failed', { reason: `${path} cannot be read: ${errorMessage(error)}` })
+  }
+}

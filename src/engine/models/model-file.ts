@@ -1,0 +1,32 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SluiceError, errorMessage } from '../../foundation/errors.ts'
+
+const shardName = /-(\d{5})-of-\d{5}\.gguf$/
+
+/** The file to load for a path that is a `.gguf` file or a directory with one model in it (split ones by their first part). */
+export async function findModelFile(modelPath: string): Promise<string> {
+  const info = await stat(modelPath).catch((error: unknown) => {
+    throw new SluiceError('engine_start_failed', { reason: `${modelPath} cannot be read: ${errorMessage(error)}` })
+  })
+  if (!info.isDirectory()) {
+    if (modelPath.endsWith('.gguf')) return modelPath
+    throw new SluiceError('engine_start_failed', { reason: `${modelPath} is not a .gguf file.` })
+  }
+  const chosen = chooseModelFile(await readdir(modelPath))
+  if (chosen.length === 1 && chosen[0]) return join(modelPath, chosen[0])
+  throw new SluiceError('engine_start_failed', {
+    reason:
+      chosen.length === 0
+        ? `${modelPath} has no .gguf file in it. Put the model there, or pull one with \`sluice model pull\`.`
+        : `${modelPath} has several models (${chosen.join(', ')}); name the one file to serve.`,
+  })
+}
+
+/** The models among the names of a directory: whole files, and of each split model its first part. */
+export function chooseModelFile(names: readonly string[]): string[] {
+  return names
+    .filter((name) => name.endsWith('.gguf') && !name.startsWith('.'))
+    .filter((name) => (shardName.exec(name)?.[1] ?? '00001') === '00001')
+    .toSorted()
+}

@@ -1,0 +1,182 @@
+import {
+  type ChatHistoryItem,
+  type ChatModelFunctions,
+  type ChatWrapper,
+  type LlamaModel,
+  LlamaText,
+  resolveChatWrapper,
+} from 'node-llama-cpp'
+import { SluiceError, errorMessage } from '../../foundation/errors.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { toChatHistory } from '../requests/chat-history.ts'
+import { JinjaTemplate, shortHistory } from './jinja-template.ts'
+import { gbnfSchema, toGbnfSchema } from '../grammar/json-schema.ts'
+import type { ChatMessage, Prompt, ToolSyntax } from '../llama/language-model.ts'
+import { nextTurn } from '../llama/loop-turn.ts'
+import { PromptTokenizer, longestTokenCharacters, tooLong } from '../requests/prompt-tokens.ts'
+import { SchemaBudget } from '../grammar/schema-budget.ts'
+import type { ToolDefinition } from '../requests/tool-definitions.ts'
+
+/** Writes a conversation the way the model was trained to read one. */
+export interface ChatTemplate {
+  /** Refuses what has more than `most` tokens, without looking at all of it. */
+  render(
+    messages: readonly ChatMessage[],
+    tools: readonly ToolDefinition[],
+    most: number,
+    signal: AbortSignal,
+  ): Promise<Prompt>
+}
+
+/** The template given, else the one inside the model file, else what the library knows about models of this kind. */
+export function createChatTemplate(model: LlamaModel, given: string | undefined, log: Logger): ChatTemplate {
+  const template = given ?? model.fileInfo.metadata.tokenizer?.chat_template
+  if (template === undefined) return { render: refuseWithoutTemplate }
+  const wrapper = wrapTemplate(model, template, given !== undefined, log)
+  const toolSyntax = toolSyntaxOf(wrapper)
+  const leastTokens = leastTokensPerTurn(wrapper, model)
+  return {
+    render: async (messages, tools, most, signal) => {
+      const asked = tools.length > 0 || messages.some(usesTools)
+      if (asked && !toolSyntax) throw refuseTools(tools.length > 0 ? 'tools' : 'messages')
+      refuseHopeless(messages, most, leastTokens)
+      const [history, functions] = [toChatHistory(messages), toFunctions(tools)]
+      const turn = () => (history.length > shortHistory || functions ? nextTurn(signal) : undefined)
+      await turn()
+      const state = await stateOf(wrapper, history, functions, signal)
+      await turn()
+      const prompt = await toPrompt(state, model, most, signal)
+      return tools.length > 0 ? { ...prompt, toolSyntax } : prompt
+    },
+  }
+}
+
+type Wrapper = JinjaTemplate | ChatWrapper
+type ContextState = ReturnType<ChatWrapper['generateContextState']>
+
+const longestOpening = 64
+
+function wrapTemplate(model: LlamaModel, template: string, given: boolean, log: Logger): Wrapper {
+  try {
+    return new JinjaTemplate(template, model.tokenizer)
+  } catch (error) {
+    if (given) {
+      throw new SluiceError('engine_start_failed', {
+        reason: `chat_template.jinja cannot be used: ${errorMessage(error)}`,
+      })
+    }
+    const wrapper = resolveChatWrapper(model)
+    log.warn({ err: error, wrapper: wrapper.wrapperName }, "the model's own chat template cannot be used")
+    return wrapper
+  }
+}
+
+/** How the template writes calls; undefined for one that was never taught any. */
+function toolSyntaxOf(wrapper: Wrapper): ToolSyntax | undefined {
+  if (!(wrapper instanceof JinjaTemplate) || !wrapper.wrapper.usingJinjaFunctionCallTemplate) return undefined
+  const { call, parallelism } = wrapper.wrapper.settings.functions
+  return {
+    prefix: LlamaText(call.prefix).toString(),
+    paramsPrefix: LlamaText(call.paramsPrefix).toString(),
+    suffix: LlamaText(call.suffix).toString(),
+    betweenCalls: LlamaText(parallelism?.call.betweenCalls ?? '').toString(),
+  }
+}
+
+/** What has more messages or characters than could ever fit need not be rendered. */
+function refuseHopeless(messages: readonly ChatMessage[], most: number, leastTokens: number): void {
+  const characters = messages.reduce((sum, { content }) => sum + content.length, 0)
+  if (messages.length * leastTokens > most || characters > most * longestTokenCharacters) throw tooLong(most)
+}
+
+/** Half of what a turn of one letter takes in this template, on average: its markup is there however short it is. */
+function leastTokensPerTurn(wrapper: Wrapper, model: LlamaModel): number {
+  const plain = wrapper instanceof JinjaTemplate ? wrapper.wrapper : wrapper
+  const pair: ChatHistoryItem[] = [
+    { type: 'user', text: 'x' },
+    { type: 'model', response: ['x'] },
+  ]
+  const tokensOf = (chatHistory: ChatHistoryItem[]) =>
+    plain.generateContextState({ chatHistory }).contextText.tokenize(model.tokenizer).length
+  try {
+    const perTurn = (tokensOf([...pair, ...pair, ...pair]) - tokensOf(pair)) / 4
+    return Math.max(1, Math.floor(perTurn / 2))
+  } catch {
+    return 1
+  }
+}
+
+async function toPrompt(state: ContextState, model: LlamaModel, most: number, signal: AbortSignal): Promise<Prompt> {
+  const endings = state.stopGenerationTriggers.flatMap((trigger) => {
+    const tokens = trigger.tokenize(model.tokenizer)
+    // A trigger that begins with an end token needs no watching: the model stops there by itself.
+    if (tokens[0] === undefined || model.isEogToken(tokens[0])) return []
+    const text = model.detokenize(tokens)
+    return text.trim() === '' ? [] : [text]
+  })
+  const tokens = await new PromptTokenizer(model).templated(state.contextText, most, signal)
+  if (model.tokens.shouldPrependBosToken && model.tokens.bos !== null && tokens[0] !== model.tokens.bos) {
+    tokens.unshift(model.tokens.bos)
+  }
+  return { tokens, opening: openingOf(state.contextText), endings }
+}
+
+/** A template may open the reasoning section itself; the client still sees it begin. */
+export function openingOf({ values }: Pick<LlamaText, 'values'>): string {
+  const end = LlamaText(values.slice(-2)).toString().slice(-longestOpening)
+  return /<think>\s*$/.exec(end)?.[0] ?? ''
+}
+
+async function stateOf(
+  wrapper: Wrapper,
+  chatHistory: ChatHistoryItem[],
+  availableFunctions: ChatModelFunctions | undefined,
+  signal: AbortSignal,
+): Promise<ContextState> {
+  const options = { chatHistory, ...(availableFunctions ? { availableFunctions } : {}) }
+  try {
+    return await wrapper.generateContextState(options, signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw new SluiceError(
+      'invalid_request',
+      { reason: `The model's chat template refuses these messages: ${errorMessage(error)}`, param: 'messages' },
+      { cause: error },
+    )
+  }
+}
+
+function toFunctions(tools: readonly ToolDefinition[]): ChatModelFunctions | undefined {
+  if (tools.length === 0) return undefined
+  const budget = new SchemaBudget()
+  return Object.fromEntries(
+    tools.map(({ name, description, parameters }, index) => [
+      name,
+      {
+        ...(description === undefined ? {} : { description }),
+        ...(parameters === undefined
+          ? {}
+          : { params: gbnfSchema(toGbnfSchema(parameters, `tools[${index}].function.parameters`, budget)) }),
+      },
+    ]),
+  )
+}
+
+function usesTools(message: ChatMessage): boolean {
+  return message.role === 'tool' || (message.role === 'assistant' && message.toolCalls.length > 0)
+}
+
+function refuseTools(param: string): SluiceError {
+  return new SluiceError('unsupported_parameter', {
+    param,
+    reason: "this model's chat template has no tools, so it was never taught to call any",
+  })
+}
+
+function refuseWithoutTemplate(): never {
+  throw new SluiceError('invalid_request', {
+    reason:
+      'This model has no chat template, so it cannot take messages. Use /v1/completions, or put a chat_template.jinja beside the model file.',
+    param: 'messages',
+  })
+}

@@ -1,0 +1,61 @@
+import { SluiceError } from '../../foundation/errors.ts'
+import { readNvidiaCards } from './nvidia-cards.ts'
+import type { RunProgram } from '../processes/run-program.ts'
+
+export interface Card {
+  /** The resource name: `<vendor>.com/gpu-<model>`. */
+  readonly kind: string
+  /** What CUDA_VISIBLE_DEVICES calls it; unique on the machine. */
+  readonly index: number
+  /** Declared, not there: it can be counted and handed out, not computed on. */
+  readonly simulated: boolean
+  /** Of a real card: what names it whatever its index is. */
+  readonly uuid?: string
+  /** The number in the name of its device (`/dev/nvidia0`), where the driver tells; not always its index. */
+  readonly minor?: number
+  readonly product?: string
+  readonly memoryMebibytes?: number
+}
+
+const kindPattern = /^[a-z0-9.-]+\.com\/gpu-[a-z0-9-]+$/
+const mostCards = 64
+const defaultCards = 'nvidia.com/gpu-l40s=2'
+
+/** The cards that `--gpus KIND=COUNT,...` declares; without it, a small simulated set. */
+export function declaredCards(flag: string | undefined): Card[] {
+  const counts = new Map<string, number>()
+  for (const part of (flag ?? defaultCards).split(',').map((text) => text.trim())) {
+    // `--gpus ''` is how to say: none.
+    if (part === '' && flag?.trim() === '') continue
+    const [kind = '', count = '', ...rest] = part.split('=')
+    if (!kindPattern.test(kind)) {
+      throw invalidGpus(`"${kind}" is not of the form <vendor>.com/gpu-<model>, such as nvidia.com/gpu-l40s`)
+    }
+    if (!/^\d{1,2}$/.test(count) || rest.length > 0 || Number(count) > mostCards) {
+      throw invalidGpus(`"${part}" must be KIND=COUNT with a count from 0 to ${mostCards}`)
+    }
+    if (counts.has(kind)) throw invalidGpus(`${kind} is given twice`)
+    counts.set(kind, Number(count))
+  }
+  const kinds = [...counts].flatMap(([kind, count]) => Array.from({ length: count }, () => kind))
+  return kinds.map((kind, index) => ({ kind, index, simulated: true }))
+}
+
+export interface CardDetection {
+  readonly run: RunProgram
+  readonly signal: AbortSignal
+  /** Told about cards that are there and cannot be used. */
+  problem?(message: string): void
+}
+
+/** The machine's cards: those `--gpus` declares; else the real ones; else the small simulated set. */
+export async function detectCards(flag: string | undefined, detection: CardDetection): Promise<Card[]> {
+  if (flag !== undefined) return declaredCards(flag)
+  const { cards, problems } = await readNvidiaCards(detection.run, detection.signal)
+  for (const problem of problems) detection.problem?.(problem)
+  return cards.length > 0 ? [...cards] : declaredCards(undefined)
+}
+
+function invalidGpus(reason: string): SluiceError {
+  return new SluiceError('invalid_flag', { flag: '--gpus', reason })
+}

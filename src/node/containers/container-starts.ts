@@ -1,0 +1,136 @@
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Clock } from '../../foundation/clock.ts'
+import { ContainerProcess, type ContainerProcessOptions } from './container-process.ts'
+import { type Cgroups, removeGroups } from '../isolation/cgroups.ts'
+import type { ContainerScript } from '../isolation/container-script.ts'
+import { ContainerShell, type RootBaseAhead } from '../isolation/container-shell.ts'
+import { machineRootAhead } from '../isolation/container-view.ts'
+import type { Isolation } from '../isolation/detect-isolation.ts'
+import { type EntryStep, entryMessage } from '../isolation/entry-steps.ts'
+import { namespaceCommand, plainShellCommand } from '../isolation/isolated-command.ts'
+import { SpareShell, type SpareShellOptions } from '../isolation/spare-shell.ts'
+import type { ContainerRecord } from '../pods/pod-records.ts'
+import { type ContainerLaunch, ContainerRefused } from '../pod-runtime.ts'
+import { type ProcessIdentity, isAlive } from '../processes/process-identity.ts'
+
+/** Whose the shells are: what the list of the machine's processes shows, and marks in their own environment. */
+export interface ShellOwner {
+  readonly owner: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+export interface StartingShell {
+  readonly shell: ContainerShell
+  /** It is among the processes of another container. */
+  readonly sharesProcesses: boolean
+  /** What it asked for and does without. */
+  readonly warning?: string
+}
+
+/** What is known of the network that the next container will be in. */
+export type NextNetwork = Pick<SpareShellOptions, 'nextNetwork' | 'onNextNetwork'>
+
+/** Where Pods share the machine's. */
+export const machineNetwork: NextNetwork = { nextNetwork: () => '', onNextNetwork: () => () => {} }
+
+/** Makes processes of prepared containers; what takes long about that is done ahead where it can be. */
+export class ContainerStarts {
+  readonly #clock: Clock
+  readonly #owner: ShellOwner
+  readonly #networks: NextNetwork
+  readonly #cgroups: Cgroups
+  #shells: SpareShell | undefined
+  #closed = false
+
+  /** `owner` is for processes that are nobody's yet: they must be known for ours, too. */
+  constructor(clock: Clock, owner: ShellOwner, networks: NextNetwork, cgroups: Cgroups) {
+    this.#clock = clock
+    this.#owner = owner
+    this.#networks = networks
+    this.#cgroups = cgroups
+  }
+
+  /** From now on there is a shell that waits for a container. */
+  async prepare(isolation: Isolation): Promise<void> {
+    // Of a run that was killed.
+    await rm(this.#bases, { recursive: true, force: true })
+    this.#cgroups.removeAhead()
+    if (!this.#closed) this.#shellsOf(isolation).refillSoon()
+  }
+
+  /** The first process of a container that is going to be in this network: to be run in, or discarded. */
+  take(isolation: Isolation, network: string): ContainerShell {
+    return this.#shellsOf(isolation).take(network)
+  }
+
+  /** The same for one that may ask to be among the processes of another, which is `found`: nothing of it can be made ahead. */
+  shellFor(launch: ContainerLaunch, isolation: Isolation, found: ContainerRecord | undefined): StartingShell {
+    const { target, network = '' } = launch
+    if (target === undefined) return { shell: this.take(isolation, network), sharesProcesses: false }
+    if (!found || !isAlive(found)) {
+      throw new ContainerRefused('CreateContainerError', `unable to find target container ${target}`)
+    }
+    if (isolation.mode === 'namespaces' && !isolation.tools.asUser && found.isolated) {
+      const { owner, env } = this.#owner
+      const command = namespaceCommand(isolation.tools, owner, network, found.pid)
+      return { shell: new ContainerShell(command, env), sharesProcesses: true }
+    }
+    const warning = `targetContainerName: a node that does not run as root cannot show it the processes of ${target}`
+    return { shell: this.take(isolation, network), sharesProcesses: false, warning }
+  }
+
+  /** Something was mounted or unmounted that shells do not see by themselves. */
+  mountsChanged(): void {
+    this.#shells?.renew()
+  }
+
+  /** The program runs once `record` has noted what its process is known by. */
+  async run(
+    shell: ContainerShell,
+    isolation: Isolation,
+    script: ContainerScript,
+    record: (identity: ProcessIdentity) => Promise<void>,
+    options: ContainerProcessOptions,
+  ): Promise<ContainerProcess> {
+    return ContainerProcess.enter(shell, script, isolation.mode === 'namespaces', record, options)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#shells?.close()
+  }
+
+  /** That of containers without an image: those with one have another. A user's is known only with the container. */
+  #baseAhead(isolation: Isolation): RootBaseAhead | undefined {
+    if (isolation.mode !== 'namespaces' || isolation.tools.asUser) return undefined
+    const folder = join(this.#bases, randomUUID())
+    mkdirSync(folder, { recursive: true, mode: 0o755 })
+    const groups = this.#cgroups.makeAhead(basename(folder))
+    const enter = groups.map((group): EntryStep => ['group', join(group, 'cgroup.procs')])
+    const letGo = () => {
+      removeGroups(groups)
+      if (this.#closed) this.#cgroups.close()
+    }
+    return { folder, groups, message: entryMessage([...enter, ...machineRootAhead(folder)]), letGo }
+  }
+
+  get #bases(): string {
+    return join(this.#owner.owner, 'spare-roots')
+  }
+
+  #shellsOf(isolation: Isolation): SpareShell {
+    const { owner, env } = this.#owner
+    const command = (network: string) =>
+      isolation.mode === 'namespaces' ? namespaceCommand(isolation.tools, owner, network) : plainShellCommand(owner)
+    this.#shells ??= new SpareShell({
+      clock: this.#clock,
+      start: (network, use) =>
+        new ContainerShell(command(network), env, { base: use === 'later' ? this.#baseAhead(isolation) : undefined }),
+      ...this.#networks,
+    })
+    return this.#shells
+  }
+}

@@ -1,0 +1,105 @@
+import { statSync } from 'node:fs'
+import { errorMessage } from '../../foundation/errors.ts'
+import type { ImageRoots, RootImage } from './imported-images.ts'
+
+/** What runs an image on this machine, as this program or the machine's operator says. */
+export type ImageEntry =
+  /** A program of the machine. */
+  | {
+      readonly command: readonly string[]
+      readonly env?: Readonly<Record<string, string>>
+      /** Files and folders that the program needs, besides what every container sees of the machine. */
+      readonly visible?: readonly string[]
+      /** Where it finds a folder that is kept for all its containers of a namespace, for what takes long to make anew. */
+      readonly kept?: string
+    }
+  /** A folder of the machine that becomes the container's root. */
+  | {
+      readonly root: string
+      readonly entrypoint: readonly string[]
+      readonly env: Readonly<Record<string, string>>
+      readonly user: string
+      readonly workingDir: string
+    }
+  /** An OCI layout, which is imported at every start; of several images in it, the one that is called so. */
+  | { readonly oci: string; readonly ref?: string }
+  | { readonly unavailable: string }
+
+export type ImageLookup = FoundImage | { readonly found: 'nothing'; readonly message: string }
+
+export type FoundImage =
+  | {
+      readonly found: 'program'
+      readonly command: readonly string[]
+      readonly env: Readonly<Record<string, string>>
+      readonly visible: readonly string[]
+      readonly kept: string | undefined
+    }
+  | RootImage
+
+const mostNamesShown = 20
+
+/**
+ * What an image's name means on this machine. What its operator says counts for a repository (`<registry>/sluice/llama-cpp`),
+ * whatever the tag; then come the images that were imported.
+ */
+export class ImageStore {
+  readonly #entries: ReadonlyMap<string, ImageEntry>
+  /** Images with files of their own; whoever runs one holds it. */
+  readonly roots: ImageRoots | undefined
+
+  constructor(entries: Readonly<Record<string, ImageEntry>>, roots?: ImageRoots) {
+    this.#entries = new Map(Object.entries(entries))
+    this.roots = roots
+  }
+
+  lookup(image: string): ImageLookup {
+    try {
+      return this.#find(image)
+    } catch (error) {
+      return { found: 'nothing', message: `The image "${image}" cannot be read: ${errorMessage(error)}` }
+    }
+  }
+
+  #find(image: string): ImageLookup {
+    const repository = repositoryOf(image)
+    const entry = this.#entries.get(repository)
+    if (!entry) return this.roots?.find(image) ?? this.#unknown(image)
+    if ('unavailable' in entry) return { found: 'nothing', message: `${repository}: ${entry.unavailable}` }
+    if ('command' in entry) {
+      const { command, env = {}, visible = [], kept } = entry
+      // The program itself, and a script that it is to run.
+      const seen = [...visible, ...command.filter((word) => word.startsWith('/'))]
+      return { found: 'program', command, env, visible: seen, kept }
+    }
+    if ('oci' in entry) {
+      const message = `${repository}: the OCI layout ${entry.oci} has not been unpacked; the log says why, or that it will be soon`
+      return this.roots?.find(layoutName(repository)) ?? { found: 'nothing', message }
+    }
+    const { root, entrypoint, env, user, workingDir } = entry
+    if (statSync(root, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      return { found: 'nothing', message: `${repository}: there is no folder ${root}` }
+    }
+    const config = { entrypoint, cmd: [], env, user, workingDir, exposedPorts: [], stopSignal: undefined }
+    return { found: 'root', root, id: '', config }
+  }
+
+  #unknown(image: string): ImageLookup {
+    const names = [...this.#entries.keys(), ...(this.roots?.names() ?? [])].sort()
+    const more = names.length > mostNamesShown ? [`${names.length - mostNamesShown} more`] : []
+    const known = [...names.slice(0, mostNamesShown), ...more].join(', ') || 'none'
+    return { found: 'nothing', message: `This node has no program for the image "${image}". It knows: ${known}.` }
+  }
+}
+
+/** What the image of a configured layout is called in the store. */
+export function layoutName(repository: string): string {
+  return `${repository}:latest`
+}
+
+/** The name without tag and digest. A colon before the last slash belongs to the registry's port. */
+export function repositoryOf(image: string): string {
+  const [withTag = ''] = image.split('@')
+  const colon = withTag.lastIndexOf(':')
+  return colon > withTag.lastIndexOf('/') ? withTag.slice(0, colon) : withTag
+}

@@ -1,0 +1,77 @@
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type Node, nodeKind } from '../../resources/node.ts'
+import { isStatusError } from '../../resources/status-error.ts'
+import type { Card } from '../cards/gpu-inventory.ts'
+import type { MachineReadings } from '../machine/machine-readings.ts'
+import { withDeadline } from '../processes/with-deadline.ts'
+import { type MachineFacts, nodeLabels, nodeStatus } from './node-object.ts'
+
+export interface NodeRegistrationOptions {
+  readonly client: ClusterClient
+  readonly clock: Clock
+  readonly log: Logger
+  readonly facts: MachineFacts
+  readings(): MachineReadings
+  usableCards(): readonly Card[]
+}
+
+const heartbeatMs = 30_000
+const deadlineMs = 10_000
+
+/** Keeps the Node object that stands for this machine. */
+export class NodeRegistration {
+  readonly #options: NodeRegistrationOptions
+  #wake: () => void = () => {}
+
+  constructor(options: NodeRegistrationOptions) {
+    this.#options = options
+  }
+
+  /** Writes the Node as it is now; makes it when it is not there. */
+  async report(ready: boolean, signal?: AbortSignal): Promise<void> {
+    const { client, clock, facts } = this.#options
+    const ref = { name: facts.name }
+    const labels = nodeLabels(facts)
+    let node = await client.get(nodeKind, ref, signal)
+    try {
+      node ??= await client.create(nodeKind, { metadata: { ...ref, labels }, spec: {} }, signal)
+    } catch (error) {
+      if (!isStatusError(error, 'AlreadyExists')) throw error
+      node = await client.get(nodeKind, ref, signal)
+    }
+    if (!node) return
+    const current = node.metadata.labels ?? {}
+    if (Object.entries(labels).some(([key, value]) => current[key] !== value)) {
+      node = await client.patch(nodeKind, ref, { metadata: { labels } }, signal)
+    }
+    const readings = { machine: this.#options.readings(), usableCards: this.#options.usableCards() }
+    const reported = (now: Node): Node => ({
+      ...now,
+      status: nodeStatus(facts, ready, readings, now.status, clock.now()),
+    })
+    await client.changeStatus(nodeKind, ref, reported, signal)
+  }
+
+  /** Something changed that the next heartbeat should not wait for. */
+  reportSoon(): void {
+    this.#wake()
+  }
+
+  /** Reports again and again until the signal is aborted. */
+  async heartbeat(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options
+    while (!signal.aborted) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+        clock.sleep(heartbeatMs, signal).then(resolve, () => resolve())
+      })
+      if (signal.aborted) return
+      const limit = { clock, ms: deadlineMs, message: 'the heartbeat took too long' }
+      await withDeadline(limit, signal, (deadline) => this.report(true, deadline)).catch((error: unknown) => {
+        log.warn({ err: error }, 'the node could not report')
+      })
+    }
+  }
+}

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { SigningKey } from '../../apiserver/access/identity/signing-key.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import { generateKeyPair } from '../../management/key-pair.ts'
+import { clusterIdPattern } from '../../resources/cluster.ts'
+import { centerCodePattern } from '../../resources/compute-center.ts'
+import type { DataDirectory } from './data-directory.ts'
+
+const identitySchema = z.object({
+  clusterId: z.string().regex(clusterIdPattern),
+  /** The code of the compute center the cluster is in. */
+  center: z.string().regex(centerCodePattern),
+  adminToken: z.string().min(32),
+})
+const credentialsSchema = z.object({
+  accessKey: z.string().min(8),
+  secretKey: z.string().min(16),
+  enterprise: z.string().min(1),
+})
+
+/** Who this installation is: made at the first start, the same ever after. */
+export type Identity = z.infer<typeof identitySchema>
+
+/** The key pair of the enterprise that owns the home cluster: the content of credentials.json. */
+export type Credentials = z.infer<typeof credentialsSchema>
+
+export function openIdentity(directory: DataDirectory, center: string | undefined): Identity {
+  const identity = kept(directory, 'identity.json', identitySchema, () => ({
+    clusterId: `vks${randomName(9)}`,
+    center: center ?? 'local-1',
+    adminToken: randomBytes(32).toString('base64url'),
+  }))
+  if (center === undefined || center === identity.center) return identity
+  // Exposed addresses and image names carry the center: a cluster cannot move to another one.
+  const reason = `this data directory belongs to the center ${identity.center}; leave the flag out, or use another --data.`
+  throw new SluiceError('invalid_flag', { flag: '--center', reason })
+}
+
+/** PEM of the key that signs the tokens of service accounts: made once, or every token would end with a restart. */
+export function openServiceAccountKey(directory: DataDirectory): string {
+  const name = 'pki/service-accounts.key'
+  directory.folder('pki')
+  const text = directory.read(name) ?? SigningKey.generatePem()
+  try {
+    SigningKey.check(text)
+  } catch (error) {
+    throw new SluiceError('data_file_unreadable', { path: directory.path(name) }, { cause: error })
+  }
+  if (directory.read(name) === undefined) directory.write(name, text)
+  return text
+}
+
+export function openCredentials(directory: DataDirectory): Credentials {
+  return kept(directory, 'credentials.json', credentialsSchema, () => ({ ...generateKeyPair(), enterprise: 'home' }))
+}
+
+function kept<T>(directory: DataDirectory, name: string, schema: z.ZodType<T>, make: () => T): T {
+  const text = directory.read(name)
+  if (text === undefined) {
+    const made = make()
+    directory.write(name, `${JSON.stringify(made, null, 2)}\n`)
+    return made
+  }
+  const parsed = schema.safeParse(parseJson(text))
+  if (parsed.success) return parsed.data
+  throw new SluiceError('data_file_unreadable', { path: directory.path(name) }, { cause: parsed.error })
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Lower-case letters and digits without those that are easily confused. */
+function randomName(length: number): string {
+  const alphabet = 'bcdfghjkmnpqrstvwxz23456789'
+  let name = ''
+  for (const byte of randomBytes(length)) name += alphabet[byte % alphabet.length] ?? ''
+  return name
+}

@@ -1,0 +1,81 @@
+import { readFileSync, realpathSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ImageEntry } from '../../node/images/image-store.ts'
+import { isExecutable } from '../../node/isolation/detect-isolation.ts'
+import { compiledFolder } from '../models/compiled-engine.ts'
+
+const ownFolder = fileURLToPath(new URL('../../../', import.meta.url))
+const mainProgram = join(ownFolder, 'bin', 'sluice.mjs')
+/** What this program is made of: nothing else of its folder, which people may keep a data directory or keys in. */
+const visible = ['.gpu-binaries', 'bin', 'node_modules', 'package.json', 'src', 'web/dist'].map((name) =>
+  join(ownFolder, name),
+)
+/** Where engines find what they have compiled for the machine's cards, which takes minutes. */
+const kept = '/var/cache/sluice'
+const vllmMissing = 'this machine has no vllm on its PATH; install vLLM, or use the engine LlamaCpp'
+
+export interface EnginePrograms {
+  readonly images: Readonly<Record<string, ImageEntry>>
+  /** Why the engine VLLM cannot run here. */
+  readonly vllmUnavailable: string | undefined
+}
+
+/** What the images of the center's registry are on this machine; what its operator added comes first. */
+export function enginePrograms(
+  registry: string,
+  added: Readonly<Record<string, ImageEntry>> = {},
+  path = process.env['PATH'] ?? '',
+): EnginePrograms {
+  const vllmImage = `${registry}/sluice/vllm`
+  const vllm = path
+    .split(delimiter)
+    .map((folder) => join(folder, 'vllm'))
+    .find(isExecutable)
+  const compiled = compiledFolder()
+  const own = {
+    visible: [...visible, ...(compiled === undefined ? [] : [compiled])],
+    env: { SLUICE_GPU_CACHE: `${kept}/gpu`, ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }) },
+    kept,
+  }
+  return {
+    images: {
+      [`${registry}/sluice/sluice`]: { command: [process.execPath, mainProgram], ...own },
+      [`${registry}/sluice/llama-cpp`]: { command: [process.execPath, mainProgram, 'serve'], ...own },
+      [vllmImage]: vllm === undefined ? { unavailable: vllmMissing } : vllmEntry(vllm),
+      ...added,
+    },
+    vllmUnavailable: vllm === undefined && !Object.hasOwn(added, vllmImage) ? vllmMissing : undefined,
+  }
+}
+
+/** With the Python that runs it, wherever these are installed. */
+function vllmEntry(program: string): ImageEntry {
+  const [, interpreter] = /^#!(\S+)/.exec(firstLine(program)) ?? []
+  const parts = [program, ...(interpreter === undefined ? [] : [interpreter])].flatMap(installedBeside)
+  return { command: [program, 'serve'], visible: [...new Set(parts)], env: { VLLM_CACHE_ROOT: `${kept}/vllm` }, kept }
+}
+
+/** What a program's installation consists of, by the customs of Python: nothing else of the folder that it is in. */
+function installedBeside(program: string): string[] {
+  const prefixes = new Set([program, realPath(program)].map((path) => dirname(dirname(path))))
+  return [...prefixes].flatMap((prefix) =>
+    prefix === '/' || prefix === '/usr' ? [] : ['bin', 'lib', 'lib64', 'pyvenv.cfg'].map((name) => join(prefix, name)),
+  )
+}
+
+function firstLine(path: string): string {
+  try {
+    return readFileSync(path, 'latin1').slice(0, 4096).split('\n', 1)[0] ?? ''
+  } catch {
+    return ''
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,22 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { userDataClaim } from '../../resources/persistent-volume-claim.ts'
+
+/** Models fetched once per machine, shared by every data directory. */
+export function modelCacheDirectory(environment: NodeJS.ProcessEnv = process.env): string {
+  return join(environment['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'sluice', 'models')
+}
+
+/** Where claims live below a data directory. */
+export function volumesDirectory(dataDirectory: string): string {
+  return join(dataDirectory, 'volumes')
+}
+
+/** The path of a pulled model inside the claim of user data. */
+export function modelPathInClaim(name: string): string {
+  return `models/${name}`
+}
+
+export function modelDirectory(dataDirectory: string, name: string): string {
+  return join(volumesDirectory(dataDirectory), userDataClaim, modelPathInClaim(name))
+}

@@ -1,0 +1,68 @@
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import { EventRecorder, eventSettleMs } from '../../cluster/event-recorder.ts'
+import { ExposureController } from '../../exposure/exposure-controller.ts'
+import { RouteTable } from '../../exposure/route-table.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Component } from '../../foundation/lifecycle.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { backgroundTask } from '../background-task.ts'
+import type { KeyAndCertificate } from '../data/certificates.ts'
+import type { ClusterCaches } from '../cluster-caches.ts'
+import { type Listening, urlHost } from '../listen.ts'
+import type { ExposureToServe } from '../serving/serving-threads.ts'
+
+export interface ExposureRoleOptions {
+  readonly client: ClusterClient
+  readonly caches: ClusterCaches
+  readonly clusterId: string
+  readonly proxyDomain: string
+  readonly tls: KeyAndCertificate
+  readonly port: number
+  /** Where the threads listen, once they do. */
+  readonly listening: () => Listening
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What the exposure has in this thread: the routes of one cluster, and telling each ServiceExporter about its own. */
+export class ExposureRole implements Component {
+  readonly name = 'exposure'
+  /** What the threads that serve need of it. */
+  readonly served: ExposureToServe
+  readonly #options: ExposureRoleOptions
+  readonly #routes: RouteTable
+  #controller: Component | undefined
+
+  constructor(options: ExposureRoleOptions) {
+    this.#options = options
+    const { caches, clusterId, proxyDomain, port, tls } = options
+    const { exporters, services, slices } = caches
+    this.#routes = new RouteTable({ exporters, services, slices, facts: { clusterId, proxyDomain, port } })
+    this.served = { tls: { key: tls.key, cert: tls.cert }, routes: this.#routes }
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const { client, caches, listening, clock, log } = this.#options
+    this.#routes.listensAt(listening().port)
+    const { exporters } = caches
+    const events = new EventRecorder({ client, component: 'sluice-exposure', clock, log, settleMs: eventSettleMs })
+    const controller = new ExposureController({ client, exporters, routes: this.#routes, events, clock, log })
+    this.#controller = backgroundTask('exposure controller', (stop) => controller.run(stop))
+    await this.#controller.start?.(signal)
+  }
+
+  async stop(signal: AbortSignal): Promise<void> {
+    await this.#controller?.stop?.(signal)
+    this.#routes.close()
+  }
+
+  get url(): string {
+    const { host, port } = this.#options.listening()
+    return `https://${urlHost(host)}:${port}`
+  }
+
+  /** The address of an exposed host. */
+  urlOf(hostLabel: string): string {
+    return `https://${hostLabel}.${this.#options.proxyDomain}:${this.#options.listening().port}`
+  }
+}

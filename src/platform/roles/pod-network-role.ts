@@ -1,0 +1,42 @@
+import { join } from 'node:path'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type Isolation, detectIsolation } from '../../node/isolation/detect-isolation.ts'
+import { BridgeNetwork } from '../../node/network/bridge-network.ts'
+import { LoopbackNetwork } from '../../node/network/loopback-network.ts'
+import { type NetworkChoice, openNetwork } from '../../node/network/open-network.ts'
+import type { PodNetwork } from '../../node/network/pod-network.ts'
+import { nodeIdOf } from '../../node/registration/node-id.ts'
+import type { DataDirectory } from '../data/data-directory.ts'
+import { type ServiceNetwork, bridgedServiceNetwork, embeddedServiceNetwork } from '../services/service-network.ts'
+
+export interface PodNetworkOptions {
+  readonly directory: DataDirectory
+  readonly clusterId: string
+  readonly choice: NetworkChoice
+  readonly ipv6?: boolean | undefined
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export interface OpenedNetwork {
+  readonly isolation: Isolation
+  readonly network: PodNetwork
+  readonly services: ServiceNetwork
+}
+
+/** How Pods are kept apart on this machine and where they and Services have their addresses. */
+export async function openPodNetwork(options: PodNetworkOptions): Promise<OpenedNetwork> {
+  const { directory, clusterId, choice, ipv6, clock, log } = options
+  const folder = directory.folder('node')
+  const nodeId = nodeIdOf(folder)
+  const isolation = await detectIsolation(join(folder, 'try'), 'detect')
+  const network =
+    isolation.mode === 'paths' && choice === 'detect'
+      ? new LoopbackNetwork(nodeId, isolation.reason)
+      : await openNetwork({ nodeId, folder, choice, ipv6, clock, log })
+  log.info({ network: network.facts.message }, 'the network of Pods')
+  const services =
+    network instanceof BridgeNetwork ? bridgedServiceNetwork(network.ranges) : embeddedServiceNetwork(clusterId)
+  return { isolation, network, services }
+}

@@ -1,0 +1,113 @@
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import { EventRecorder } from '../../cluster/event-recorder.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Component } from '../../foundation/lifecycle.ts'
+import type { Logger } from '../../foundation/log.ts'
+import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
+import type { Metrics } from '../../foundation/metrics.ts'
+import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
+import { gatewayNamespace, gatewayServiceName } from '../../resources/model-labels.ts'
+import type { ClusterCaches } from '../cluster-caches.ts'
+import { type Listening, listenOn } from '../listen.ts'
+import {
+  type ExposureToServe,
+  type GatewayToServe,
+  type ServingNews,
+  ServingThreads,
+} from '../serving/serving-threads.ts'
+
+export interface ServingRoleOptions {
+  readonly client: ClusterClient
+  readonly caches: ClusterCaches
+  readonly clusterId: string
+  readonly host: string
+  /** How many threads; one at least. */
+  readonly count: number
+  readonly gateway: { readonly port: number; readonly served: GatewayToServe } | undefined
+  readonly exposure: { readonly port: number; readonly served: ExposureToServe }
+  /** The file that the threads write their lines to. */
+  readonly logPath: string
+  readonly ownerLoop: LoopBoardShape
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+/** What running requests get at a stop. */
+const stopGraceMs = 10_000
+
+/** The threads that serve the gateway and exposed services, and where they listen. */
+export class ServingRole implements Component {
+  readonly name = 'serving threads'
+  readonly #options: ServingRoleOptions
+  readonly #threads: ServingThreads
+  readonly #events: EventRecorder
+  #gateway: Listening | undefined
+  #exposure: Listening = { host: '', port: 0 }
+
+  constructor(options: ServingRoleOptions) {
+    this.#options = options
+    const { client, gateway, exposure, count, logPath, ownerLoop, clock, log, metrics } = options
+    this.#events = new EventRecorder({ client, component: 'sluice-serving', clock, log })
+    this.#threads = new ServingThreads({
+      count,
+      gateway: gateway?.served,
+      exposure: exposure.served,
+      logPath,
+      ownerLoop,
+      clock,
+      log,
+      metrics,
+      news: (news) => this.#record(news),
+    })
+  }
+
+  /** For the beginning of a start: the threads come up while others start. */
+  get early(): Component {
+    const nothingLeft = { graceMs: 0 }
+    return {
+      name: 'serving threads, early',
+      start: () => this.#threads.begin(),
+      stop: () => this.#threads.close(nothingLeft),
+    }
+  }
+
+  async start(): Promise<void> {
+    const { host, gateway, exposure } = this.#options
+    if (gateway) {
+      const place = { name: 'gateway', flag: '--gateway-port', host, port: gateway.port }
+      this.#gateway = await listenOn({ listen: (...at) => this.#threads.listen('gateway', ...at) }, place)
+    }
+    const place = { name: 'exposure', flag: '--exposure-port', host, port: exposure.port }
+    this.#exposure = await listenOn({ listen: (...at) => this.#threads.listen('exposure', ...at) }, place)
+  }
+
+  async stop(): Promise<void> {
+    await this.#threads.close({ graceMs: stopGraceMs })
+  }
+
+  /** `undefined` where there is no gateway. */
+  get gateway(): Listening | undefined {
+    return this.#gateway
+  }
+
+  get exposure(): Listening {
+    return this.#exposure
+  }
+
+  #record(news: ServingNews): void {
+    const about = this.#concerned()
+    if (!about) return
+    if (news.type === 'lost') {
+      const message = `A thread that serves was lost with its connections: ${news.reason}. It is started again.`
+      this.#events.record(about, 'Warning', 'ServingThreadLost', message)
+    } else this.#events.record(about, 'Normal', 'ServingThreadBack', 'A thread that serves is there again.')
+  }
+
+  /** Whose clients were cut off: the gateway's, and where there is none those of the whole cluster. */
+  #concerned(): KubernetesObject | undefined {
+    const { caches, clusterId } = this.#options
+    const service = caches.services.get({ namespace: gatewayNamespace, name: gatewayServiceName })
+    return service ?? caches.clusters.get({ name: clusterId })
+  }
+}

@@ -1,0 +1,135 @@
+import { flushCompileCache } from 'node:module'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
+import { ExposureEdge } from '../../exposure/exposure-edge.ts'
+import { RouteMirror } from '../../exposure/route-mirror.ts'
+import { systemClock } from '../../foundation/clock.ts'
+import { errorMessage, SluiceError } from '../../foundation/errors.ts'
+import { silentLogger } from '../../foundation/log.ts'
+import { Metrics } from '../../foundation/metrics.ts'
+import { TrustedProxies } from '../../gateway/access/trusted-proxies.ts'
+import { Gateway } from '../../gateway/gateway.ts'
+import { TurnClock } from '../../relay/socket/turn-clock.ts'
+import type { ApiKey } from '../../resources/api-key.ts'
+import type { Model } from '../../resources/model.ts'
+import { LoadTable } from '../../traffic/load-table.ts'
+import { ClusterModelCatalog } from '../../traffic/model-catalog.ts'
+import { WorkerPool } from '../../traffic/worker-pool.ts'
+import { joinLogFile } from '../data/log-file.ts'
+import { LoopBoard } from '../loop-watch/loop-board.ts'
+import { LoopWatch } from '../loop-watch/loop-watch.ts'
+import { StuckLoopAlarm } from '../loop-watch/stuck-loop-alarm.ts'
+import { ObjectMirror } from './object-mirror.ts'
+import { PendingAnswers } from './pending-answers.ts'
+import type { FromServingThread, ServingData, ServingFace, ToServingThread } from './serving-messages.ts'
+import { collectStartGarbage } from '../data/start-garbage.ts'
+
+/** The owner takes a second for those that do not answer; one that has said nothing so long is stuck. */
+const metricsDeadlineMs = 3_000
+/** What comes through the edge from the gateway is told how it ended before the edge ends it. */
+const lastWordsMs = 500
+
+/** What a serving thread runs: the gateway and the edge, with a copy of what they need to know. */
+class ServingProgram {
+  readonly #tell: (message: FromServingThread) => void
+  readonly #metrics = new Metrics()
+  readonly #log
+  /** One time for all that is read together and for those who work on it. */
+  readonly #clock = new TurnClock(systemClock)
+  readonly #models = new ObjectMirror<Model>()
+  readonly #keys = new ObjectMirror<ApiKey>()
+  readonly #routes = new RouteMirror()
+  readonly #texts = new PendingAnswers<string>({ clock: systemClock, deadlineMs: metricsDeadlineMs })
+  readonly #faces: { readonly gateway: Gateway | undefined; readonly exposure: ExposureEdge | undefined }
+
+  constructor(data: ServingData, tell: (message: FromServingThread) => void) {
+    this.#tell = tell
+    this.#log = data.logPath === undefined ? silentLogger : joinLogFile(data.logPath)
+    this.#faces = {
+      gateway: data.gateway && this.#createGateway(data.gateway, data.row),
+      exposure: data.exposure && this.#createEdge(data.exposure),
+    }
+    this.#faces.exposure?.addRoutes(this.#routes)
+    const common = { clock: systemClock, log: this.#log }
+    new LoopWatch({ ...common, loop: `serving-${data.row}`, metrics: this.#metrics }).start()
+    if (data.ownerLoop) new StuckLoopAlarm({ ...common, loop: 'main', board: new LoopBoard(data.ownerLoop) }).start()
+  }
+
+  hear(message: ToServingThread): void {
+    switch (message.type) {
+      case 'models':
+        return this.#models.hear(message.news)
+      case 'keys':
+        return this.#keys.hear(message.news)
+      case 'routes':
+        return this.#routes.hear(message.news)
+      case 'listen':
+        return void this.#listen(message)
+      case 'snapshot': {
+        const { id } = message
+        return void this.#metrics.snapshot().then((snapshot) => this.#tell({ type: 'snapshot', id, snapshot }))
+      }
+      case 'metrics':
+        return this.#texts.answer(message.id, message.text)
+      case 'stop':
+        // Ends this thread only, after its log has been written.
+        return void this.#close(message.graceMs).then(() => process.exit(0))
+    }
+  }
+
+  #createEdge(tls: NonNullable<ServingData['exposure']>): ExposureEdge {
+    return new ExposureEdge({ tls, clock: this.#clock, log: this.#log, metrics: this.#metrics })
+  }
+
+  #createGateway({ settings, loads, poolPort }: NonNullable<ServingData['gateway']>, row: number): Gateway {
+    const { namespace, wakeDeadlineMs, requireApiKeys, bodyLimitBytes, heldLimitBytes } = settings
+    const clock = this.#clock
+    return new Gateway({
+      catalog: new ClusterModelCatalog({ models: this.#models, namespace }),
+      pool: new WorkerPool({ port: poolPort, loads: new LoadTable(loads), row, clock, wakeDeadlineMs }),
+      keys: requireApiKeys ? this.#keys : undefined,
+      trustedProxies: TrustedProxies.parse(settings.trustedProxies, '--trusted-proxies'),
+      settings: { maxBodyBytes: bodyLimitBytes, maxHeldBytes: heldLimitBytes },
+      log: this.#log,
+      turnClock: clock,
+      metrics: this.#metrics,
+      metricsText: async () => {
+        const text = await this.#texts.ask((id) => this.#tell({ type: 'metrics', id }))
+        if (text === undefined) throw new SluiceError('metrics_unavailable')
+        return text
+      },
+      chatPageDirectory: settings.chatPageDirectory,
+    })
+  }
+
+  async #listen({ face, host, port, reusePort }: Extract<ToServingThread, { type: 'listen' }>): Promise<void> {
+    try {
+      const listening = await this.#faceOf(face).listen(host, port, { reusePort })
+      this.#tell({ type: 'listening', face, port: listening.port })
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+      this.#tell({ type: 'not-listening', face, code, reason: errorMessage(error) })
+    }
+  }
+
+  #faceOf(face: ServingFace): Gateway | ExposureEdge {
+    const served = this.#faces[face]
+    if (!served) throw new Error(`there is no ${face} to listen for`)
+    return served
+  }
+
+  async #close(graceMs: number): Promise<void> {
+    const { gateway, exposure } = this.#faces
+    await Promise.all([gateway?.close({ graceMs }), exposure?.close({ graceMs: graceMs + lastWordsMs })])
+  }
+}
+
+function serve(data: ServingData, owner: MessagePort): void {
+  const program = new ServingProgram(data, (message) => owner.postMessage(message, []))
+  owner.on('message', (message: ToServingThread) => program.hear(message))
+  // What was compiled is kept now: a thread may end without a moment for it.
+  flushCompileCache()
+  collectStartGarbage()
+}
+
+const data: ServingData = workerData
+if (parentPort) serve(data, parentPort)

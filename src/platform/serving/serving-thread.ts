@@ -1,0 +1,165 @@
+import { getCompileCacheDir } from 'node:module'
+import { dirname } from 'node:path'
+import { MessageChannel, SHARE_ENV, Worker, type WorkerOptions } from 'node:worker_threads'
+import { type Clock, abortReason } from '../../foundation/clock.ts'
+import { asError, SluiceError } from '../../foundation/errors.ts'
+import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
+import type { MetricsSnapshot } from '../../foundation/metrics.ts'
+import type { LoadTable } from '../../traffic/load-table.ts'
+import { type WaitingPool, PoolForWorker } from '../../traffic/pool-for-worker.ts'
+import { PendingAnswers } from './pending-answers.ts'
+import type {
+  FromServingThread,
+  ServedExposure,
+  ServedGateway,
+  ServingData,
+  ServingFace,
+  ToServingThread,
+} from './serving-messages.ts'
+
+export interface ServingThreadOptions {
+  readonly row: number
+  readonly gateway:
+    { readonly settings: ServedGateway; readonly loads: LoadTable; readonly pool: WaitingPool } | undefined
+  readonly exposure: ServedExposure | undefined
+  readonly logPath: string | undefined
+  readonly ownerLoop: LoopBoardShape | undefined
+  readonly clock: Clock
+  /** What all have counted. */
+  readonly metricsText: () => Promise<string>
+}
+
+export interface ListenAt {
+  readonly face: ServingFace
+  readonly host: string
+  readonly port: number
+  readonly reusePort: boolean
+}
+
+/** Beside this file, compiled or not. */
+const program = new URL(`serving-program.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+const listenDeadlineMs = 30_000
+const snapshotDeadlineMs = 1_000
+/** Beyond its grace a thread takes two and a half seconds for its last words. */
+const stopSlackMs = 3_000
+const resourceLimits = {
+  // Requests leave much behind that dies at once; with less room it would be looked through several times as often.
+  maxYoungGenerationSizeMb: 96,
+  // One that takes more ends by itself, before the machine ends the whole program. Bodies are not in it.
+  maxOldGenerationSizeMb: 1_024,
+}
+
+/** One serving thread, as its owner sees it. When it ends, whatever the reason, nothing of it is left in the counts. */
+export class ServingThread {
+  /** Why it ended; without an error it was told to. */
+  readonly ended: Promise<Error | undefined>
+  readonly #options: ServingThreadOptions
+  readonly #thread: Worker
+  readonly #snapshots: PendingAnswers<MetricsSnapshot>
+  readonly #listening = new Map<ServingFace, PromiseWithResolvers<number>>()
+  #error: Error | undefined
+  #stopping = false
+
+  constructor(options: ServingThreadOptions) {
+    this.#options = options
+    const { row, gateway, exposure, logPath, ownerLoop, clock } = options
+    const { port1, port2 } = new MessageChannel()
+    const data: ServingData = {
+      row,
+      gateway: gateway && { settings: gateway.settings, loads: gateway.loads.shape, poolPort: port2 },
+      exposure,
+      logPath,
+      ownerLoop,
+    }
+    this.#snapshots = new PendingAnswers({ clock, deadlineMs: snapshotDeadlineMs })
+    const name = `serving-${row}`
+    const transferList = gateway ? [port2] : []
+    this.#thread = new Worker(program, { workerData: data, transferList, name, env: environment(), resourceLimits })
+    const link = gateway && new PoolForWorker({ pool: gateway.pool, port: port1, row })
+    this.#thread.on('message', (message: FromServingThread) => this.#hear(message))
+    this.#thread.on('error', (error) => (this.#error = asError(error)))
+    this.ended = new Promise((resolve) => {
+      this.#thread.on('exit', (code) => {
+        link?.close()
+        const error = this.#error ?? (this.#stopping ? undefined : new Error(`the thread ended with ${code}`))
+        this.#error = error ?? new SluiceError('stopping')
+        for (const { reject } of this.#listening.values()) reject(this.#error)
+        this.#snapshots.giveUp()
+        resolve(error)
+      })
+    })
+  }
+
+  tell(message: ToServingThread): void {
+    this.#thread.postMessage(message, [])
+  }
+
+  /** Resolves with the port once connections are accepted; rejects with a Node error code when they cannot be. */
+  async listen(at: ListenAt, signal: AbortSignal): Promise<number> {
+    if (signal.aborted) throw abortReason(signal)
+    if (this.#error) throw this.#error
+    const { clock, row } = this.#options
+    const listening = Promise.withResolvers<number>()
+    this.#listening.set(at.face, listening)
+    const giveUp = (error: Error) => listening.reject(error)
+    const onAbort = () => giveUp(abortReason(signal))
+    const seconds = listenDeadlineMs / 1000
+    const component = `serving thread ${row}`
+    const overdue = new SluiceError('lifecycle_deadline', { component, phase: 'start', seconds })
+    const cancel = clock.after(listenDeadlineMs, () => giveUp(overdue))
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      this.tell({ type: 'listen', ...at })
+      return await listening.promise
+    } finally {
+      cancel()
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  /** What it has counted; `undefined` when it does not say so in time. */
+  snapshot(): Promise<MetricsSnapshot | undefined> {
+    return this.#snapshots.ask((id) => this.tell({ type: 'snapshot', id }))
+  }
+
+  /** It accepts nothing new, and its requests have the grace to finish. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
+    this.tell({ type: 'stop', graceMs })
+    const cancel = this.#options.clock.after(graceMs + stopSlackMs, () => void this.#thread.terminate())
+    await this.ended
+    cancel()
+  }
+
+  /** At once, with all its connections. */
+  async kill(): Promise<void> {
+    await this.#thread.terminate()
+    await this.ended
+  }
+
+  #hear(message: FromServingThread): void {
+    switch (message.type) {
+      case 'listening':
+        return this.#listening.get(message.face)?.resolve(message.port)
+      case 'not-listening': {
+        const { face, reason, code } = message
+        return this.#listening.get(face)?.reject(Object.assign(new Error(reason), { code }))
+      }
+      case 'snapshot':
+        return this.#snapshots.answer(message.id, message.snapshot)
+      case 'metrics': {
+        const { id } = message
+        this.#options.metricsText().then(
+          (text) => this.tell({ type: 'metrics', id, text }),
+          () => this.tell({ type: 'metrics', id, text: undefined }),
+        )
+      }
+    }
+  }
+}
+
+/** With what was compiled before, a thread need not load the compiler of types: that is half of its memory. */
+function environment(): WorkerOptions['env'] {
+  const compiled = getCompileCacheDir()
+  return compiled === undefined ? SHARE_ENV : { ...process.env, NODE_COMPILE_CACHE: dirname(compiled) }
+}

@@ -1,0 +1,156 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import type { EventRecorder } from '../../cluster/event-recorder.ts'
+import { type Foresee, Foreseen, type TakeBack } from '../../cluster/foreseen.ts'
+import type { ObjectCache } from '../../cluster/informer.ts'
+import { WorkQueue } from '../../cluster/work-queue.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { Logger } from '../../foundation/log.ts'
+import { type ObjectRef, keyOf, refOf, withCondition } from '../../resources/kubernetes-object.ts'
+import { type Node, isNodeReady } from '../../resources/node.ts'
+import { type Pod, isPodFinished, podKind } from '../../resources/pod.ts'
+import { isStatusError } from '../../resources/status-error.ts'
+import { NodeLedger } from './node-ledger.ts'
+import { placePod } from './place-pod.ts'
+
+export interface SchedulerOptions {
+  readonly client: ClusterClient
+  readonly pods: ObjectCache<Pod>
+  readonly nodes: ObjectCache<Node>
+  readonly events: Pick<EventRecorder, 'record'>
+  readonly clock: Clock
+  readonly log: Logger
+  /** Told of a Pod with the node that it is being given: a node of the same program need not wait until that comes back. */
+  readonly foresee?: Foresee<Pod> | undefined
+}
+
+interface Assignment {
+  readonly node: string
+  /** To be called if the Pod does not get it. */
+  readonly takeBack: TakeBack | undefined
+}
+
+/**
+ * When there may be room, those that wait longest are looked at at once, since somebody may wait for them; the others within a second,
+ * which is where Kubernetes begins (1 s up to 10 s for each Pod): thousands that do not fit must not be looked at for each that ends.
+ */
+const atOnce = 64
+const othersMs = 1_000
+
+/** Gives Pods a node. Each placement counts for the next one: it is decided and put down before anything is waited for. */
+export class Scheduler {
+  readonly #options: SchedulerOptions
+  readonly #queue: WorkQueue
+  readonly #ledger = new NodeLedger()
+  /** Pods that did not fit; tried again when something changes that could make room. */
+  readonly #unplaced = new Map<string, ObjectRef>()
+  /** Where Pods go that are all but written, by uid. */
+  readonly #foreseen: Foreseen<Assignment>
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options
+    const { clock, log, pods, nodes } = options
+    this.#foreseen = new Foreseen(clock)
+    const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#place(ref, signal)
+    this.#queue = new WorkQueue({ name: 'scheduler', clock, log, concurrency: 16, reconcile })
+    pods.onChange(({ type, object }) => {
+      if (type === 'deleted') this.#ledger.remove(object)
+      else this.#ledger.put(object)
+      if (type === 'deleted' || !waitsForNode(object)) this.#settle(object)?.takeBack?.()
+      if (waitsForNode(object) && type !== 'deleted') this.#queue.add(refOf(object))
+      else if (type === 'deleted' || isPodFinished(object)) this.#retry()
+    })
+    nodes.onChange(({ object, previous }) => {
+      if (!previous || couldMakeRoom(previous, object)) this.#retry()
+    })
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#queue.run(signal)
+    this.#foreseen.clear()
+  }
+
+  /** The Pod is all but written, and somebody waits for it: it is placed at once, where there is room, and bound when it is there. */
+  foresee(pod: Pod): TakeBack | undefined {
+    if (!waitsForNode(pod)) return undefined
+    const placement = placePod(pod, this.#options.nodes.list(), this.#ledger.totals)
+    if ('unschedulable' in placement) return undefined
+    const assignment = this.#assign(pod, placement.node)
+    return this.#foreseen.add(pod.metadata.uid ?? '', assignment, () => {
+      this.#ledger.remove(pod)
+      assignment.takeBack?.()
+    })
+  }
+
+  #assign(pod: Pod, node: string): Assignment {
+    this.#ledger.put(pod, node)
+    return { node, takeBack: this.#options.foresee?.({ ...pod, spec: { ...pod.spec, nodeName: node } }) }
+  }
+
+  #settle({ metadata: { uid = '' } }: Pod): Assignment | undefined {
+    return this.#foreseen.settle(uid)
+  }
+
+  #retry(): void {
+    let index = 0
+    for (const ref of this.#unplaced.values()) this.#queue.addAfter(ref, index++ < atOnce ? 0 : othersMs)
+  }
+
+  async #place(ref: ObjectRef, signal: AbortSignal): Promise<void> {
+    const { client, pods, nodes, events } = this.#options
+    const key = keyOf(ref)
+    const pod = pods.get(ref)
+    this.#unplaced.delete(key)
+    if (!pod || !waitsForNode(pod)) return
+    let placed = this.#settle(pod)
+    if (!placed) {
+      const placement = placePod(pod, nodes.list(), this.#ledger.totals)
+      if ('unschedulable' in placement) {
+        this.#unplaced.set(key, ref)
+        return this.#explain(pod, placement.unschedulable, signal)
+      }
+      placed = this.#assign(pod, placement.node)
+    }
+    try {
+      const { uid } = pod.metadata
+      await client.patch(podKind, refOf(pod), { metadata: { uid }, spec: { nodeName: placed.node } }, signal)
+    } catch (error) {
+      this.#ledger.remove(pod)
+      placed.takeBack?.()
+      // Deleted, replaced or bound by somebody else meanwhile: the cache will tell.
+      if (isStatusError(error, 'NotFound', 'Conflict', 'Invalid')) return
+      throw error
+    }
+    events.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${key} to ${placed.node}`)
+  }
+
+  async #explain(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
+    const { client, clock, events } = this.#options
+    const known = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
+    if (known?.message === message) return
+    const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message } as const
+    const conditions = withCondition(pod.status?.conditions, condition, clock.now())
+    try {
+      await client.updateStatus(podKind, { ...pod, status: { ...pod.status, conditions } }, signal)
+    } catch (error) {
+      if (isStatusError(error, 'NotFound')) return
+      throw error
+    }
+    events.record(pod, 'Warning', 'FailedScheduling', message)
+  }
+}
+
+/** A node says every few seconds that it is alive, which makes no room. */
+function couldMakeRoom(before: Node, now: Node): boolean {
+  const facts = (node: Node) => [node.spec, node.metadata.labels, node.status?.allocatable, isNodeReady(node)]
+  return !isDeepStrictEqual(facts(before), facts(now))
+}
+
+function waitsForNode(pod: Pod): boolean {
+  const { nodeName } = pod.spec
+  const scheduler = pod.spec['schedulerName'] ?? 'default-scheduler'
+  const unbound = nodeName === undefined || nodeName === ''
+  return (
+    unbound && !isPodFinished(pod) && pod.metadata.deletionTimestamp === undefined && scheduler === 'default-scheduler'
+  )
+}
