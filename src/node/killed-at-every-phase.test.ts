@@ -107,8 +107,8 @@ for (const { mode, permitted, name } of isolationModes) {
         await stage.start()
         const kept = pidOf(before, container)
         // A shell that is about to become the program has not yet its variables.
-        const groups = () => processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`).map(({ group }) => group)
-        await expect.poll(groups, { timeout: 5000 }).toContain(kept)
+        const sessions = () => processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`).map(({ session }) => session)
+        await expect.poll(sessions, { timeout: 5000 }).toContain(kept)
         // A Pod that ends is asked to only once, and this one does not listen: the rest of the grace is not waited for.
         if (outcome === 'gone') await stage.delete('web', 0)
         const { where, after } = await arrive(outcome, before)

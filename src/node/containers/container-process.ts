@@ -150,7 +150,7 @@ export class ContainerProcess {
   async #findLeftovers(): Promise<readonly ProcessFacts[]> {
     const { search, marks, shellMark } = this.#options
     const [members, shells] = await Promise.all([search.find(marks), search.find([shellMark])])
-    return [...members, ...shells.filter(({ group }) => group === this.identity.pid)]
+    return [...members, ...shells.filter(({ session }) => session === this.identity.pid)]
   }
 
   /** Members of the group that outlived their leader: a container ends as a whole. */

@@ -434,6 +434,8 @@ sub waitFor {
 # The first process of the container's namespaces: it makes them what they are to be, has the program run, and stays to tell how it
 # ended, also when nobody is there to be told. It reaps what the program leaves behind; when it ends, the kernel ends the rest.
 sub beFirst {
+  # What the program sends to its own group is not for the process outside, which has yet to take what was said.
+  setpgrp(0, 0);
   # What it was started with tells where the machine has what: not the container's to read.
   $0 = 'container';
   call('prctl', 1, 9, 0, 0, 0);
@@ -532,8 +534,10 @@ sub contain {
     close $_ for $said, $asked;
     beFirst();
   }
-  # Signals are for the group; this process waits, and collects what is said.
-  $SIG{$_} = 'IGNORE' for @groupSignals;
+  # Also here: a signal may come before the other one has its group.
+  setpgrp($first, $first);
+  # Signals are for the program and what it has in its group; this process waits, and collects what is said.
+  $SIG{$_} = sub { kill $_[0], -$first } for @groupSignals;
   close $_ for \*STDIN, $saying, $helper;
   collectFor($first, $said, $asked);
   exit waitFor($first);
@@ -701,7 +705,9 @@ sub relay {
 sub wholly {
   my ($to, $text) = @_;
   while (length $text) {
-    my $written = syswrite($to, $text) // return 0;
+    my $written = syswrite($to, $text);
+    next if !defined $written && $! == $EINTR;
+    return 0 if !defined $written;
     substr($text, 0, $written) = '';
   }
   return 1;

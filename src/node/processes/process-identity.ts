@@ -10,6 +10,7 @@ export interface ProcessIdentity {
 export interface ProcessFacts extends ProcessIdentity {
   readonly state: string
   readonly group: number
+  readonly session: number
 }
 
 /** What the kernel says about a process; `undefined` when there is none (or no /proc to ask). */
@@ -17,10 +18,10 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   const stat = readText(`/proc/${pid}/stat`)
   // The command name stands in parentheses and may itself hold spaces and parentheses.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
-  const [state, , group] = fields ?? []
+  const [state, , group, session] = fields ?? []
   const startTime = fields?.[19]
   if (state === undefined || group === undefined || startTime === undefined) return undefined
-  return { pid, state, group: Number(group), startTime }
+  return { pid, state, group: Number(group), session: Number(session), startTime }
 }
 
 /** Running and the very process that was meant. A zombie is gone: whoever should reap it may never do so. */

@@ -26,7 +26,7 @@ export function endUnowned(
 ): void {
   const marks = [nodeMark, shellMark].map((mark) => [`${mark}=${nodeId}`])
   const [members = [], shells = []] = processesMarkedWithAny(marks)
-  for (const found of [...members, ...shells.filter(({ group }) => !leaders.has(group))]) {
+  for (const found of [...members, ...shells.filter(({ session }) => !leaders.has(session))]) {
     // By Pod, not by group: a member of an adopted Pod may have made a group of its own.
     const uid = environmentEntry(found.pid, podMark)
     if (uid !== undefined && isOwner(uid)) continue
