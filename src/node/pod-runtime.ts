@@ -1,7 +1,7 @@
 import type { PodNames } from './network/pod-names.ts'
 import type { Readable, Writable } from 'node:stream'
 import type { Container, Pod } from '../resources/pod.ts'
-import type { Card } from './cards/gpu-inventory.ts'
+import type { Card } from './cards/card.ts'
 import type { ReferencedObjects } from './environment/referenced-objects.ts'
 import type { StorageUse } from './storage/storage-limits.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { cardDevices } from './card-devices.ts'
-import type { Card } from './gpu-inventory.ts'
+import type { Card } from './card.ts'
 import { readNvidiaCards } from './nvidia-cards.ts'
 
 const never = new AbortController().signal

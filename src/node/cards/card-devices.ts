@@ -1,4 +1,4 @@
-import type { Card } from './gpu-inventory.ts'
+import type { Card } from './card.ts'
 
 /** Which of the machine's devices a container with cards finds, and what it is to call its cards. */
 export interface CardDevices {

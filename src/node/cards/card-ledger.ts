@@ -1,6 +1,6 @@
 import type { Container, Pod } from '../../resources/pod.ts'
 import { parseQuantity } from '../../resources/quantity.ts'
-import type { Card } from './gpu-inventory.ts'
+import type { Card } from './card.ts'
 import { isSidecar } from '../pods/pod-parts.ts'
 
 /** Which cards each container of a Pod got, by the container's name. */

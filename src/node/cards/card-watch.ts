@@ -1,5 +1,5 @@
 import type { Clock } from '../../foundation/clock.ts'
-import type { Card } from './gpu-inventory.ts'
+import type { Card } from './card.ts'
 import type { NvidiaReading } from './nvidia-cards.ts'
 
 export interface CardWatchOptions {

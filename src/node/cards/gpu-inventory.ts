@@ -1,21 +1,7 @@
 import { SluiceError } from '../../foundation/errors.ts'
+import type { Card } from './card.ts'
 import { readNvidiaCards } from './nvidia-cards.ts'
 import type { RunProgram } from '../processes/run-program.ts'
-
-export interface Card {
-  /** The resource name: `<vendor>.com/gpu-<model>`. */
-  readonly kind: string
-  /** What CUDA_VISIBLE_DEVICES calls it; unique on the machine. */
-  readonly index: number
-  /** Declared, not there: it can be counted and handed out, not computed on. */
-  readonly simulated: boolean
-  /** Of a real card: what names it whatever its index is. */
-  readonly uuid?: string
-  /** The number in the name of its device (`/dev/nvidia0`), where the driver tells; not always its index. */
-  readonly minor?: number
-  readonly product?: string
-  readonly memoryMebibytes?: number
-}
 
 const kindPattern = /^[a-z0-9.-]+\.com\/gpu-[a-z0-9-]+$/
 const mostCards = 64

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Card } from './gpu-inventory.ts'
+import type { Card } from './card.ts'
 import { namesInFolder } from '../names-in-folder.ts'
 import type { RunProgram } from '../processes/run-program.ts'
 

@@ -1,6 +1,6 @@
 import { type ClientHttp2Session, type IncomingHttpHeaders, connect, constants } from 'node:http2'
 import { errorMessage } from '../../foundation/errors.ts'
-import type { ProbeResult } from './probe-check.ts'
+import type { ProbeResult } from './probe-result.ts'
 
 export interface GrpcHealthCheck {
   readonly host: string

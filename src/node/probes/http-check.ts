@@ -1,6 +1,6 @@
 import { type RequestOptions, request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import type { ProbeResult } from './probe-check.ts'
+import type { ProbeResult } from './probe-result.ts'
 import { dialFailure } from './probe-failures.ts'
 
 export interface HttpCheck {

@@ -4,11 +4,8 @@ import type { Container, Probe } from '../../resources/pod.ts'
 import { checkGrpcHealth } from './grpc-health.ts'
 import { checkHttp } from './http-check.ts'
 import { dialFailure, joined } from './probe-failures.ts'
+import type { ProbeResult } from './probe-result.ts'
 import { probeTiming } from './probe-state.ts'
-
-export type ProbeResult =
-  /** `warning`: it counts as a success, but somebody should know. */
-  { readonly ok: true; readonly warning?: string } | { readonly ok: false; readonly message: string }
 
 /** Runs a command beside the container's program and tells how it ended, and the beginning of what it said. */
 export type RunInContainer = (

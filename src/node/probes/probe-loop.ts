@@ -1,7 +1,7 @@
 import type { Clock } from '../../foundation/clock.ts'
 import type { Probe } from '../../resources/pod.ts'
 import { withDeadline } from '../processes/with-deadline.ts'
-import type { ProbeResult } from './probe-check.ts'
+import type { ProbeResult } from './probe-result.ts'
 import {
   type ProbeRole,
   type ProbeState,

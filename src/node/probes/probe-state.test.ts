@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../foundation/fake-clock.ts'
 import type { Probe } from '../../resources/pod.ts'
-import type { ProbeResult } from './probe-check.ts'
+import type { ProbeResult } from './probe-result.ts'
 import { runProbe } from './probe-loop.ts'
 import { type ProbeState, advanceProbe, initialProbeState, nextProbeDelayMs, probeTiming } from './probe-state.ts'
 

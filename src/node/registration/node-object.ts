@@ -1,7 +1,7 @@
 import { formatKibibytes } from '../../resources/quantity.ts'
 import { type Condition, timestamp } from '../../resources/kubernetes-object.ts'
 import { type Node, simulatedCardsLabel } from '../../resources/node.ts'
-import type { Card } from '../cards/gpu-inventory.ts'
+import type { Card } from '../cards/card.ts'
 import { type MachineReadings, pressures, reservedMemoryBytes } from '../machine/machine-readings.ts'
 import type { NetworkFacts } from '../network/pod-network.ts'
 import type { RuntimeFacts } from '../pod-runtime.ts'
