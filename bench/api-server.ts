@@ -188,9 +188,9 @@ async function prepare({ name, target }: Contestant): Promise<void> {
 }
 
 /**
- * Both have long been running where they are used: what they compile and grow at first is not what is asked here (Node goes on
- * compiling for some thousand requests of a kind). With several clients and with one alone, because a write that is alone takes
- * another way than those that share a commit.
+ * Both have long been running where they are used: what they compile and grow at first is not what is asked here (Node
+ * goes on compiling for some thousand requests of a kind). With several clients and with one alone, because a write
+ * that is alone takes another way than those that share a commit.
  */
 async function warmUp({ target }: Contestant): Promise<void> {
   for (const [clients, rounds] of [

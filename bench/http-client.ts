@@ -22,8 +22,8 @@ interface Waiting {
 const headEnd = Buffer.from('\r\n\r\n')
 
 /**
- * One connection that asks one thing at a time. Written on a bare socket because the measuring program shares the machine
- * with what it measures: the usual client costs as much per request as the server does.
+ * One connection that asks one thing at a time. Written on a bare socket because the measuring program shares the
+ * machine with what it measures: the usual client costs as much per request as the server does.
  */
 export class HttpClient {
   readonly #socket: TLSSocket

@@ -1,5 +1,5 @@
-// Pods as objects: what a Pod of a Deployment costs from its creation until the Deployment is available, and until it is gone again,
-// at 10, 100 and 1,000 of them. A bare stand-in for the node reports every Pod that is placed as ready.
+// Pods as objects: what a Pod of a Deployment costs from its creation until the Deployment is available, and until it
+// is gone again, at 10, 100 and 1,000 of them. A bare stand-in for the node reports every Pod that is placed as ready.
 //   node bench/pods.ts [--sizes 10,100,1000] [--rounds 3]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
-// A day's use in an hour: chats with an awake model, wakes of a sleeping one, kubectl-like reads and writes, Pods and Jobs that
-// come and go. Prints memory and file sizes as they go; at the end what there was in each quarter, and how the last quarter compares
-// with the second one: a ratio of 1 is flat. What has a plateau must have reached it before: history has 10,000 entries, and Events
-// live as long as --event-ttl says, so the quarters begin after --warm-up.
+// A day's use in an hour: chats with an awake model, wakes of a sleeping one, kubectl-like reads and writes, Pods and
+// Jobs that come and go. Prints memory and file sizes as they go; at the end what there was in each quarter, and how
+// the last quarter compares with the second one: a ratio of 1 is flat. What has a plateau must have reached it before:
+// history has 10,000 entries, and Events live as long as --event-ttl says, so the quarters begin after --warm-up.
 //   node bench/soak.ts [--minutes 60] [--warm-up 0] [--event-ttl 3600] [--heap-snapshots FOLDER]
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,5 @@
-// The store alone: durable writes per second as they arrive one by one and together, opening a full file, and the crash loop.
+// The store alone: durable writes per second as they arrive one by one and together, opening a full file, and the crash
+// loop.
 //   node bench/store.ts [--writes 2000] [--crashes 200]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// From a request for a sleeping model to its process, and from that process's readiness to the first byte at the client,
-// with an engine that is ready as soon as it runs: what Sluice adds to a wake.
+// From a request for a sleeping model to its process, and from that process's readiness to the first byte at the
+// client, with an engine that is ready as soon as it runs: what Sluice adds to a wake.
 //   node bench/wake.ts [--times 30] [--load MILLISECONDS]      (--load: the engine answers 503 for so long first)
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import * as http from 'node:http'
@@ -18,8 +18,8 @@ const namespace = 'sluice'
 const card = 'nvidia.com/gpu-l40s'
 
 /**
- * Says in every answer when its process began and when it was ready, in milliseconds since the Unix epoch. As a real engine it
- * answers once before it says that it can, so that what a first answer costs it is not counted as ours.
+ * Says in every answer when its process began and when it was ready, in milliseconds since the Unix epoch. As a real
+ * engine it answers once before it says that it can, so that what a first answer costs it is not counted as ours.
  */
 const engine = `
   import { createServer, request } from 'node:http'
@@ -48,8 +48,9 @@ const engine = `
 const data = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
 mkdirSync(join(data, 'volumes/userdata/models/stub'), { recursive: true })
 writeFileSync(join(data, 'volumes/userdata/models/stub/model.gguf'), 'GGUF')
-// A shell notes the time before anything else: Node needs longer for its own start than all of this takes. A shell has a start,
-// too; a second one in its place shows how long that takes, and by so much the process was there before its first line.
+// A shell notes the time before anything else: Node needs longer for its own start than all of this takes. A shell has
+// a start, too; a second one in its place shows how long that takes, and by so much the process was there before its
+// first line.
 const second = 'SECOND_LINE_AT=$EPOCHREALTIME exec "$0" "$@"'
 const first = `FIRST_LINE_AT=$EPOCHREALTIME exec /bin/bash -c '${second}' "$0" "$@"`
 const command = ['/bin/bash', '-c', first, process.execPath, '--input-type=module', '-e', engine, '--']

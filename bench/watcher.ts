@@ -43,7 +43,10 @@ export function openWatcher(target: Target, path: string): Promise<Watcher> {
 
 const mark = Buffer.from('{"type":"ADDED"')
 
-/** An event may be split between two chunks in the middle of the mark; then it is seen a little early or late, never twice. */
+/**
+ * An event may be split between two chunks in the middle of the mark; then it is seen a little early or late, never
+ * twice.
+ */
 function count(chunk: Buffer): number {
   let found = 0
   for (let at = chunk.indexOf(mark); at >= 0; at = chunk.indexOf(mark, at + mark.length)) found += 1

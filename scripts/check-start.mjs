@@ -1,5 +1,5 @@
-// Runs the README's command as a newcomer would: `npm start` in this checkout with an empty data directory, a question to
-// the sleeping model, Ctrl-C. Exits non-zero when the model does not answer or a process is left behind.
+// Runs the README's command as a newcomer would: `npm start` in this checkout with an empty data directory, a question
+// to the sleeping model, Ctrl-C. Exits non-zero when the model does not answer or a process is left behind.
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,6 +1,6 @@
 /**
- * Condenses the OpenAPI documents of a real API server into src/resources/facts/core-facts.json: which fields Kubernetes' own kinds have
- * and how their lists and maps merge. Facts only, no descriptions.
+ * Condenses the OpenAPI documents of a real API server into src/resources/facts/core-facts.json: which fields
+ * Kubernetes' own kinds have and how their lists and maps merge. Facts only, no descriptions.
  *
  *     KUBEBUILDER_ASSETS=<folder with etcd and kube-apiserver> node scripts/condense-openapi.ts
  *     node scripts/condense-openapi.ts --server https://HOST:PORT --token TOKEN [--ca FILE]

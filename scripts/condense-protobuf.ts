@@ -1,6 +1,6 @@
 /**
- * Condenses the field numbers of Kubernetes' protobuf messages out of the Go sources of k8s.io/api and k8s.io/apimachinery into
- * src/apiserver/protobuf/protobuf-facts.json. Numbers only.
+ * Condenses the field numbers of Kubernetes' protobuf messages out of the Go sources of k8s.io/api and
+ * k8s.io/apimachinery into src/apiserver/protobuf/protobuf-facts.json. Numbers only.
  *
  *     go mod download -json k8s.io/api@v0.34.1 k8s.io/apimachinery@v0.34.1     # says where they are
  *     node scripts/condense-protobuf.ts <folder of k8s.io/api> <folder of k8s.io/apimachinery>

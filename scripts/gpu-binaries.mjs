@@ -1,6 +1,6 @@
-// `npm run gpu-binaries -- cuda|vulkan|remove`: fetches llama.cpp's GPU builds of the pinned version, or removes them again.
-// `--from FOLDER` takes the archives, named as `npm pack` names them, from there: for a machine without a network.
-// The default install goes without them: they are 600 MB.
+// `npm run gpu-binaries -- cuda|vulkan|remove`: fetches llama.cpp's GPU builds of the pinned version, or removes them
+// again. `--from FOLDER` takes the archives, named as `npm pack` names them, from there: for a machine without a
+// network. The default install goes without them: they are 600 MB.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

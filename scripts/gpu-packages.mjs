@@ -11,7 +11,10 @@ export const gpuFolder = join(root, '.gpu-binaries')
 /** The npm packages of each backend on x64; there are none for other machines. */
 export const gpuPackages = { cuda: ['linux-x64-cuda', 'linux-x64-cuda-ext'], vulkan: ['linux-x64-vulkan'] }
 
-/** Made here of the two CUDA packages: node-llama-cpp takes the second one's library only where the first cannot be loaded. */
+/**
+ * Made here of the two CUDA packages: node-llama-cpp takes the second one's library only where the first cannot be
+ * loaded.
+ */
 const fallbackName = 'linux-x64-cuda-fallback'
 
 /** Of node-llama-cpp as it is installed: a build of another version is not loaded. */

@@ -1,4 +1,5 @@
-// Installs what is missing, on whatever Node the machine has. Everything after it runs on the Node that package.json pins.
+// Installs what is missing, on whatever Node the machine has. Everything after it runs on the Node that package.json
+// pins.
 import { createHash } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'

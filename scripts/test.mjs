@@ -71,7 +71,10 @@ async function suite(project, folder, later) {
   if (status !== 0 && counts.numFailedTests === 0) totals.failed += 1
 }
 
-/** A browser for the end-to-end tests and what networks of Pods need, from Debian's packages where we may install it; without it those tests are skipped by name. */
+/**
+ * A browser for the end-to-end tests and what networks of Pods need, from Debian's packages where we may install it;
+ * without it those tests are skipped by name.
+ */
 function installTestPrograms() {
   const missing = []
   if (!['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].some((path) => existsSync(path)))

@@ -1,7 +1,7 @@
-// Removes from node_modules what Sluice never uses, so that a whole install stays small (decision 0002):
-// source maps of dependencies, llama.cpp's source bundle (we never build from source), prebuilt binaries of other machines,
-// the headers and second npm beside the pinned Node.
-// Runs as this package's own postinstall, on whatever Node the machine has.
+// Removes from node_modules what Sluice never uses, so that a whole install stays small (decision 0002): source maps of
+// dependencies, llama.cpp's source bundle (we never build from source), prebuilt binaries of other machines, the
+// headers and second npm beside the pinned Node. Runs as this package's own postinstall, on whatever Node the machine
+// has.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'

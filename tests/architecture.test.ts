@@ -43,7 +43,10 @@ const mayImport: Record<string, readonly string[]> = {
   cli: ['platform', 'engine', 'resources'],
 }
 
-/** What every room may use stays small: who needs more keeps it where it is needed, or this list and its row in the docs grow. */
+/**
+ * What every room may use stays small: who needs more keeps it where it is needed, or this list and its row in the docs
+ * grow.
+ */
 const foundation = [
   'clock.ts',
   'error-catalog.ts',

@@ -63,7 +63,9 @@ const keepAlive: MakePolicy = ({ targetRequests, maxReplicas }, { idleWindowSeco
   }
 }
 
-/** KubeAI: the average of the last ten minutes, every 3 s; down only after the delay's worth of such verdicts in a row. */
+/**
+ * KubeAI: the average of the last ten minutes, every 3 s; down only after the delay's worth of such verdicts in a row.
+ */
 const kubeai: MakePolicy = ({ targetRequests, maxReplicas }, { scaleDownDelaySeconds }) => {
   const everySeconds = 3
   const window = new Float64Array(600 / everySeconds)
@@ -82,7 +84,10 @@ const kubeai: MakePolicy = ({ targetRequests, maxReplicas }, { scaleDownDelaySec
   }
 }
 
-/** Knative's KPA with its defaults: 60 s stable, 6 s panic at twice what is ready, 70 % of the target, 30 s grace to zero. */
+/**
+ * Knative's KPA with its defaults: 60 s stable, 6 s panic at twice what is ready, 70 % of the target, 30 s grace to
+ * zero.
+ */
 const knative: MakePolicy = ({ targetRequests, maxReplicas }) => {
   const [stableSeconds, panicSeconds, graceSeconds, utilization] = [60, 6, 30, 0.7]
   const window: number[] = []

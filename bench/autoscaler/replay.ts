@@ -1,5 +1,5 @@
-// Replays days of requests in seconds through the autoscaler's own `decide` and through the rules of others, and compares what
-// they cost (Pod-hours) with what they spare (requests that find no Pod ready).
+// Replays days of requests in seconds through the autoscaler's own `decide` and through the rules of others, and
+// compares what they cost (Pod-hours) with what they spare (requests that find no Pod ready).
 //   node bench/autoscaler/replay.ts [--seed 1] [--cold-start 30] [--idle-window 600] [--delay 30]
 import { parseArgs } from 'node:util'
 import { policies } from './policies.ts'

@@ -22,7 +22,10 @@ interface SimulatedPod {
   readonly ends: number[]
 }
 
-/** Replays a trace second by second through a rule. A Pod that leaves finishes what it has, and is recalled when asked again. */
+/**
+ * Replays a trace second by second through a rule. A Pod that leaves finishes what it has, and is recalled when asked
+ * again.
+ */
 export function simulate(trace: Trace, policy: Policy, coldStartSeconds: number): Outcome {
   const world = new World(trace, coldStartSeconds)
   for (let at = 1; at <= trace.seconds; at++) {
@@ -172,8 +175,9 @@ function leastBusy(pods: readonly SimulatedPod[]): SimulatedPod | undefined {
 }
 
 /**
- * Who knows the future: each Pod is started so early that it is ready when it is needed, and leaves the moment it is not, unless it
- * is needed again before another could be ready. Nobody waits, and no rule can do it with fewer Pod-seconds.
+ * Who knows the future: each Pod is started so early that it is ready when it is needed, and leaves the moment it is
+ * not, unless it is needed again before another could be ready. Nobody waits, and no rule can do it with fewer
+ * Pod-seconds.
  */
 export function clairvoyant(trace: Trace, coldStartSeconds: number): Outcome {
   const changes = trace.arrivals

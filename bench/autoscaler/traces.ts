@@ -22,7 +22,10 @@ export function makeTraces(seed: number): Trace[] {
   return [officeHours(seed), bursty(seed + 1), sparse(seed + 2), ...azureLike(seed + 3)]
 }
 
-/** Two days of a team: 9 to 18 o'clock, a dip at noon, some in the evening, nothing at night. Answers of 8 s at the median. */
+/**
+ * Two days of a team: 9 to 18 o'clock, a dip at noon, some in the evening, nothing at night. Answers of 8 s at the
+ * median.
+ */
 function officeHours(seed: number): Trace {
   const perHour = [0, 0, 0, 0, 0, 0, 2, 30, 240, 600, 700, 650, 300, 550, 700, 680, 600, 350, 90, 40, 30, 20, 8, 2]
   const random = new Random(seed)
@@ -72,9 +75,9 @@ function sparse(seed: number): Trace {
 }
 
 /**
- * Twelve models with the popularity and burstiness that Shahrad et al. describe for Azure Functions ("Serverless in the Wild",
- * 2020): mean gaps over several orders of magnitude (log-normal, most beyond a minute, many about an hour), gaps that vary more
- * than a Poisson process's, and log-normal durations.
+ * Twelve models with the popularity and burstiness that Shahrad et al. describe for Azure Functions ("Serverless in the
+ * Wild", 2020): mean gaps over several orders of magnitude (log-normal, most beyond a minute, many about an hour), gaps
+ * that vary more than a Poisson process's, and log-normal durations.
  */
 function azureLike(seed: number): Trace[] {
   return Array.from({ length: 12 }, (_, index) => {

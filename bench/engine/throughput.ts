@@ -1,6 +1,7 @@
 /**
  * Tokens per second of `sluice serve`, against two limits in the same run, on the same file and threads:
- * node-llama-cpp's own loop without anything around it, and the engine itself with one request where eight come at once.
+ * node-llama-cpp's own loop without anything around it, and the engine itself with one request where eight come at
+ * once.
  *
  *   node bench/engine/throughput.ts [MODEL.gguf] [--rounds 5] [--tokens 96] [--threads N]
  */

@@ -8,7 +8,10 @@ export interface Cores {
   readonly load: string
 }
 
-/** The gateway has a core to itself; the stub and the load have one each where there are enough, and else share the other. */
+/**
+ * The gateway has a core to itself; the stub and the load have one each where there are enough, and else share the
+ * other.
+ */
 export function shareCores(usable: readonly number[]): Cores {
   const [gateway = 0, stub = gateway, ...others] = usable
   const load = others.length > 0 ? others : [stub]

@@ -52,7 +52,10 @@ export interface Latency {
   readonly unanswered: number
 }
 
-/** Short windows in turn, and the median of what they say: a moment that the host took spoils one window, not the result. */
+/**
+ * Short windows in turn, and the median of what they say: a moment that the host took spoils one window, not the
+ * result.
+ */
 export async function medianLatencies(
   peers: readonly Peer[],
   options: { readonly perSecond: number; readonly seconds: number; readonly rounds: number },
@@ -87,7 +90,9 @@ interface StreamDelay {
   readonly growth: number
 }
 
-/** Best of the rounds, but for the memory: a process that has grown once grows no more. Who fails is not asked again. */
+/**
+ * Best of the rounds, but for the memory: a process that has grown once grows no more. Who fails is not asked again.
+ */
 export async function bestStreamCosts(
   peers: readonly Peer[],
   options: { readonly streams: number; readonly events: number; readonly rounds: number },

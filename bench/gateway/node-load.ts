@@ -46,7 +46,8 @@ export interface Latencies {
 }
 
 /**
- * Requests at a rate, whatever became of those before them: one that finds no free connection waits for one, and that counts.
+ * Requests at a rate, whatever became of those before them: one that finds no free connection waits for one, and that
+ * counts.
  */
 export async function loadAtRate(
   peer: Peer,

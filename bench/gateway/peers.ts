@@ -152,7 +152,9 @@ backend model
   return startProgram(setting, { name: 'haproxy', command: 'haproxy', args: ['-f', file, '-db'], port })
 }
 
-/** Built with Go from its repository (bench/README.md), and LLAMA_SWAP names the program. What it starts does nothing. */
+/**
+ * Built with Go from its repository (bench/README.md), and LLAMA_SWAP names the program. What it starts does nothing.
+ */
 async function llamaSwap(setting: PeerSetting): Promise<Peer | undefined> {
   const command = process.env['LLAMA_SWAP']
   if (command === undefined) return undefined

@@ -1,7 +1,7 @@
 // Gateways side by side: each alone on the first core, the same stub upstream and the same load on the others.
 //   node bench/gateway/run.ts [--seconds 5] [--rounds 3] [--only sluice,nginx] [--rows throughput,models,latency,streams]
-// By processor time: requests for each second that the gateway had a core. That is what it can do when it has the core to
-// itself, and what else the machine does disturbs it little.
+// By processor time: requests for each second that the gateway had a core. That is what it can do when it has the core
+// to itself, and what else the machine does disturbs it little.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -74,8 +74,8 @@ async function printThroughput(): Promise<void> {
 }
 
 /**
- * The same gateway with one model and with many: at one address, what the models cost; each at its own, their connections,
- * too. What those cost nginx stands below.
+ * The same gateway with one model and with many: at one address, what the models cost; each at its own, their
+ * connections, too. What those cost nginx stands below.
  */
 async function printModels(): Promise<void> {
   const groups: Contestant[][] = [[], []]

@@ -25,7 +25,8 @@ const eventText = () => {
   return `${event.length.toString(16)}\r\n${event}\r\n`
 }
 
-// Streams take turns: all of them in the same instant would measure how fast a heap is worked off, not a stream's delay.
+// Streams take turns: all of them in the same instant would measure how fast a heap is worked off, not a stream's
+// delay.
 const slots = Array.from({ length: eventMs / tickMs }, () => new Map<Socket, number>())
 let [nextSlot, now] = [0, 0]
 setInterval(() => {

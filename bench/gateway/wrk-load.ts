@@ -27,7 +27,9 @@ export async function loadByWrk(peer: Peer, shape: LoadShape, cores: string, fol
   return { answers, errors, seconds: microseconds / 1e6 }
 }
 
-/** Each connection takes the next request in turn. Lua reads the same escapes in a string as JSON has for these letters. */
+/**
+ * Each connection takes the next request in turn. Lua reads the same escapes in a string as JSON has for these letters.
+ */
 function luaScript(peer: Peer, models: number): string {
   const requests = Array.from({ length: models }, (_, index) =>
     JSON.stringify(requestBytes(peer, { model: modelName(index) }).toString('latin1')),

@@ -50,7 +50,9 @@ export class PodLife {
     await this.#end()
   }
 
-  /** A server with a Service, sometimes a port of the machine, sometimes a policy: it must answer by every way there is. */
+  /**
+   * A server with a Service, sometimes a port of the machine, sometimes a policy: it must answer by every way there is.
+   */
   async #serve(): Promise<void> {
     const hasHostPort = this.#dice.chance(0.3)
     const service = this.#dice.chance(0.7) ? await this.#createService() : ''

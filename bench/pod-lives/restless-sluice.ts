@@ -5,7 +5,10 @@ import { SluiceProcess } from '../../tests/support/sluice-process.ts'
 
 const deadlineMs = 120_000
 
-/** A Sluice that is killed in the midst of things, and started again. Who asks it for something waits for its next start. */
+/**
+ * A Sluice that is killed in the midst of things, and started again. Who asks it for something waits for its next
+ * start.
+ */
 export class RestlessSluice {
   readonly data: string
   kills = 0

@@ -1,5 +1,5 @@
-// So many Pods with networks of their own on one machine at once: created until Ready, asked at their addresses and through a
-// Service each, deleted until nothing of them is left in the machine's network.
+// So many Pods with networks of their own on one machine at once: created until Ready, asked at their addresses and
+// through a Service each, deleted until nothing of them is left in the machine's network.
 //   node bench/pod-network/many.ts [--pods 200]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// The gateway before a server in a Pod's network, with the machine's rules in force, against the same server on loopback: requests per
-// second and per second of the gateway's processor time, in windows that take turns.
+// The gateway before a server in a Pod's network, with the machine's rules in force, against the same server on
+// loopback: requests per second and per second of the gateway's processor time, in windows that take turns.
 //   node bench/pod-network/throughput.ts [--seconds 3] [--rounds 7] [--connections 32]
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'

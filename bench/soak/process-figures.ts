@@ -34,8 +34,8 @@ function childrenOf(pid: number): number {
 const usage = z.object({ heapUsed: z.number(), heapTotal: z.number(), external: z.number(), arrayBuffers: z.number() })
 
 /**
- * What each thread of the process holds, once what nobody uses any more was collected. That collecting is not what the program does
- * by itself: it is for a few moments of a long run, after the kernel was asked.
+ * What each thread of the process holds, once what nobody uses any more was collected. That collecting is not what the
+ * program does by itself: it is for a few moments of a long run, after the kernel was asked.
  */
 export async function heapFigures(inspectorUrl: string): Promise<Figures> {
   const inspector = await Inspector.connect(inspectorUrl)

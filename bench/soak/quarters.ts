@@ -15,8 +15,8 @@ export class Quarters {
   }
 
   /**
-   * The median of each quarter, and the last against the second: by then a program is warm, and what has grown since goes on growing.
-   * Small things are left alone: of three objects one more is no growth.
+   * The median of each quarter, and the last against the second: by then a program is warm, and what has grown since
+   * goes on growing. Small things are left alone: of three objects one more is no growth.
    */
   table(): string {
     const names = [...new Set(this.#samples.flatMap(({ figures }) => Object.keys(figures)))]

@@ -22,8 +22,8 @@ const sampleEveryMs = 1_000
 const trustWrittenMs = 10_000
 const writeDeadlineMs = 10_000
 /**
- * What the cluster does not take is tried once more with the next sample, since somebody may wait for it, and then less and less
- * often, as everything else that fails.
+ * What the cluster does not take is tried once more with the next sample, since somebody may wait for it, and then less
+ * and less often, as everything else that fails.
  */
 const retryLimits = { firstMs: 500, longestMs: 60_000 }
 

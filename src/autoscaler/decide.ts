@@ -40,8 +40,9 @@ export const downWindowMs = 60_000
 export const staleAfterMs = 5_000
 
 /**
- * How many replicas a model should have. Everything is derived from the samples, so nothing is remembered between calls:
- * wanting fewer replicas for `scaleDownDelayMs` is the same as the peak of the window plus the delay asking for fewer.
+ * How many replicas a model should have. Everything is derived from the samples, so nothing is remembered between
+ * calls: wanting fewer replicas for `scaleDownDelayMs` is the same as the peak of the window plus the delay asking for
+ * fewer.
  */
 export function decide({ now, samples, settings, current }: DecideInput): ScaleDecision | 'hold' {
   const { minReplicas, maxReplicas } = settings

@@ -25,7 +25,10 @@ export class DemandHistory {
     this.#samples = []
   }
 
-  /** `lastActiveAt` brings in a request that came and went since the sample before: without it a model with short requests could seem idle. */
+  /**
+   * `lastActiveAt` brings in a request that came and went since the sample before: without it a model with short
+   * requests could seem idle.
+   */
   record(at: number, reading: DemandReading, keepMs: number, lastActiveAt?: number): void {
     const newest = this.#samples.at(-1)
     // A gap, or a clock that was set: either way the time between is not known.

@@ -24,12 +24,16 @@ export interface CardTaking {
   readonly idleMs: number
 }
 
-/** Who had a request this recently keeps its cards: the next one is likely to come, and waking costs more than it brings. */
+/**
+ * Who had a request this recently keeps its cards: the next one is likely to come, and waking costs more than it
+ * brings.
+ */
 export const idleEnoughMs = 10_000
 
 /**
- * Who gives up replicas so that a Model that somebody waits for gets its first one: the longest idle first, as few as needed,
- * never below minReplicas. Nobody when there is room, when enough is on its way, or when it would not be enough.
+ * Who gives up replicas so that a Model that somebody waits for gets its first one: the longest idle first, as few as
+ * needed, never below minReplicas. Nobody when there is room, when enough is on its way, or when it would not be
+ * enough.
  */
 export function takeCards({ key, need, holdings, holders }: TakeCardsInput): readonly CardTaking[] {
   const { freeByNode, heldBy, largestNode } = holdings

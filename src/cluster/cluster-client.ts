@@ -14,7 +14,10 @@ export interface ClusterClient {
   update<T extends KubernetesObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>
   /** Replaces only the status. */
   updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>
-  /** Makes the status of what the object is now, whatever its version: nothing that others write meanwhile is lost, be it labels. */
+  /**
+   * Makes the status of what the object is now, whatever its version: nothing that others write meanwhile is lost, be
+   * it labels.
+   */
   changeStatus<T extends KubernetesObject>(
     kind: Kind<T>,
     ref: ObjectRef,

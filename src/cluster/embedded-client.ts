@@ -53,7 +53,8 @@ export class EmbeddedClient implements ClusterClient {
     if (resourceVersion !== undefined) {
       return typed(kind, await this.#api.update(kind, refOf(object), object, this.#writing, 'status'))
     }
-    // Labels and finalizers can be written with a status, too: without a version, those that are sent may be older than what is there.
+    // Labels and finalizers can be written with a status, too: without a version, those that are sent may be older than
+    // what is there.
     const status: unknown = Reflect.get(object, 'status')
     const replace = (current: KubernetesObject) => {
       const metadata = { ...current.metadata, ...(uid !== undefined && { uid }) }

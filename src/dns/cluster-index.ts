@@ -16,7 +16,9 @@ export interface ClusterCaches {
   readonly namespaces: ObjectCache<Namespace>
 }
 
-/** What names there are, found by name and by address; follows the cluster object by object and never looks through all. */
+/**
+ * What names there are, found by name and by address; follows the cluster object by object and never looks through all.
+ */
 export class ClusterIndex {
   readonly #caches: ClusterCaches
   readonly #clock: Clock

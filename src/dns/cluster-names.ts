@@ -30,7 +30,9 @@ type FoundHere = Exclude<Found, { kind: 'alias' }>
 
 const mostAliases = 10
 
-/** What the names of Services and Pods stand for: DNS-Based Service Discovery, version 1.1.0, answered as CoreDNS does. */
+/**
+ * What the names of Services and Pods stand for: DNS-Based Service Discovery, version 1.1.0, answered as CoreDNS does.
+ */
 export class ClusterNames {
   readonly #cluster: ClusterZone
   readonly #random: () => number

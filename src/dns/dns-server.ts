@@ -29,7 +29,9 @@ export interface DnsListener {
 
 const freePortAttempts = 10
 
-/** The cluster's DNS server, at as many addresses as it is asked to listen on; each over UDP and TCP, on the same port. */
+/**
+ * The cluster's DNS server, at as many addresses as it is asked to listen on; each over UDP and TCP, on the same port.
+ */
 export class DnsServer {
   readonly #resolver: Resolver
   readonly #forwarder: Forwarder

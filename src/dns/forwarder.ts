@@ -42,7 +42,10 @@ const failure: ForeignAnswer = noAnswer(responseCodes.SERVFAIL)
 /** Asks the machine's own resolvers for what the cluster does not know, and remembers for a while what they said. */
 export class Forwarder {
   readonly #options: ForwarderOptions
-  /** The same question is under way once, whoever else asks it: so a question that comes back to us goes round no further. */
+  /**
+   * The same question is under way once, whoever else asks it: so a question that comes back to us goes round no
+   * further.
+   */
   readonly #underWay = new Map<string, Promise<ForeignAnswer>>()
   readonly #clients = new Map<string, number>()
   readonly #failedAt = new Map<string, number>()

@@ -16,8 +16,8 @@ export interface ListenInTimeOptions {
 const retryLimits = { firstMs: 1_000, longestMs: 60_000 }
 
 /**
- * Listens as soon as that is possible: a DNS server of the machine may have the port on all of its addresses, and somebody may take
- * it away later. Pods run without names until then.
+ * Listens as soon as that is possible: a DNS server of the machine may have the port on all of its addresses, and
+ * somebody may take it away later. Pods run without names until then.
  */
 export class ListenInTime {
   readonly #options: ListenInTimeOptions

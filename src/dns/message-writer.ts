@@ -10,8 +10,8 @@ const farthestPointer = 0x3fff
 const room = Buffer.allocUnsafe(2 * mostMessageBytes + 1_024)
 
 /**
- * The message in at most `limit` bytes. Answers that do not fit are left out, and the message says that it is truncated;
- * additional records are a courtesy, and are left out without a word.
+ * The message in at most `limit` bytes. Answers that do not fit are left out, and the message says that it is
+ * truncated; additional records are a courtesy, and are left out without a word.
  */
 export function writeMessage(message: Message, limit: number): Buffer {
   const { edns } = message

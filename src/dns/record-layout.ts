@@ -4,7 +4,10 @@ import { recordTypes } from './message.ts'
 export interface RecordLayout {
   readonly bytesBefore: number
   readonly names: number
-  /** Types that are newer than compression must not be written compressed, because others do not know where their names are. */
+  /**
+   * Types that are newer than compression must not be written compressed, because others do not know where their names
+   * are.
+   */
   readonly compressible: boolean
 }
 

@@ -12,7 +12,9 @@ const rereadMs = 5_000
 const mostUpstreams = 15
 const mostBytes = 1024 * 1024
 
-/** The machine's own resolvers, as its `resolv.conf` says. Read again while it is in use, because networks come and go. */
+/**
+ * The machine's own resolvers, as its `resolv.conf` says. Read again while it is in use, because networks come and go.
+ */
 export class ResolversFile {
   readonly #path: string
   readonly #clock: Clock

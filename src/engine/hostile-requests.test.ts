@@ -16,8 +16,8 @@ const model = 'tiny'
 const chatPath = '/v1/chat/completions'
 const messages = [{ role: 'user', content: 'Hi' }]
 /**
- * Of the engine's own thread, in processor time: what nobody else is answered in. The costliest is one of 50 ms, for a schema of 5,000
- * properties; it was 5 s to minutes.
+ * Of the engine's own thread, in processor time: what nobody else is answered in. The costliest is one of 50 ms, for a
+ * schema of 5,000 properties; it was 5 s to minutes.
  */
 const costliestTurnMs = 150
 /** In a quiet machine it is at most 0.2 s. A busy one is slower, and would have been so before. */

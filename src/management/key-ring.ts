@@ -19,7 +19,10 @@ export class KeyRing {
     this.#unsubscribe = keys.onChange(() => (this.#byAccessKey = undefined))
   }
 
-  /** The enterprise of the key. One and the same refusal for whatever is wrong with the pair, so that nothing can be probed. */
+  /**
+   * The enterprise of the key. One and the same refusal for whatever is wrong with the pair, so that nothing can be
+   * probed.
+   */
   authenticate(presented: KeyPair | undefined): string {
     const digest = secretDigest(presented?.secretKey ?? '')
     const candidates = (presented && this.#index().get(presented.accessKey)) ?? []

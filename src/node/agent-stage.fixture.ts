@@ -24,7 +24,9 @@ const patience = { timeout: 15_000, interval: 20 }
 const never = new AbortController().signal
 export const card = 'nvidia.com/gpu-l40s'
 
-/** A cluster in memory and a node agent on this machine that can be stopped, or lost as if killed, and started again. */
+/**
+ * A cluster in memory and a node agent on this machine that can be stopped, or lost as if killed, and started again.
+ */
 export class AgentStage {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'sluice-agents-'))
   readonly api = new ClusterApi({

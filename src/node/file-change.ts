@@ -7,8 +7,8 @@ const pollMs = 1000
 const leastPauseMs = 10
 
 /**
- * Tells once that a file may have changed, then only after it is armed again. A program that writes a byte at a time causes more
- * reports than can be handled: while somebody is busy with the file, or has just been, none are asked for.
+ * Tells once that a file may have changed, then only after it is armed again. A program that writes a byte at a time
+ * causes more reports than can be handled: while somebody is busy with the file, or has just been, none are asked for.
  */
 export class FileChange {
   readonly #path: string

@@ -179,8 +179,8 @@ export class NodeAgent implements Component {
   }
 
   /**
-   * The Pod is being bound: where it is to this node, it is started at once. If that comes to nothing, it goes as any other that is
-   * not this node's.
+   * The Pod is being bound: where it is to this node, it is started at once. If that comes to nothing, it goes as any
+   * other that is not this node's.
    */
   foresee(pod: Pod): TakeBack | undefined {
     if (!this.#isMine(pod) || this.#stopping.signal.aborted) return undefined

@@ -55,8 +55,9 @@ export class NodePodAccess {
   }
 
   /**
-   * Shows what the container says from now on, and hands it what the client types. As container runtimes have it, whoever has
-   * nothing more to type has left, unless the container is to see the end of that: then its last words are shown, too.
+   * Shows what the container says from now on, and hands it what the client types. As container runtimes have it,
+   * whoever has nothing more to type has left, unless the container is to see the end of that: then its last words are
+   * shown, too.
    */
   async attach(pod: Pod, container: string, streams: ExecStreams, signal: AbortSignal): Promise<ExecResult> {
     const { runtime, logs } = this.#options
@@ -129,8 +130,9 @@ export class NodePodAccess {
   }
 
   /**
-   * As in Kubernetes: to the loopback of the Pod, on which also those listen, or trust whoever comes, that do not at its address.
-   * Nothing where it has no network of its own, or nobody is there: what listens at its address only is reached by that.
+   * As in Kubernetes: to the loopback of the Pod, on which also those listen, or trust whoever comes, that do not at
+   * its address. Nothing where it has no network of its own, or nobody is there: what listens at its address only is
+   * reached by that.
    */
   async #connectInside(pod: Pod, port: number, signal: AbortSignal): Promise<Duplex | undefined> {
     const namespace = this.#options.network?.of(uidOf(pod))?.namespace ?? ''
@@ -177,7 +179,10 @@ function wishesOf(pod: Pod, container: string) {
   return spec ? containerParts(spec) : { tty: false, stdinOnce: false }
 }
 
-/** Resolves when the client has nothing more to type and the container has been given all of it; at a container's end also before. */
+/**
+ * Resolves when the client has nothing more to type and the container has been given all of it; at a container's end
+ * also before.
+ */
 function handOver(from: Readable, to: Writable): Promise<void> {
   to.on('error', () => {})
   from.pipe(to)

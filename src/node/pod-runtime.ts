@@ -7,21 +7,29 @@ import type { StorageUse } from './storage/storage-limits.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
 
 /**
- * Runs the containers of Pods on this machine and owns their processes: nobody else starts or signals one. When to start,
- * restart and stop is decided by its user, the node agent.
+ * Runs the containers of Pods on this machine and owns their processes: nobody else starts or signals one. When to
+ * start, restart and stop is decided by its user, the node agent.
  */
 export interface PodRuntime {
   /** Starts one container; resolves once it runs. Throws `ContainerRefused` when it cannot. */
   start(launch: ContainerLaunch, signal: AbortSignal): Promise<RunningContainer>
-  /** Ends a Pod's containers (or one): asks, waits for the grace, then forces. A shorter grace may follow a longer one. Resolves when nothing of them is left. */
+  /**
+   * Ends a Pod's containers (or one): asks, waits for the grace, then forces. A shorter grace may follow a longer one.
+   * Resolves when nothing of them is left.
+   */
   stop(podUid: string, graceMs: number, container?: string): Promise<void>
-  /** What a former run of this program left running and this one owns from now on. Ends what it cannot tell the Pod of. */
+  /**
+   * What a former run of this program left running and this one owns from now on. Ends what it cannot tell the Pod of.
+   */
   adopt(): Promise<readonly RunningContainer[]>
   /** Containers of a Pod whose end nobody has said to have noted: that may have been while this program did not run. */
   unsettled(podUid: string): readonly EndedContainer[]
   /** How these containers ended is noted where it outlasts this program. */
   settle(podUid: string, containers: readonly string[]): Promise<void>
-  /** Makes a volume of a Pod hold exactly these files, all at once, for this group. Returns whether that changed anything. */
+  /**
+   * Makes a volume of a Pod hold exactly these files, all at once, for this group. Returns whether that changed
+   * anything.
+   */
   writeVolume(podUid: string, volume: string, files: VolumeFiles, group?: number): Promise<boolean>
   /** Runs a program beside a container's own and resolves when it has ended. Aborting the signal kills it. */
   exec(
@@ -33,7 +41,10 @@ export interface PodRuntime {
   ): Promise<ExecResult>
   /** What a Pod has on this machine's disk and in its memory volumes; `undefined` where it cannot be told. */
   storageOf(pod: Pod, signal: AbortSignal): Promise<StorageUse | undefined>
-  /** Removes a Pod's own volumes once nothing of it will run: they are not the machine's to keep until the Pod is deleted. */
+  /**
+   * Removes a Pod's own volumes once nothing of it will run: they are not the machine's to keep until the Pod is
+   * deleted.
+   */
   removeVolumes(podUid: string): Promise<void>
   /** How Pods run here. */
   facts(): Promise<RuntimeFacts>

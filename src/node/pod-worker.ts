@@ -33,7 +33,10 @@ import { type ReferencedNames, namesIn } from './environment/referenced-objects.
 import type { PodWorkerServices } from './pod-worker-services.ts'
 import { unsupportedPart } from './pods/unsupported-pod.ts'
 
-/** Owns what one Pod is on this machine. Steps never overlap; exits and probes only note what happened and ask for a step. */
+/**
+ * Owns what one Pod is on this machine. Steps never overlap; exits and probes only note what happened and ask for a
+ * step.
+ */
 export class PodWorker {
   readonly identity: PodIdentity
   readonly #services: PodWorkerServices
@@ -403,7 +406,10 @@ export class PodWorker {
     this.#services.roomFreed()
   }
 
-  /** The earliest of these times and of the Pod's deadline; never at once: everybody else has a turn before the next step. */
+  /**
+   * The earliest of these times and of the Pod's deadline; never at once: everybody else has a turn before the next
+   * step.
+   */
   #dueIn(...times: readonly (number | undefined)[]): { requeueAfterMs?: number } {
     const now = this.#services.clock.now()
     const deadline = lookAt(deadlineOf(this.#pod, this.#report.startedAt), now)

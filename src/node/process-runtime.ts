@@ -218,7 +218,8 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   async writeVolume(podUid: string, volume: string, files: VolumeFiles, group?: number): Promise<boolean> {
-    // Where containers cannot be given a group, a Pod that asks for one is refused; its files stay this user's meanwhile.
+    // Where containers cannot be given a group, a Pod that asks for one is refused; its files stay this user's
+    // meanwhile.
     return publishFiles(this.#folders.volume(podUid, volume), files, process.getuid?.() === 0 ? group : undefined)
   }
 

@@ -14,7 +14,9 @@ interface Hands {
   readonly clock: Clock
 }
 
-/** Does what a plan says. Pods that went meanwhile need nothing more; a Pod the cluster refuses is told of, not thrown. */
+/**
+ * Does what a plan says. Pods that went meanwhile need nothing more; a Pod the cluster refuses is told of, not thrown.
+ */
 export async function executePlan(
   plan: PodPlan,
   model: Model,

@@ -41,9 +41,14 @@ export interface ModelControllerOptions {
   /** Requests in flight at a Pod: 0 when there are none, undefined only when nobody knows. */
   busy(podName: string): number | undefined
   readonly drainDeadlineMs?: number
-  /** How long news of a wake may wait to be written: its next news replaces it, and writing it would slow the wake down. */
+  /**
+   * How long news of a wake may wait to be written: its next news replaces it, and writing it would slow the wake down.
+   */
   readonly wakingStatusMs?: number
-  /** How long news of a Pod may wait to be looked at: most is of what was done here, and others are on the way to its process. */
+  /**
+   * How long news of a Pod may wait to be looked at: most is of what was done here, and others are on the way to its
+   * process.
+   */
   readonly podNewsMs?: number
 }
 
@@ -209,7 +214,10 @@ export class ModelController {
     }
   }
 
-  /** Only a change of the Model is a reason to ask sooner: what is said of the refusal changes the Model's status each time. */
+  /**
+   * Only a change of the Model is a reason to ask sooner: what is said of the refusal changes the Model's status each
+   * time.
+   */
   #refusalOf(key: string, { metadata: { generation } }: Model): Refusal | undefined {
     const refusal = this.#refused.get(key)
     const leftMs = refusal ? refusal.until - this.#options.clock.now() : 0

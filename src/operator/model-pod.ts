@@ -22,7 +22,10 @@ export interface NewPod extends NewObject<Pod> {
 export const failuresAnnotation = 'sluice.dev/failures'
 
 const engines: Record<EngineName, (order: ServeOrder) => EnginePod> = { LlamaCpp: llamaCppPod, VLLM: vllmPod }
-/** How many requests an engine takes before it refuses them; the gateway lets the others wait. Others queue without bound. */
+/**
+ * How many requests an engine takes before it refuses them; the gateway lets the others wait. Others queue without
+ * bound.
+ */
 const requestCapacities: Partial<Record<EngineName, number>> = { LlamaCpp: 64 }
 /** Where each engine looks for the key that requests must carry. */
 const keyVariables: Record<EngineName, string> = { LlamaCpp: 'LLAMA_API_KEY', VLLM: 'VLLM_API_KEY' }
@@ -47,7 +50,8 @@ export function modelPodSpec(
   const health = { httpGet: { path: '/health', port: enginePortName } }
   return {
     restartPolicy: 'Always',
-    // An engine asks the cluster for nothing; and variables after Services, such as VLLM_PORT, would be taken for its settings.
+    // An engine asks the cluster for nothing; and variables after Services, such as VLLM_PORT, would be taken for its
+    // settings.
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: engine.graceSeconds,

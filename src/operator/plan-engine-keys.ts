@@ -16,8 +16,9 @@ export function newestKey(keys: EngineKeys): string | undefined {
 }
 
 /**
- * What the Secret is to hold; undefined when it does. The newest key is one that no Pod has had: it is there before Pods are
- * wanted, so that a wake waits for no write; those that come together share it. Keys of Pods that are gone go, too.
+ * What the Secret is to hold; undefined when it does. The newest key is one that no Pod has had: it is there before
+ * Pods are wanted, so that a wake waits for no write; those that come together share it. Keys of Pods that are gone go,
+ * too.
  */
 export function planEngineKeys(keys: EngineKeys, pods: readonly Pod[], newKey: () => string): EngineKeys | undefined {
   const used = new Set(pods.map(engineKeyId))

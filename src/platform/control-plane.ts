@@ -163,7 +163,10 @@ export class ControlPlane implements Component {
     return this.#access.tokens.issue({ account, audiences, expirationSeconds, bound, now: this.#options.clock.now() })
   }
 
-  /** The Service `kubernetes`, and behind it this cluster as programs in Pods expect it: at a host and a port, without a prefix. */
+  /**
+   * The Service `kubernetes`, and behind it this cluster as programs in Pods expect it: at a host and a port, without a
+   * prefix.
+   */
   async #listenInside(host: string, port: number): Promise<void> {
     const { identity, log } = this.#options
     const { apiServer, isLocal } = this.#services

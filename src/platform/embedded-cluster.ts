@@ -217,7 +217,9 @@ export class EmbeddedCluster {
     await this.#reserveClaimFolders()
   }
 
-  /** Of two claims of one name, the one that has its volume longest keeps the folder that both had in former versions. */
+  /**
+   * Of two claims of one name, the one that has its volume longest keeps the folder that both had in former versions.
+   */
   async #reserveClaimFolders(): Promise<void> {
     const { items } = await this.client.list(persistentVolumeKind)
     const volumes = volumesDirectory(this.#options.directory.root)

@@ -155,7 +155,9 @@ export async function createGatewayResources(
   })
 }
 
-/** A small real model to start with. One that its user deleted comes back only with a new data directory's first start. */
+/**
+ * A small real model to start with. One that its user deleted comes back only with a new data directory's first start.
+ */
 export async function createDemoModel(client: ClusterClient): Promise<void> {
   await createMissing(client, modelKind, {
     metadata: { name: demoModelName, namespace: gatewayNamespace },

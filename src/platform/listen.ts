@@ -25,7 +25,10 @@ export async function listenOn(
   }
 }
 
-/** The host part of a URL that reaches a listener on this machine: an address that means "all of them" is not one to connect to. */
+/**
+ * The host part of a URL that reaches a listener on this machine: an address that means "all of them" is not one to
+ * connect to.
+ */
 export function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'
   return host.includes(':') ? `[${host}]` : host

@@ -26,8 +26,8 @@ const namespace = 'sluice'
 export type StartEngine = (pod: Pod, host: string) => Promise<{ stop(): void }>
 
 /**
- * API, operator, autoscaler and traffic as they are, over a node that runs Pods as a test says: ready at once, and gone with
- * everything they serve the moment they are deleted. Time moves by hand.
+ * API, operator, autoscaler and traffic as they are, over a node that runs Pods as a test says: ready at once, and gone
+ * with everything they serve the moment they are deleted. Time moves by hand.
  */
 export class ScalingStage {
   readonly clock = new FakeClock()

@@ -44,7 +44,10 @@ export interface UpOptions {
   readonly gateway: boolean
 }
 
-/** What is where, once everything runs: the content of endpoints.json. `gateway` and `gatewayExposed` are null without a gateway. */
+/**
+ * What is where, once everything runs: the content of endpoints.json. `gateway` and `gatewayExposed` are null without a
+ * gateway.
+ */
 export interface Endpoints {
   readonly clusterId: string
   readonly management: string

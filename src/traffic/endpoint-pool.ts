@@ -10,11 +10,14 @@ export interface EndpointPool {
 }
 
 export interface ReserveHint {
-  /** Endpoints that already failed this request: others come first, and one of these only after a probe found it healthy. */
+  /**
+   * Endpoints that already failed this request: others come first, and one of these only after a probe found it
+   * healthy.
+   */
   readonly exclude?: ReadonlySet<string> | undefined
   /**
-   * The hashed blocks that the prompt begins with (`promptBlocks`): requests that begin alike go to the same endpoint, which
-   * has that beginning in memory. Asked for only where there is a choice.
+   * The hashed blocks that the prompt begins with (`promptBlocks`): requests that begin alike go to the same endpoint,
+   * which has that beginning in memory. Asked for only where there is a choice.
    */
   prefix?(): readonly number[]
 }

@@ -9,8 +9,8 @@ const statusLine = /^HTTP\/1\.[01] (\d{3})/
 const longestStart = 32
 
 /**
- * `GET` on a connection of its own, so that a stale one cannot answer for the server. A plain socket, because a model that
- * loads is asked a hundred times a second and only the status line matters.
+ * `GET` on a connection of its own, so that a stale one cannot answer for the server. A plain socket, because a model
+ * that loads is asked a hundred times a second and only the status line matters.
  */
 export const probeHealth: EndpointProbe = ({ host, port }, path, signal) =>
   new Promise((resolve) => {

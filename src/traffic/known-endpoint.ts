@@ -3,8 +3,8 @@ import type { LoadPlace, LoadTable } from './load-table.ts'
 import type { PodEndpoint } from './pod-endpoint.ts'
 
 /**
- * `starting` and `failed` get nothing until a probe, or for the first the cluster, finds them healthy. `closed`: it gets
- * nothing new and is forgotten when its last seat is released.
+ * `starting` and `failed` get nothing until a probe, or for the first the cluster, finds them healthy. `closed`: it
+ * gets nothing new and is forgotten when its last seat is released.
  */
 type EndpointState = 'open' | 'starting' | 'failed' | 'closed'
 

@@ -27,9 +27,9 @@ const firstRowCell = 3
 const tickMs = 100
 
 /**
- * How many requests each endpoint has, in memory that threads share: a row for each thread, so that the count of a thread that
- * is lost can be taken back. Who takes a place counts first and looks at the gate then, and the owner shuts the gate first and
- * looks at the counts then; so either the one sees the gate shut or the other sees the request.
+ * How many requests each endpoint has, in memory that threads share: a row for each thread, so that the count of a
+ * thread that is lost can be taken back. Who takes a place counts first and looks at the gate then, and the owner shuts
+ * the gate first and looks at the counts then; so either the one sees the gate shut or the other sees the request.
  */
 export class LoadTable {
   readonly #shape: LoadTableShape

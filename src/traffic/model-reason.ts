@@ -1,8 +1,8 @@
 import type { Model } from '../resources/model.ts'
 
 /**
- * Why the Model cannot start, or `undefined` when it may. A verdict about an older version of the Model does not count: it
- * may just have been mended.
+ * Why the Model cannot start, or `undefined` when it may. A verdict about an older version of the Model does not count:
+ * it may just have been mended.
  */
 export function startFailureOf(model: Model): string | undefined {
   const { status, metadata } = model

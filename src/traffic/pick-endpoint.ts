@@ -17,8 +17,8 @@ export interface PickOptions<E> {
 const loadFactor = 1.25
 
 /**
- * The endpoint that knows the longest beginning of the prompt and is not much busier than the others; where none does, the
- * least busy. Never an excluded or a full one. The order of `endpoints` does not matter.
+ * The endpoint that knows the longest beginning of the prompt and is not much busier than the others; where none does,
+ * the least busy. Never an excluded or a full one. The order of `endpoints` does not matter.
  */
 export function pickEndpoint<E extends EndpointLoad>(
   endpoints: Iterable<E>,

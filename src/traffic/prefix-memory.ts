@@ -2,8 +2,8 @@
 const mostBlocks = 16_384
 
 /**
- * Which endpoints have seen which beginnings of prompts, the least recently used forgotten first. A block's hash stands for
- * everything before it too, so a beginning that is known ends at the first block that is not.
+ * Which endpoints have seen which beginnings of prompts, the least recently used forgotten first. A block's hash stands
+ * for everything before it too, so a beginning that is known ends at the first block that is not.
  */
 export class PrefixMemory<E> {
   readonly #mostBlocks: number

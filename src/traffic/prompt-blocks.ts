@@ -1,4 +1,6 @@
-/** Bytes of a block: about a hundred tokens. What two requests share below it is a template's boilerplate, not a prompt. */
+/**
+ * Bytes of a block: about a hundred tokens. What two requests share below it is a template's boilerplate, not a prompt.
+ */
 const blockBytes = 512
 /** Beyond this the prompt is long enough to be told from others. */
 const mostBlocks = 64
@@ -10,8 +12,8 @@ const searchedBytes = 4_096
 const noBlocks: readonly number[] = []
 
 /**
- * The blocks a prompt begins with, as chained hashes: equal numbers mean that everything up to there is equal. Taken from the
- * bytes as they came, without parsing: whoever goes on with a conversation sends its beginning unchanged.
+ * The blocks a prompt begins with, as chained hashes: equal numbers mean that everything up to there is equal. Taken
+ * from the bytes as they came, without parsing: whoever goes on with a conversation sends its beginning unchanged.
  */
 export function promptBlocks(body: Buffer): readonly number[] {
   const start = promptStart(body)

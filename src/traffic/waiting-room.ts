@@ -27,8 +27,8 @@ export interface WaitOptions<H> {
 }
 
 /**
- * Requests that wait for one model, in the order they came. Each leaves exactly once: with a seat, with a refusal, at its
- * deadline, or the moment its client is gone.
+ * Requests that wait for one model, in the order they came. Each leaves exactly once: with a seat, with a refusal, at
+ * its deadline, or the moment its client is gone.
  */
 export class WaitingRoom<H = ReserveHint, S = Seat> {
   readonly #waiters = new Set<Waiter<H, S>>()

@@ -27,8 +27,8 @@ interface Asking {
 const answerSlackMs = 5_000
 
 /**
- * The pool of a thread that does not own the waiting rooms: it picks by itself while there is something to be picked, and
- * asks the owner for everything else.
+ * The pool of a thread that does not own the waiting rooms: it picks by itself while there is something to be picked,
+ * and asks the owner for everything else.
  */
 export class WorkerPool implements EndpointPool {
   readonly #options: WorkerPoolOptions

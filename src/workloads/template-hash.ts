@@ -1,7 +1,10 @@
 /** Letters and digits that make no words, as Kubernetes writes hashes in names. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
 
-/** A short name for a template: the same for the same fields in whatever order. `collisions` gives the same template another one. */
+/**
+ * A short name for a template: the same for the same fields in whatever order. `collisions` gives the same template
+ * another one.
+ */
 export function templateHash(template: unknown, collisions = 0): string {
   const text = canonical(template) + (collisions > 0 ? `#${collisions}` : '')
   let hash = 0x811c9dc5

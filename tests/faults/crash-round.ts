@@ -11,7 +11,10 @@ export interface Acknowledged {
   readonly value: string
 }
 
-/** Lets the writers run until `enough` writes were acknowledged, kills them in the middle, and returns all they were told. */
+/**
+ * Lets the writers run until `enough` writes were acknowledged, kills them in the middle, and returns all they were
+ * told.
+ */
 export async function writeAndKill(path: string, round: number, enough: number): Promise<readonly Acknowledged[]> {
   const fixture = join(import.meta.dirname, 'store-crash-fixture.ts')
   const child = spawn(process.execPath, [fixture, path, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -42,7 +45,9 @@ export interface Damage {
   readonly gaps: readonly string[]
 }
 
-/** Opens the file as a restart does and compares it with what was acknowledged; `told` is everything of the last round. */
+/**
+ * Opens the file as a restart does and compares it with what was acknowledged; `told` is everything of the last round.
+ */
 export async function inspect(path: string, told: readonly Acknowledged[], from: number): Promise<Damage> {
   const store = await openSqliteStore({ path, historyLimit: 2_000 })
   try {

@@ -1,4 +1,5 @@
-// The process of `GatewayClients`: holds streams, asks one thing after the other, and says how long everything was on its way.
+// The process of `GatewayClients`: holds streams, asks one thing after the other, and says how long everything was on
+// its way.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EventStream } from '../support/event-stream.ts'
 import {

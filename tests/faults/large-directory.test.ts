@@ -13,7 +13,10 @@ import { until } from '../support/sluice-process.ts'
 const main = join(import.meta.dirname, '../../bin/sluice.mjs')
 const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
 const size = { pods: 500, events: 25_000 }
-/** A start takes the newest 10,000 over, and from then on the oldest go until a namespace has 4,000: these stay, whenever one looks. */
+/**
+ * A start takes the newest 10,000 over, and from then on the oldest go until a namespace has 4,000: these stay,
+ * whenever one looks.
+ */
 const newestNumbers = Array.from({ length: 3_900 }, (_, index) => size.events - 1 - index)
 const mebibytes = 1024
 

@@ -41,7 +41,10 @@ const moments = {
 
 const leaving = new AbortController()
 
-/** Asks the engine itself, past the gateway, for an answer that takes longer than the test: it stops only when it is done. */
+/**
+ * Asks the engine itself, past the gateway, for an answer that takes longer than the test: it stops only when it is
+ * done.
+ */
 async function occupy(pod: Pod): Promise<void> {
   const body = { model: name, messages: [{ role: 'user', content: 'Hi' }], ignore_eos: true, stream: true }
   const response = await fetch(`http://${pod.status?.podIP}:8900/v1/chat/completions`, {

@@ -23,9 +23,9 @@ const rounds = 3
 const fastMs = 1_500
 const slowMs = 3_000
 /**
- * How much more may be on its way for over 50 ms than twice what was without the slow disk, and how much longer the slowest may be: who
- * waits for a sync is late with nearly everything, by up to 2 s. A machine on which streams past the gateway come late as well has
- * others to serve, and says less about ours.
+ * How much more may be on its way for over 50 ms than twice what was without the slow disk, and how much longer the
+ * slowest may be: who waits for a sync is late with nearly everything, by up to 2 s. A machine on which streams past
+ * the gateway come late as well has others to serve, and says less about ours.
  */
 const allowances = { quiet: { lateShare: 0.005, p99: 40 }, busy: { lateShare: 0.1, p99: 400 } }
 const quietMs = 25

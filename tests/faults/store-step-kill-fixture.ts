@@ -1,8 +1,8 @@
 import { openSqliteStore } from '../../src/store/sqlite-store.ts'
 import { StepGate, type ThreadStep, threadSteps } from '../../src/store/sqlite-file/step-gate.ts'
 
-// Run by a test: writes, says what was acknowledged (`REVISION NAME`), and kills itself without warning when the thread with the
-// file has come to a step of the next commit, with more writes on their way.
+// Run by a test: writes, says what was acknowledged (`REVISION NAME`), and kills itself without warning when the thread
+// with the file has come to a step of the next commit, with more writes on their way.
 const [path = '', wanted = '', round = ''] = process.argv.slice(2)
 const step = threadSteps.find((name): name is ThreadStep => name === wanted) ?? 'received'
 const gate = new StepGate()

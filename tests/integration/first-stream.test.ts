@@ -8,7 +8,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumFlags, chromiumPath, kubectlPath, runProgram } from '../support/programs.ts'
 import { SluiceProcess, podProcesses, killIfThere, processesMentioning, until } from '../support/sluice-process.ts'
 
-// The whole path as a newcomer walks it, with real parts only: npm start, kubectl, llama.cpp, the OpenAI SDK, curl, a browser.
+// The whole path as a newcomer walks it, with real parts only: npm start, kubectl, llama.cpp, the OpenAI SDK, curl, a
+// browser.
 const flags = ['--idle-window', '4', '--cluster', 'first', '--gpus', 'nvidia.com/gpu-l40s=3']
 const question = 'What is the capital of France?'
 const results = new URL('../../.test-results/', import.meta.url).pathname

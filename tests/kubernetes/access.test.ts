@@ -24,8 +24,8 @@ async function give(server: ContractServer, name: string, rules: unknown, subjec
 }
 
 /**
- * The code of an answer, once it is what is expected. The real server learns of roles a moment later and trusts a token it
- * has seen for ten seconds; the embedded one knows at once.
+ * The code of an answer, once it is what is expected. The real server learns of roles a moment later and trusts a token
+ * it has seen for ten seconds; the embedded one knows at once.
  */
 async function codeSoon(
   server: ContractServer,

@@ -31,8 +31,8 @@ export function missingControllers(isReal: boolean): string | undefined {
 }
 
 /**
- * What makes Pods of Deployments and the like, for the tests that are about it; all others have a server without. Ours work over
- * the wire here, as a real one's do.
+ * What makes Pods of Deployments and the like, for the tests that are about it; all others have a server without. Ours
+ * work over the wire here, as a real one's do.
  */
 export async function startControllers(server: ContractServer): Promise<Controllers> {
   return server.isReal ? startControllerManager(server.address.kubeconfig) : startOurs(server)

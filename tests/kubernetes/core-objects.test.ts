@@ -7,7 +7,8 @@ import { acceptedNetworkManifests, refusedNetworkManifests } from './network-man
 import { onEachServer } from './on-each-server.ts'
 import type { WireObject } from './wire-object.ts'
 
-// The answers were recorded from a real server: vitest run -u --project kubernetes tests/kubernetes/core-objects.test.ts
+// The answers were recorded from a real server: vitest run -u --project kubernetes
+// tests/kubernetes/core-objects.test.ts
 const answers = (name: string) => `./answers/core-objects/${name}.txt`
 
 const acceptedManifests = [...core.acceptedManifests, ...acceptedNetworkManifests]

@@ -5,7 +5,8 @@ import type { ContractServer } from './contract-server.ts'
 import { acceptedManifests } from './core-manifests.ts'
 import { onEachServer } from './on-each-server.ts'
 
-// The answers were recorded from a real server: vitest run -u --project kubernetes tests/kubernetes/core-updates.test.ts
+// The answers were recorded from a real server: vitest run -u --project kubernetes
+// tests/kubernetes/core-updates.test.ts
 const answers = (name: string) => `./answers/core-updates/${name}.txt`
 
 type Fields = Record<string, unknown>

@@ -1,6 +1,7 @@
 /**
- * Where the embedded server differs from a real one on purpose, as far as tests meet it: they ask `server.differs(name)`.
- * The table in docs/architecture.md says the same in the same words; tests/difference-docs.test.ts holds the two together.
+ * Where the embedded server differs from a real one on purpose, as far as tests meet it: they ask
+ * `server.differs(name)`. The table in docs/architecture.md says the same in the same words;
+ * tests/difference-docs.test.ts holds the two together.
  */
 export const differences = {
   'version of a new object': 'an object to be created that has a `resourceVersion` is refused with 400 instead of 500',

@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import type { ContractServer } from './contract-server.ts'
 import { onEachServer } from './on-each-server.ts'
 
-// The answers were recorded from a real server: vitest run -u --project kubernetes tests/kubernetes/ephemeral-containers.test.ts
+// The answers were recorded from a real server: vitest run -u --project kubernetes
+// tests/kubernetes/ephemeral-containers.test.ts
 const answers = (name: string) => `./answers/ephemeral-containers/${name}.txt`
 
 type Fields = Record<string, unknown>

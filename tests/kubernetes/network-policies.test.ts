@@ -2,7 +2,8 @@ import { expect, it } from 'vitest'
 import { refusedManifests } from './core-manifests.ts'
 import { onEachServer } from './on-each-server.ts'
 
-// The answers were recorded from a real server: vitest run -u --project kubernetes tests/kubernetes/network-policies.test.ts
+// The answers were recorded from a real server: vitest run -u --project kubernetes
+// tests/kubernetes/network-policies.test.ts
 const group = 'networking.k8s.io/v1'
 
 onEachServer((server) => {

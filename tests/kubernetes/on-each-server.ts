@@ -1,6 +1,7 @@
-// The contract suite: client programs that are given a kubeconfig and nothing else. The project `contract` (part of `npm test`)
-// runs it against the embedded server, the project `kubernetes` (`npm run test:kubernetes`) against a real kube-apiserver with
-// etcd. One server per run, started by start-servers.ts and shared by all files. What a test finds in `server`:
+// The contract suite: client programs that are given a kubeconfig and nothing else. The project `contract` (part of
+// `npm test`) runs it against the embedded server, the project `kubernetes` (`npm run test:kubernetes`) against a real
+// kube-apiserver with etcd. One server per run, started by start-servers.ts and shared by all files. What a test finds
+// in `server`:
 //
 //     onEachServer((server) => {
 //       …
@@ -10,8 +11,9 @@
 //       …
 //     })
 //
-// Every test has a namespace of its own, `server.namespace`, which kubectl uses too. Where the embedded server differs on
-// purpose, `server.differs('…')` names it: differences.ts has the list, which docs/architecture.md is held against. One file:
+// Every test has a namespace of its own, `server.namespace`, which kubectl uses too. Where the embedded server differs
+// on purpose, `server.differs('…')` names it: differences.ts has the list, which docs/architecture.md is held against.
+// One file:
 //   vitest run --project contract tests/kubernetes/NAME.test.ts       (and --project kubernetes with KUBEBUILDER_ASSETS set)
 import { afterAll, beforeAll, beforeEach, describe, inject } from 'vitest'
 import { ContractServer, absentServer } from './contract-server.ts'

@@ -35,8 +35,9 @@ export function missingControlPlane(): string | undefined {
 }
 
 /**
- * A real etcd and kube-apiserver on loopback, in a folder of their own that goes with them. `durable`: etcd syncs every write
- * to disk, as it does in earnest; tests do without. `ipv6Range`: Services have addresses of IPv6, too, from there.
+ * A real etcd and kube-apiserver on loopback, in a folder of their own that goes with them. `durable`: etcd syncs every
+ * write to disk, as it does in earnest; tests do without. `ipv6Range`: Services have addresses of IPv6, too, from
+ * there.
  */
 export async function startRealControlPlane(
   options: { readonly durable?: boolean; readonly ipv6Range?: string } = {},

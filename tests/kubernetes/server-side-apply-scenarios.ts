@@ -81,7 +81,9 @@ const partModel = (spec: Body | undefined, metadata: Body = {}) => ({
 })
 const at = '2030-01-01T00:00:00Z'
 
-/** What is sent; what a server answers is in answers/server-side-apply, and was a real kube-apiserver's answer first. */
+/**
+ * What is sent; what a server answers is in answers/server-side-apply, and was a real kube-apiserver's answer first.
+ */
 export const scenarios: Readonly<Record<string, readonly Step[]>> = {
   'a ConfigMap shared, fought over and given up': [
     apply('one', 'configmaps/a', data({ x: '1' })),

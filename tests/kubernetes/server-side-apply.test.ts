@@ -8,7 +8,8 @@ const applyType = { headers: { 'content-type': 'application/apply-patch+yaml' } 
 
 onEachServer((server) => {
   describe('a manifest applied by the server', () => {
-    // The answers were recorded from a real kube-apiserver (`vitest run --project kubernetes -u`) and hold for every server.
+    // The answers were recorded from a real kube-apiserver (`vitest run --project kubernetes -u`) and hold for every
+    // server.
     it.each(Object.entries(scenarios))('%s', async (name, steps) => {
       const lines: string[] = []
       for (const step of steps) lines.push(`${step.method} ${step.path}`, told(server, await send(server, step)))

@@ -15,7 +15,9 @@ declare module 'vitest' {
 /** Small, so that a test can outrun it. */
 const historyLimit = 500
 
-/** Before the files of a project run: its server. Both projects have the same files; only what they run against differs. */
+/**
+ * Before the files of a project run: its server. Both projects have the same files; only what they run against differs.
+ */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const real = project.name === 'kubernetes'
   const missing = real ? missingControlPlane() : undefined

@@ -33,7 +33,10 @@ export class WidgetDefinition {
     return { apiVersion: `${this.group}/${version}`, kind: 'Widget', metadata: { name }, ...fields }
   }
 
-  /** With the fields of `spec` that are given; further settings of the version, of the definition's spec and of its names. */
+  /**
+   * With the fields of `spec` that are given; further settings of the version, of the definition's spec and of its
+   * names.
+   */
   manifest(properties: Fields, version: Fields = {}, spec: Fields = {}, names: Fields = {}): Fields {
     return {
       apiVersion: 'apiextensions.k8s.io/v1',

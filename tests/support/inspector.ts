@@ -54,7 +54,10 @@ export class Inspector implements InspectedThread {
     await this.#send('NodeWorker.sendMessageToWorker', { sessionId, message: told })
   }
 
-  /** Runs an expression in every thread, after what nobody uses any more was collected there; the values by the threads' names. */
+  /**
+   * Runs an expression in every thread, after what nobody uses any more was collected there; the values by the threads'
+   * names.
+   */
   async evaluateTidy(expression: string): Promise<Map<string, unknown>> {
     await this.#send('HeapProfiler.collectGarbage', {})
     const values = new Map([['main', await this.evaluate(expression)]])

@@ -116,7 +116,9 @@ export function processesMentioning(text: string): number[] {
   return processesWhere((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text))
 }
 
-/** Every process of a Pod of the data directory's node: each carries the node's mark, whatever its command line says. */
+/**
+ * Every process of a Pod of the data directory's node: each carries the node's mark, whatever its command line says.
+ */
 export function podProcesses(data: string): number[] {
   const mark = `SLUICE_NODE_ID=${readFileSync(join(data, 'node/id'), 'utf8').trim()}\0`
   return processesWhere((pid) => readFileSync(`/proc/${pid}/environ`, 'utf8').includes(mark))

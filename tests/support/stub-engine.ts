@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { ModelStage } from './model-stage.ts'
 
 /**
- * Answers with a stream: a piece every few ms that says when it was sent, as many as `max_tokens` asks for. Who wants no stream
- * is answered at once.
+ * Answers with a stream: a piece every few ms that says when it was sent, as many as `max_tokens` asks for. Who wants
+ * no stream is answered at once.
  */
 const engineOf = (everyMs: number) => `
   import { createServer } from 'node:http'
@@ -28,7 +28,10 @@ const engineOf = (everyMs: number) => `
   }).listen(Number(argument('--port')), argument('--host'))
 `
 
-/** Lets every engine be one that only streams; of VLLM's kind, it takes any number of requests. To be called before the stage starts. */
+/**
+ * Lets every engine be one that only streams; of VLLM's kind, it takes any number of requests. To be called before the
+ * stage starts.
+ */
 export function useStubEngine(stage: ModelStage, everyMs = 20): void {
   mkdirSync(join(stage.folder, 'models/tiny'), { recursive: true })
   writeFileSync(join(stage.folder, 'models/tiny/model.gguf'), 'GGUF')

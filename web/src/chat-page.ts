@@ -71,8 +71,8 @@ export class ChatPage {
       else if (countWaiting(state) < countWaiting(before)) this.#watch.refresh()
       this.#drawSoon()
     })
-    // The browser cuts the connections of a page that is left, some before `pagehide`: that is the reader's doing and must
-    // not be kept as a failure.
+    // The browser cuts the connections of a page that is left, some before `pagehide`: that is the reader's doing and
+    // must not be kept as a failure.
     for (const leaving of ['beforeunload', 'pagehide']) addEventListener(leaving, () => this.#session.stopAll())
     addEventListener('storage', ({ key }) => {
       // Another tab was given a key, or forgot it.

@@ -46,8 +46,8 @@ export function requireGpuBuild(name: string): GpuBuild {
 }
 
 /**
- * Makes node-llama-cpp open this build. It knows a package for each kind of card, and looks at the fallback in it only where
- * the main library cannot even be loaded; one that loads and cannot compute must be taken out of its sight.
+ * Makes node-llama-cpp open this build. It knows a package for each kind of card, and looks at the fallback in it only
+ * where the main library cannot even be loaded; one that loads and cannot compute must be taken out of its sight.
  */
 export function useGpuBuild({ name, gpu }: GpuBuild): void {
   if (name === gpu) return

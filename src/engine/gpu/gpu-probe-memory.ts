@@ -10,9 +10,9 @@ const rememberedLimit = 64
 const remembered = z.array(z.object({ circumstances: z.string(), build: z.string() }))
 
 /**
- * With which build a model has computed under the same circumstances: a proof takes seconds, at every wake of a model. What
- * is remembered is taken out when it is used and comes back once the model has computed: a process that a build aborts
- * leaves nothing behind, and the next one asks for a proof.
+ * With which build a model has computed under the same circumstances: a proof takes seconds, at every wake of a model.
+ * What is remembered is taken out when it is used and comes back once the model has computed: a process that a build
+ * aborts leaves nothing behind, and the next one asks for a proof.
  */
 export class GpuProbeMemory {
   readonly #file: string
@@ -76,7 +76,10 @@ function homeOfUser(environment: NodeJS.ProcessEnv): string {
   }
 }
 
-/** Everything that decides whether a build computes: the machine's start, its driver and libraries, the builds, the cards. */
+/**
+ * Everything that decides whether a build computes: the machine's start, its driver and libraries, the builds, the
+ * cards.
+ */
 export async function gpuCircumstances(folders: readonly string[], environment: NodeJS.ProcessEnv): Promise<string> {
   const parts = [
     await textOf('/proc/sys/kernel/random/boot_id'),

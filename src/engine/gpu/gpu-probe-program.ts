@@ -1,4 +1,5 @@
-// Started by gpu-probe.ts, never imported: computes with one GPU build of llama.cpp and tells its parent, or fails and says why.
+// Started by gpu-probe.ts, never imported: computes with one GPU build of llama.cpp and tells its parent, or fails and
+// says why.
 import { join } from 'node:path'
 import { LlamaLogLevel, NoBinaryFoundError } from 'node-llama-cpp'
 import { errorMessage } from '../../foundation/errors.ts'

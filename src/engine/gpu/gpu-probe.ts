@@ -40,8 +40,8 @@ export async function chooseGpuBuild(choice: GpuBuildChoice): Promise<GpuBuild |
 }
 
 /**
- * Lets a short-lived process compute with a build of llama.cpp. A build can load, find the card and take a model, and yet
- * abort the whole process with its first computation; nothing inside that process can catch it.
+ * Lets a short-lived process compute with a build of llama.cpp. A build can load, find the card and take a model, and
+ * yet abort the whole process with its first computation; nothing inside that process can catch it.
  */
 export async function probeGpuBuild(build: string, signal: AbortSignal): Promise<Proof> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-gpu-probe-'))

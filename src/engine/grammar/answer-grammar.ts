@@ -8,7 +8,10 @@ import { nextTurn } from '../llama/loop-turn.ts'
 import { checkAlternatives } from './schema-alternatives.ts'
 import { liftEnums } from './schema-enums.ts'
 
-/** How the library ends a grammar of its own: with empty lines that it cuts off later. Our answers end where the value ends. */
+/**
+ * How the library ends a grammar of its own: with empty lines that it cuts off later. Our answers end where the value
+ * ends.
+ */
 const libraryEnding = / "(?:\\n){4}" \[\\n\]\*$/m
 /** Grammars of requests are compiled again only when they have not been used for this many others. */
 const rememberedGrammars = 32
@@ -51,8 +54,8 @@ export class AnswerGrammars {
   }
 
   async #forSchema(schema: unknown, param: string): Promise<LlamaGrammar> {
-    // Each of these may take some 20 ms for the largest schema that is taken, the library's own some 50 ms: others have their turn
-    // in between.
+    // Each of these may take some 20 ms for the largest schema that is taken, the library's own some 50 ms: others have
+    // their turn in between.
     const converted = toGbnfSchema(schema, param)
     await nextTurn()
     checkAlternatives(converted, param)

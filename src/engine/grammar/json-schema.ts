@@ -19,8 +19,8 @@ const converted = z.custom<GbnfJsonBasicSchema>((value) => typeof value === 'obj
 type Entries = Record<string, unknown>
 
 /**
- * The part of JSON Schema that a grammar can enforce, as the library wants it. A keyword that would not be honoured is refused
- * by name: an answer that only looks as if it followed its schema is worse than none.
+ * The part of JSON Schema that a grammar can enforce, as the library wants it. A keyword that would not be honoured is
+ * refused by name: an answer that only looks as if it followed its schema is worse than none.
  */
 export function toGbnfSchema(schema: unknown, param: string, budget = new SchemaBudget()): ConvertedSchema {
   return convert(schema, { at: param, depth: 0, budget })

@@ -22,8 +22,9 @@ const closeList = 0x5d
 const closeObject = 0x7d
 
 /**
- * Looks at JSON as it arrives, byte by byte, before it is parsed: the parser has to take a text whole, and takes seconds and
- * gigabytes for one that is nested a million times or has a million names. Whether it is JSON is for the parser to say.
+ * Looks at JSON as it arrives, byte by byte, before it is parsed: the parser has to take a text whole, and takes
+ * seconds and gigabytes for one that is nested a million times or has a million names. Whether it is JSON is for the
+ * parser to say.
  */
 export class JsonShape {
   readonly #room: number

@@ -1,7 +1,7 @@
 /**
- * llama.cpp follows every alternative of a grammar that still fits, for every token of the vocabulary: of 8,000 alternatives
- * one token took 2 s. Written as a tree of what they have in common, only those that differ in the next character are
- * alternatives to each other, and the same token takes 7 ms.
+ * llama.cpp follows every alternative of a grammar that still fits, for every token of the vocabulary: of 8,000
+ * alternatives one token took 2 s. Written as a tree of what they have in common, only those that differ in the next
+ * character are alternatives to each other, and the same token takes 7 ms.
  */
 export interface LiteralRules {
   /** What stands for one of the texts in another rule. */

@@ -6,8 +6,9 @@ import { type ConvertedSchema, listedParts, namedParts, valueParts } from './sch
 const mostReadings = 128
 
 /**
- * Refuses a schema whose grammar could be read in too many ways at once. llama.cpp follows each of them by itself: alternatives
- * that begin alike multiply with those inside them, and in a schema that contains itself they multiply without end.
+ * Refuses a schema whose grammar could be read in too many ways at once. llama.cpp follows each of them by itself:
+ * alternatives that begin alike multiply with those inside them, and in a schema that contains itself they multiply
+ * without end.
  */
 export function checkAlternatives(schema: ConvertedSchema, param: string): void {
   const references = new SchemaReferences()

@@ -1,8 +1,8 @@
 import { SluiceError } from '../../foundation/errors.ts'
 
 /**
- * What all schemas of one request may amount to. Compiling one takes the event loop, so each figure is what was compiled and
- * first evaluated in well under 100 ms; all are above the limits of OpenAI's own structured outputs.
+ * What all schemas of one request may amount to. Compiling one takes the event loop, so each figure is what was
+ * compiled and first evaluated in well under 100 ms; all are above the limits of OpenAI's own structured outputs.
  */
 export const schemaLimits = {
   schemas: 20_000,

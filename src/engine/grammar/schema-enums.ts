@@ -14,7 +14,9 @@ export interface LiftedEnums {
   readonly putBack: (grammar: string) => string
 }
 
-/** The library makes one alternative of each value of an enum. Long lists are taken out before, and put back as trees. */
+/**
+ * The library makes one alternative of each value of an enum. Long lists are taken out before, and put back as trees.
+ */
 export function liftEnums(schema: ConvertedSchema, param: string): LiftedEnums {
   const lifted = new Map<string, readonly unknown[]>()
   const lift = (part: ConvertedSchema): ConvertedSchema => {

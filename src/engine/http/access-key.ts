@@ -12,7 +12,10 @@ export function accessKeyOf(flag: string | undefined, environment: KeyEnvironmen
   return [flag, environment.VLLM_API_KEY, environment.LLAMA_API_KEY].find((key) => key !== undefined && key !== '')
 }
 
-/** Throws unless the header carries the key. What a wrong key has in common with the right one cannot be told from the time it takes. */
+/**
+ * Throws unless the header carries the key. What a wrong key has in common with the right one cannot be told from the
+ * time it takes.
+ */
 export class AccessCheck {
   readonly #digest: Buffer
 

@@ -1,8 +1,8 @@
 import { SluiceError } from '../../foundation/errors.ts'
 
 /**
- * How many of each thing a request may have. They are counted before anything else is done with a body, because everything else
- * looks at each of them: what is wrong with a list of a million is told by its length.
+ * How many of each thing a request may have. They are counted before anything else is done with a body, because
+ * everything else looks at each of them: what is wrong with a list of a million is told by its length.
  */
 export const requestLimits = {
   messages: 10_000,

@@ -14,8 +14,8 @@ import { logprobOf, sortedCandidates } from '../answers/token-logprobs.ts'
 import { TokenText } from '../answers/token-text.ts'
 
 /**
- * Prompt tokens computed in one step. The others generate one token meanwhile, so a long prompt must not hold them up; and a
- * client that leaves is noticed within one such step. Larger ones were not faster (CPU, SmolLM2).
+ * Prompt tokens computed in one step. The others generate one token meanwhile, so a long prompt must not hold them up;
+ * and a client that leaves is noticed within one such step. Larger ones were not faster (CPU, SmolLM2).
  */
 const promptStepTokens = 128
 
@@ -27,7 +27,9 @@ export interface ComputingSequence {
   readonly order: number
 }
 
-/** Keeps of the sequence what the prompt begins with, and says how much that is. The last token is always computed anew. */
+/**
+ * Keeps of the sequence what the prompt begins with, and says how much that is. The last token is always computed anew.
+ */
 export async function alignSequence(sequence: LlamaContextSequence, tokens: readonly Token[]): Promise<number> {
   await sequence.adaptStateToTokens(tokens.slice(0, -1), false)
   return sequence.nextTokenIndex
@@ -70,7 +72,8 @@ export async function* generate(
       return
     }
     if (completionTokens >= options.maxTokens) break
-    // Checked again after the consumer took the text: it may have left meanwhile, and the next step costs a computation.
+    // Checked again after the consumer took the text: it may have left meanwhile, and the next step costs a
+    // computation.
     signal.throwIfAborted()
   }
   const tail = matcher.push(text.flush())

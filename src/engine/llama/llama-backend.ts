@@ -21,7 +21,9 @@ export interface LlamaBackend {
   readonly confirm: () => Promise<void>
 }
 
-/** Opens llama.cpp on the machine's cards where a build for them is installed and has computed there, else on the CPU. */
+/**
+ * Opens llama.cpp on the machine's cards where a build for them is installed and has computed there, else on the CPU.
+ */
 export async function openLlama(options: LlamaBackendOptions): Promise<LlamaBackend> {
   return (options.gpu ? await openOnCards(options) : undefined) ?? openOnCpu(options)
 }
@@ -31,7 +33,8 @@ async function openOnCards(options: LlamaBackendOptions): Promise<LlamaBackend |
   const builds = await installedGpuBuilds()
   if (builds.length === 0) return undefined
   const cache = gpuCacheFolder(process.env)
-  // Kernels that the driver compiles for a card take most of a minute; NVIDIA's own place for them is in the Pod's HOME.
+  // Kernels that the driver compiles for a card take most of a minute; NVIDIA's own place for them is in the Pod's
+  // HOME.
   process.env['CUDA_CACHE_PATH'] ??= join(cache, 'kernels')
   const circumstances = await gpuCircumstances(
     builds.map(({ folder }) => folder),

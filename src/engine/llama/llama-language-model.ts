@@ -148,8 +148,8 @@ export class LlamaLanguageModel implements LanguageModel {
 }
 
 /**
- * The idle sequence that shares the longest beginning with the prompt; among equals the emptiest, to keep the others' memory,
- * and of those the first: sequences without gaps between them are computed in one go.
+ * The idle sequence that shares the longest beginning with the prompt; among equals the emptiest, to keep the others'
+ * memory, and of those the first: sequences without gaps between them are computed in one go.
  */
 function mostAlike(idle: readonly ComputingSequence[], prompt: Prompt): ComputingSequence | undefined {
   const rated = idle.map((computing) => ({

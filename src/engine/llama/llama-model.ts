@@ -10,7 +10,10 @@ import { toToken } from '../requests/sampling-options.ts'
 import { decideSequences } from './sequence-count.ts'
 import { StepGate } from './step-gate.ts'
 
-/** Without --max-model-len: every sequence keeps this much memory ready, so the training length (often 128k) is no default. */
+/**
+ * Without --max-model-len: every sequence keeps this much memory ready, so the training length (often 128k) is no
+ * default.
+ */
 const defaultContextLength = 4096
 
 /** What is computed on a card before the first request. */
@@ -36,7 +39,9 @@ export interface LlamaModelOptions {
   readonly signal: AbortSignal
 }
 
-/** Loads a GGUF file through llama.cpp: as much of it as fits onto the cards, where there are some, the rest on the CPU. */
+/**
+ * Loads a GGUF file through llama.cpp: as much of it as fits onto the cards, where there are some, the rest on the CPU.
+ */
 export async function loadLlamaModel(options: LlamaModelOptions): Promise<LanguageModel> {
   const { llama, confirm } = await openLlama(options)
   options.onBackend(llama.gpu !== false)
@@ -74,7 +79,10 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
   }
 }
 
-/** A model that was loaded has not computed yet: whether it can shows with its first token, before anybody is told it can answer. */
+/**
+ * A model that was loaded has not computed yet: whether it can shows with its first token, before anybody is told it
+ * can answer.
+ */
 async function computeOnce(parts: LoadedParts, languageModel: LanguageModel, signal: AbortSignal): Promise<void> {
   const { llama, model, slots } = parts
   const token = model.tokens.bos ?? toToken(0)

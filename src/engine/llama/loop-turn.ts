@@ -2,8 +2,8 @@
 const waiting: (() => void)[] = []
 
 /**
- * Waits for a turn of the event loop that nobody else uses for anything long: between two such pieces of work, of whatever
- * requests, everybody else is served. Throws once the signal is aborted, because nobody waits for the rest.
+ * Waits for a turn of the event loop that nobody else uses for anything long: between two such pieces of work, of
+ * whatever requests, everybody else is served. Throws once the signal is aborted, because nobody waits for the rest.
  */
 export async function nextTurn(signal?: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {

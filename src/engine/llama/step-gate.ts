@@ -6,9 +6,10 @@ interface Waiter {
 }
 
 /**
- * Makes generations compute in step. llama.cpp computes the tokens of all sequences of one batch together, and neighbouring
- * sequences in one go; left to themselves the sequences drift apart, a batch always misses the one that was served last,
- * and the gap splits it. Here a step begins when the one before has ended and everyone it served had the time to come back.
+ * Makes generations compute in step. llama.cpp computes the tokens of all sequences of one batch together, and
+ * neighbouring sequences in one go; left to themselves the sequences drift apart, a batch always misses the one that
+ * was served last, and the gap splits it. Here a step begins when the one before has ended and everyone it served had
+ * the time to come back.
  */
 export class StepGate {
   #computing = 0

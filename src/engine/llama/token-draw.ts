@@ -4,8 +4,9 @@ import type { Sampling } from './language-model.ts'
 export type Candidate = readonly [token: number, probability: number]
 
 /**
- * Draws a token the way llama.cpp's samplers do: the likeliest topK, of those the topP share, of those what reaches minP,
- * then by temperature. Used where the whole distribution is reported as well, which llama.cpp gives only unsampled.
+ * Draws a token the way llama.cpp's samplers do: the likeliest topK, of those the topP share, of those what reaches
+ * minP, then by temperature. Used where the whole distribution is reported as well, which llama.cpp gives only
+ * unsampled.
  */
 export function drawToken(candidates: readonly Candidate[], sampling: Sampling, random: () => number): number {
   const [likeliest] = candidates

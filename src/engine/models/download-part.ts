@@ -10,7 +10,9 @@ export interface KnownPart {
 
 const notes = z.object({ validator: z.string().optional() })
 
-/** The part at a path, if it can be continued: confirmed by the server, or because the finished file will be checked. */
+/**
+ * The part at a path, if it can be continued: confirmed by the server, or because the finished file will be checked.
+ */
 export async function partAt(destination: string, verified: boolean): Promise<KnownPart | undefined> {
   const bytes = await sizeOf(destination)
   if (bytes === 0) return undefined

@@ -8,7 +8,9 @@ export interface DownloadOptions {
   readonly destination: string
   /** What is known of the finished file beforehand. */
   readonly expectedBytes: number | undefined
-  /** Whether the finished file will be checked: then a part may be continued even where the server cannot confirm it. */
+  /**
+   * Whether the finished file will be checked: then a part may be continued even where the server cannot confirm it.
+   */
   readonly verified: boolean
   /** Until the server answers, redirects included. */
   readonly connectDeadlineMs: number

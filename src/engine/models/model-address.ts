@@ -32,7 +32,10 @@ const huggingFaceAddress = 'https://huggingface.co'
 const hfForm = /^hf:([\w.-]+)\/([\w.-]+?)(?:@([\w.-]+))?\/([\w./ +-]+\.gguf)(?:@([\w./-]+))?$/
 const shardForm = /^(.*)-00001-of-(\d{5})\.gguf$/
 
-/** Understands `smollm2`, `hf:org/repo/file.gguf` (with `@revision` behind it or behind the repository) and `https://…/file.gguf`. */
+/**
+ * Understands `smollm2`, `hf:org/repo/file.gguf` (with `@revision` behind it or behind the repository) and
+ * `https://…/file.gguf`.
+ */
 export function readModelAddress(text: string, options: AddressOptions = {}): ModelAddress {
   const models = options.models ?? knownModels
   const known = Object.hasOwn(models, text) ? models[text] : undefined

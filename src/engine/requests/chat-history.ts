@@ -3,8 +3,8 @@ import { SluiceError } from '../../foundation/errors.ts'
 import type { ChatMessage, ToolCall } from '../llama/language-model.ts'
 
 /**
- * A conversation as the library keeps one: a call, its result and what the model said about it are one turn of the model.
- * The turn at the end is the one to be generated: the prompt stops where its text would begin.
+ * A conversation as the library keeps one: a call, its result and what the model said about it are one turn of the
+ * model. The turn at the end is the one to be generated: the prompt stops where its text would begin.
  */
 export function toChatHistory(messages: readonly ChatMessage[]): ChatHistoryItem[] {
   const history: ChatHistoryItem[] = []

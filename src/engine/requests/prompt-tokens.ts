@@ -2,7 +2,9 @@ import type { LlamaModel, LlamaText, Token } from 'node-llama-cpp'
 import { SluiceError } from '../../foundation/errors.ts'
 import { nextTurn } from '../llama/loop-turn.ts'
 
-/** No vocabulary has longer tokens; a text beyond this many characters per token need not be tokenized to be refused. */
+/**
+ * No vocabulary has longer tokens; a text beyond this many characters per token need not be tokenized to be refused.
+ */
 export const longestTokenCharacters = 512
 /** Tokenizing blocks the event loop: 5 to 10 ms for this many characters. */
 const charactersPerTurn = 32_768

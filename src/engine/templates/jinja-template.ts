@@ -10,8 +10,9 @@ import { nextTurn } from '../llama/loop-turn.ts'
 export const shortHistory = 64
 
 /**
- * The library finds the place of the next turn by writing one and cutting it off. Templates have their own way to open it,
- * and reasoning models are opened with more than their name (`<think>`): where the template can, it opens the turn here.
+ * The library finds the place of the next turn by writing one and cutting it off. Templates have their own way to open
+ * it, and reasoning models are opened with more than their name (`<think>`): where the template can, it opens the turn
+ * here.
  */
 export class JinjaTemplate {
   readonly wrapper: JinjaTemplateChatWrapper

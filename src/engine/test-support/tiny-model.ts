@@ -19,7 +19,10 @@ export interface TinyModelOptions {
   readonly chatTemplate?: string | undefined
   readonly contextLength?: number
   readonly seed?: number
-  /** Tokens beyond letters and bytes. Real vocabularies have tens of thousands, and what looks at each of them takes time. */
+  /**
+   * Tokens beyond letters and bytes. Real vocabularies have tens of thousands, and what looks at each of them takes
+   * time.
+   */
   readonly words?: number
 }
 
@@ -38,8 +41,9 @@ const merges: readonly (readonly [string, string])[] = [
 const letterScale = 6
 
 /**
- * Writes a language model of a few hundred kilobytes with random weights: a real GGUF file of the llama architecture that
- * llama.cpp loads in milliseconds. It answers printable nonsense, the same for the same seed, and never ends by itself.
+ * Writes a language model of a few hundred kilobytes with random weights: a real GGUF file of the llama architecture
+ * that llama.cpp loads in milliseconds. It answers printable nonsense, the same for the same seed, and never ends by
+ * itself.
  */
 export async function writeTinyModel(path: string, options: TinyModelOptions = {}): Promise<void> {
   await writeFile(path, tinyModel(options))

@@ -1,5 +1,5 @@
-// Loaded into an engine by a test (`--import`): measures what its loop does between two looks at it, in processor time of its thread.
-// Another program that has the processor meanwhile makes a turn long, but not costly.
+// Loaded into an engine by a test (`--import`): measures what its loop does between two looks at it, in processor time
+// of its thread. Another program that has the processor meanwhile makes a turn long, but not costly.
 const everyMs = 5
 
 let costliestMs = 0

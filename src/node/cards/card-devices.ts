@@ -6,7 +6,9 @@ export interface CardDevices {
   readonly names: readonly string[]
   /** What `CUDA_VISIBLE_DEVICES` is there. */
   readonly visible: string
-  /** What `NVIDIA_VISIBLE_DEVICES` is, by which it can tell its cards from those that others have by the same numbers. */
+  /**
+   * What `NVIDIA_VISIBLE_DEVICES` is, by which it can tell its cards from those that others have by the same numbers.
+   */
   readonly ids?: string
 }
 
@@ -16,9 +18,9 @@ const anyCard = /^(?:nvidia.*|dri|kfd)$/
 const nvidiaKind = /^nvidia\.com\//
 
 /**
- * Of the devices that are `present`, those of its own cards. The driver numbers the cards that a process can open, from 0 on and by
- * their place on the bus: where a container finds only its own, they have other numbers than on the machine. Where it is not known
- * which device is which card's, all are there, and numbers are those of the machine.
+ * Of the devices that are `present`, those of its own cards. The driver numbers the cards that a process can open, from
+ * 0 on and by their place on the bus: where a container finds only its own, they have other numbers than on the
+ * machine. Where it is not known which device is which card's, all are there, and numbers are those of the machine.
  */
 export function cardDevices(cards: readonly Card[], present: readonly string[]): CardDevices {
   const ofMachine = cards.map(({ index }) => index).join(',')

@@ -3,7 +3,10 @@ import type { Writable } from 'node:stream'
 /** What may wait for a client that takes it slowly. */
 const mostWaiting = 2 ** 20
 
-/** Shows a client what a container says. Who takes it too slowly misses some of it, and is told how much; the container never waits. */
+/**
+ * Shows a client what a container says. Who takes it too slowly misses some of it, and is told how much; the container
+ * never waits.
+ */
 export class AttachedOutput {
   readonly #target: Writable | undefined
   #missed = 0

@@ -9,7 +9,10 @@ import { endOfLog, terminationMessage } from './termination-message.ts'
 /** How long the end of a container may wait for its last words to be in its log. */
 const logDeadlineMs = 10_000
 
-/** A disk that does not answer delays the news of a container's end only so long; the rest of the log comes when it comes. */
+/**
+ * A disk that does not answer delays the news of a container's end only so long; the rest of the log comes when it
+ * comes.
+ */
 export async function collectEnd(collector: LogCollector, clock: Clock): Promise<void> {
   const late = Promise.withResolvers<void>()
   const cancel = clock.after(logDeadlineMs, late.resolve)

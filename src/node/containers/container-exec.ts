@@ -27,7 +27,10 @@ const markName = 'SLUICE_EXEC_ID'
 /** What terminals have been like. */
 const usualSize: TerminalSize = { columns: 80, rows: 24 }
 
-/** Runs a program where a container's own program runs: in its namespaces, with its rights, variables, limits and folder. */
+/**
+ * Runs a program where a container's own program runs: in its namespaces, with its rights, variables, limits and
+ * folder.
+ */
 export async function execInContainer(
   container: ContainerRecord,
   { isolation, search }: { readonly isolation: Isolation; readonly search: ProcessSearch },

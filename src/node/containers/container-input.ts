@@ -22,8 +22,8 @@ export interface ContainerInput {
 type Wishes = Pick<ContainerParts, 'stdin' | 'stdinOnce' | 'tty'>
 
 /**
- * Makes them, anew for each start. In namespaces a process of the container's own keeps its input from ending: it goes on without
- * this program. Elsewhere this program does.
+ * Makes them, anew for each start. In namespaces a process of the container's own keeps its input from ending: it goes
+ * on without this program. Elsewhere this program does.
  */
 export async function makeInput(folder: string, wishes: Wishes, isolated: boolean): Promise<ContainerInput> {
   const { stdin, stdinOnce, tty } = wishes

@@ -23,7 +23,9 @@ export interface ContainerProcessOptions {
   readonly log: Logger
   /** The entries in its environment (`NAME=value`) that all its descendants carry. */
   readonly marks: readonly string[]
-  /** The entry that the shells of all containers carry: until they become its program, what they fork has nothing else. */
+  /**
+   * The entry that the shells of all containers carry: until they become its program, what they fork has nothing else.
+   */
   readonly shellMark: string
   readonly search: ProcessSearch
   /** It is among the processes of another container: what it leaves behind does not end with it. */
@@ -34,7 +36,9 @@ export interface ContainerProcessOptions {
 const watchPeriodMs = 250
 /** How long to wait for what a dead leader left behind, after SIGKILL, before going on with a warning. */
 const leftoverDeadlineMs = 10_000
-/** How long the process outside of a container's namespaces has for what they said, once everything in them is killed. */
+/**
+ * How long the process outside of a container's namespaces has for what they said, once everything in them is killed.
+ */
 const lastWordsMs = 2000
 /** How soon to look again for it: ever more rarely. */
 const firstLookMs = 50
@@ -77,8 +81,8 @@ export class ContainerProcess {
   }
 
   /**
-   * Has the shell run the script. `record` is given what the process will be known by, while the container is set up; its program
-   * runs when that is done, and not at all when it fails.
+   * Has the shell run the script. `record` is given what the process will be known by, while the container is set up;
+   * its program runs when that is done, and not at all when it fails.
    */
   static async enter(
     shell: ContainerShell,
@@ -170,8 +174,8 @@ export class ContainerProcess {
 }
 
 /**
- * Kills the first process in namespaces, with which the kernel ends all others in them, and leaves the one outside the time to
- * collect what they said last. Other signals go to all.
+ * Kills the first process in namespaces, with which the kernel ends all others in them, and leaves the one outside the
+ * time to collect what they said last. Other signals go to all.
  */
 function insideFirst(pid: number, isThere: () => boolean, signalAll: SendSignal, clock: Clock): SendSignal {
   return (signal) => {
@@ -187,8 +191,8 @@ type ExitFacts = Omit<ContainerExit, 'finishedAt'>
 interface LeaderExit {
   readonly exit: ExitFacts
   /**
-   * Whether everything else is gone, too: the kernel ends what is left in a PID namespace before the end of its first process is
-   * known. Where there is no such namespace, or the process outside of it was killed, something may be left.
+   * Whether everything else is gone, too: the kernel ends what is left in a PID namespace before the end of its first
+   * process is known. Where there is no such namespace, or the process outside of it was killed, something may be left.
    */
   readonly whole: boolean
   /** When that was, where it was not just now. */

@@ -66,7 +66,10 @@ export class ContainerStarts {
     return this.#shellsOf(isolation).take(network)
   }
 
-  /** The same for one that may ask to be among the processes of another, which is `found`: nothing of it can be made ahead. */
+  /**
+   * The same for one that may ask to be among the processes of another, which is `found`: nothing of it can be made
+   * ahead.
+   */
   shellFor(launch: ContainerLaunch, isolation: Isolation, found: ContainerRecord | undefined): StartingShell {
     const { target, network = '' } = launch
     if (target === undefined) return { shell: this.take(isolation, network), sharesProcesses: false }

@@ -11,8 +11,8 @@ export const startedWord = 'started'
 export const unstartedWord = 'unstarted'
 
 /**
- * Its first line is written here, so that there is room for the others on a disk that is full by then. A new file each time:
- * whoever still has the one before open does not write into this one.
+ * Its first line is written here, so that there is room for the others on a disk that is full by then. A new file each
+ * time: whoever still has the one before open does not write into this one.
  */
 export function makeExitFile(path: string): void {
   rmSync(path, { force: true })

@@ -23,7 +23,10 @@ export interface LaunchSurroundings {
   readonly image: FoundImage
   /** The container's mounts; their paths may hold variables. */
   mounts(variables: ReadonlyMap<string, string>): readonly Mount[]
-  /** Mounted for real: then the container finds them where it says. Otherwise their paths are replaced in what it is told. */
+  /**
+   * Mounted for real: then the container finds them where it says. Otherwise their paths are replaced in what it is
+   * told.
+   */
   readonly isolated: boolean
   /** Files the container knows by another name in any case. */
   readonly replaced?: readonly Mount[]
@@ -38,7 +41,10 @@ export interface LaunchSurroundings {
   readonly marks: Readonly<Record<string, string>>
 }
 
-/** Turns a container into a command line: the image's command is its ENTRYPOINT, which `command` replaces and `args` follow. */
+/**
+ * Turns a container into a command line: the image's command is its ENTRYPOINT, which `command` replaces and `args`
+ * follow.
+ */
 export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurroundings): LaunchPlan {
   const { pod, container, podIP, podIP6, cards } = launch
   const { image, home, hostIP, hostIP6, marks, isolated } = surroundings

@@ -7,7 +7,10 @@ import type { PodRuntime, RunningContainer } from '../pod-runtime.ts'
 import { checkHttp } from '../probes/http-check.ts'
 import { portOf } from '../probes/probe-check.ts'
 
-/** Runs a lifecycle handler of a running container to its end. Returns the sentence that says what went wrong, if something did. */
+/**
+ * Runs a lifecycle handler of a running container to its end. Returns the sentence that says what went wrong, if
+ * something did.
+ */
 export async function runHandler(
   handler: LifecycleHandler,
   container: Container,

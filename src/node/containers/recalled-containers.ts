@@ -2,7 +2,10 @@ import type { Container, ContainerStatus, Pod } from '../../resources/pod.ts'
 import { type ContainerMemory, afterExit, afterStart, freshMemory, nodeStoppedReason } from './container-memory.ts'
 import type { EndedContainer, RunningContainer } from '../pod-runtime.ts'
 
-/** What a node knows of a Pod's containers when it first sees the Pod: those that run, those that ran, and those that never did. */
+/**
+ * What a node knows of a Pod's containers when it first sees the Pod: those that run, those that ran, and those that
+ * never did.
+ */
 export function recallContainers(
   pod: Pod,
   adopted: readonly RunningContainer[],
@@ -77,7 +80,10 @@ function isNews({ attempt }: EndedContainer, status: ContainerStatus | undefined
   return attempt >= (status?.restartCount ?? 0) && status?.state?.waiting?.reason !== nodeStoppedReason
 }
 
-/** A container whose process came along: as it was before this program was restarted; the probes correct what is no longer true. */
+/**
+ * A container whose process came along: as it was before this program was restarted; the probes correct what is no
+ * longer true.
+ */
 function adoptedMemory(
   spec: Container,
   role: ContainerRole,

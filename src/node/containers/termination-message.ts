@@ -13,7 +13,10 @@ export interface TerminationMessageSource {
   readonly fallsBackToLog: boolean
 }
 
-/** The last words of a container: what it wrote to its message file, or else, where asked for and it failed, the end of its log. */
+/**
+ * The last words of a container: what it wrote to its message file, or else, where asked for and it failed, the end of
+ * its log.
+ */
 export async function terminationMessage(
   source: TerminationMessageSource,
   logPath: string,
@@ -36,8 +39,8 @@ export async function endOfLog(logPath: string): Promise<string> {
 }
 
 /**
- * The last bytes of a file, as the kubelet takes them, however large it is. A program may have put something else in its place:
- * only a plain file is read, no link is followed, and nothing is waited for.
+ * The last bytes of a file, as the kubelet takes them, however large it is. A program may have put something else in
+ * its place: only a plain file is read, no link is followed, and nothing is waited for.
  */
 async function readEnd(path: string, bytes: number): Promise<Buffer> {
   try {

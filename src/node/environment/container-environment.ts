@@ -6,8 +6,8 @@ import { type ReferencedObjects, configMapEntries, noReferences, secretEntries }
 import { commandRoom, expandVariables } from './variable-expansion.ts'
 
 /**
- * The variables a container's spec defines: first whole ConfigMaps and Secrets, then one by one, in order, each able to refer
- * to those before it.
+ * The variables a container's spec defines: first whole ConfigMaps and Secrets, then one by one, in order, each able to
+ * refer to those before it.
  */
 export function containerVariables(
   pod: Pod,

@@ -53,7 +53,9 @@ function joined(first: string, second: string | undefined): string {
 
 const resourcePattern = /^(requests|limits)\.(cpu|memory|ephemeral-storage)$/
 
-/** `limits.memory` and the like, divided and rounded up as Kubernetes does; `undefined` for what is no such resource. */
+/**
+ * `limits.memory` and the like, divided and rounded up as Kubernetes does; `undefined` for what is no such resource.
+ */
 export function resourceFieldOf(
   ref: ResourceFieldRef,
   pod: Pod,

@@ -4,7 +4,10 @@ import type { Service } from '../../resources/service.ts'
 /** Where programs look for the API server, whatever else they are told. */
 const apiServer = { namespace: 'default', name: 'kubernetes' }
 
-/** The variables by which a Pod finds Services: those of its namespace, unless it wants none, and always the API server's. */
+/**
+ * The variables by which a Pod finds Services: those of its namespace, unless it wants none, and always the API
+ * server's.
+ */
 export function serviceVariables(pod: Pod, services: readonly Service[]): Record<string, string> {
   const { namespace } = pod.metadata
   const wantsLinks = pod.spec['enableServiceLinks'] !== false

@@ -1,8 +1,8 @@
 import { ContainerRefused } from '../pod-runtime.ts'
 
 /**
- * Replaces `$(NAME)` by the variable's value, as Kubernetes does in command, args and env: a name that is not defined stays
- * as it is written, and `$$(NAME)` is a literal `$(NAME)`.
+ * Replaces `$(NAME)` by the variable's value, as Kubernetes does in command, args and env: a name that is not defined
+ * stays as it is written, and `$$(NAME)` is a literal `$(NAME)`.
  */
 export function expandVariables(text: string, variables: ReadonlyMap<string, string>): string {
   if (!text.includes('$')) return text
@@ -23,8 +23,8 @@ const longestCommand = 2 * 2 ** 20
 const pointerBytes = 8
 
 /**
- * Refuses what no program can be told. Said here: the kernel only says that something is too long (E2BIG), and inside of namespaces
- * nobody would hear it.
+ * Refuses what no program can be told. Said here: the kernel only says that something is too long (E2BIG), and inside
+ * of namespaces nobody would hear it.
  */
 export function requireTellable(words: readonly string[], env: Readonly<Record<string, string>>): void {
   let total = 0

@@ -3,7 +3,10 @@ export class ArchiveFault extends Error {
   override readonly name = 'ArchiveFault'
 }
 
-/** Names in archives are bytes. Inside this room a path is a string with one character for each byte, so that none is lost. */
+/**
+ * Names in archives are bytes. Inside this room a path is a string with one character for each byte, so that none is
+ * lost.
+ */
 export function pathBytes(path: string): Buffer {
   return Buffer.from(path, 'latin1')
 }

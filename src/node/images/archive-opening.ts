@@ -12,7 +12,10 @@ import { packingOf, unpacked } from './layer-stream.ts'
 import { readOciLayout } from './oci-layout.ts'
 import { UnpackBudget, type UnpackLimits } from './unpack-budget.ts'
 
-/** Opens what holds images: an archive, one that is packed as a whole, standard input (`-`), or a folder with an OCI layout. */
+/**
+ * Opens what holds images: an archive, one that is packed as a whole, standard input (`-`), or a folder with an OCI
+ * layout.
+ */
 export async function openImageSource(
   path: string,
   options: { readonly staging: string; readonly limits: UnpackLimits; readonly signal: AbortSignal },
@@ -27,7 +30,10 @@ export async function openImageSource(
   return ArchiveSource.open(await spool(createReadStream(path), options), signal)
 }
 
-/** Every image in it, for the machine that is wanted. An archive that is an OCI layout and docker's is read as the former. */
+/**
+ * Every image in it, for the machine that is wanted. An archive that is an OCI layout and docker's is read as the
+ * former.
+ */
 export async function readImages(
   source: ImageSource,
   wanted: ImagePlatform,

@@ -6,8 +6,9 @@ import type { ImagePlatform } from './image-platform.ts'
 import type { ImageSource } from './image-source.ts'
 
 /**
- * The images of what `docker save` wrote before it wrote OCI layouts, and what `skopeo copy docker-archive:` still writes. There the
- * configuration's file is called after its digest, and the configuration has the digests of the layers.
+ * The images of what `docker save` wrote before it wrote OCI layouts, and what `skopeo copy docker-archive:` still
+ * writes. There the configuration's file is called after its digest, and the configuration has the digests of the
+ * layers.
  */
 export async function readDockerArchive(source: ImageSource, wanted: ImagePlatform): Promise<ImageDescription[]> {
   const content = await source.document('manifest.json')

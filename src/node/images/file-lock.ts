@@ -2,7 +2,10 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Clock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 
-/** Held by one process of this machine at a time. It is the operating system's, so it goes with the process and is never stale. */
+/**
+ * Held by one process of this machine at a time. It is the operating system's, so it goes with the process and is never
+ * stale.
+ */
 export interface FileLock {
   release(): void
 }
@@ -23,7 +26,9 @@ export function tryLock(path: string): FileLock | undefined {
   }
 }
 
-/** Runs `work` while nobody else does anything under the same lock. Work under it is short, so waiting has a deadline. */
+/**
+ * Runs `work` while nobody else does anything under the same lock. Work under it is short, so waiting has a deadline.
+ */
 export async function withLock<T>(
   path: string,
   { clock, signal, deadlineMs }: { readonly clock: Clock; readonly signal: AbortSignal; readonly deadlineMs: number },

@@ -24,9 +24,10 @@ const entrySchema = z.union([
 ])
 
 /**
- * What the machine's operator adds to the image store, as the `images` of a configuration file: for each name a program of the
- * machine (`{"command": ["/opt/tool/bin/serve"], "env": {"MODE": "fast"}}`), a folder that becomes the container's root
- * (`{"root": "/srv/roots/tool", …}`), or an OCI layout (`{"oci": "/srv/layouts/tool"}`). `source` names the file in errors.
+ * What the machine's operator adds to the image store, as the `images` of a configuration file: for each name a program
+ * of the machine (`{"command": ["/opt/tool/bin/serve"], "env": {"MODE": "fast"}}`), a folder that becomes the
+ * container's root (`{"root": "/srv/roots/tool", …}`), or an OCI layout (`{"oci": "/srv/layouts/tool"}`). `source`
+ * names the file in errors.
  */
 export function parseImages(value: unknown, source: string): Record<string, ImageEntry> {
   const table = z.record(z.string(), z.unknown()).safeParse(value)

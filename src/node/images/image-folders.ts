@@ -24,8 +24,8 @@ export interface Staging {
  *     images/staging/<number>/     what is being imported, and what is being removed
  *     images/lock                  held while the index or the list of roots changes
  *
- * A root may be used as long as it has its leases/: taking one is making a file in there, giving up a root begins with removing
- * the empty folder. The kernel decides which of the two came first.
+ * A root may be used as long as it has its leases/: taking one is making a file in there, giving up a root begins with
+ * removing the empty folder. The kernel decides which of the two came first.
  */
 export class ImageFolders {
   readonly base: string
@@ -78,7 +78,10 @@ export class ImageFolders {
     renameSync(prepared, this.root(id))
   }
 
-  /** Gives up roots that nothing names any more and no container uses. Under the lock; returns what is to be removed without it. */
+  /**
+   * Gives up roots that nothing names any more and no container uses. Under the lock; returns what is to be removed
+   * without it.
+   */
   giveUp(isNamed: (id: string) => boolean): readonly Staging[] {
     const named = (name: string) => isNamed(name.replace('-', ':'))
     for (const name of namesIn(this.#roots).filter((candidate) => !named(candidate))) {

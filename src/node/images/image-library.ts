@@ -53,7 +53,10 @@ interface PreparedImage {
 const lockDeadlineMs = 30_000
 const mostTries = 3
 
-/** The images of this machine. Several processes may use the same folder at once; one that is killed leaves nothing that counts. */
+/**
+ * The images of this machine. Several processes may use the same folder at once; one that is killed leaves nothing that
+ * counts.
+ */
 export class ImageLibrary {
   readonly #folders: ImageFolders
   readonly #index: ImageIndex
@@ -215,7 +218,10 @@ function recordOf(image: ImageDescription, name: string, bytes: number, now: num
   return { ...facts, ...(created ? { created } : {}), importedAt, bytes }
 }
 
-/** All files at once: asking for each of them would take many times as long. Where that cannot be had, the kernel does it in time. */
+/**
+ * All files at once: asking for each of them would take many times as long. Where that cannot be had, the kernel does
+ * it in time.
+ */
 function syncFiles(folder: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     execFile('sync', ['-f', folder], { signal, timeout: 600_000 }, () => resolve())

@@ -48,9 +48,9 @@ export function referenceName({ registry, repository, tag, digest }: ImageRefere
 }
 
 /**
- * What an image of a Pod may be called in the store, the likeliest first. The registry of the cluster's compute center, which every
- * image of a Pod comes from, stands for everything that was imported: `<registry>/busybox` is also `docker.io/library/busybox`, and
- * `<registry>/ghcr.io/a/b:1` is also `ghcr.io/a/b:1`.
+ * What an image of a Pod may be called in the store, the likeliest first. The registry of the cluster's compute center,
+ * which every image of a Pod comes from, stands for everything that was imported: `<registry>/busybox` is also
+ * `docker.io/library/busybox`, and `<registry>/ghcr.io/a/b:1` is also `ghcr.io/a/b:1`.
  */
 export function storedNames(image: string, registry: string | undefined): readonly ImageReference[] {
   const whole = parseReference(image)

@@ -10,7 +10,9 @@ export type ImageEntry =
       readonly env?: Readonly<Record<string, string>>
       /** Files and folders that the program needs, besides what every container sees of the machine. */
       readonly visible?: readonly string[]
-      /** Where it finds a folder that is kept for all its containers of a namespace, for what takes long to make anew. */
+      /**
+       * Where it finds a folder that is kept for all its containers of a namespace, for what takes long to make anew.
+       */
       readonly kept?: string
     }
   /** A folder of the machine that becomes the container's root. */
@@ -40,8 +42,8 @@ export type FoundImage =
 const mostNamesShown = 20
 
 /**
- * What an image's name means on this machine. What its operator says counts for a repository (`<registry>/sluice/llama-cpp`),
- * whatever the tag; then come the images that were imported.
+ * What an image's name means on this machine. What its operator says counts for a repository
+ * (`<registry>/sluice/llama-cpp`), whatever the tag; then come the images that were imported.
  */
 export class ImageStore {
   readonly #entries: ReadonlyMap<string, ImageEntry>

@@ -23,8 +23,8 @@ const longestTable = 4 * 1024 * 1024
 const highestId = 2 ** 32 - 2
 
 /**
- * What `user` of an image's configuration means in its files: `""`, `name`, `uid`, each with or without `:group` or `:gid`. A name
- * has to be in `/etc/passwd`; a number need not be. `undefined` where there is no such user or group.
+ * What `user` of an image's configuration means in its files: `""`, `name`, `uid`, each with or without `:group` or
+ * `:gid`. A name has to be in `/etc/passwd`; a number need not be. `undefined` where there is no such user or group.
  */
 export function findImageUser(root: string, user: string): ImageUser | undefined {
   const [userPart = '', groupPart, ...more] = user.split(':')

@@ -11,7 +11,10 @@ export interface RootImage {
   /** A folder that is never written to. */
   readonly root: string
   readonly config: ImageConfig
-  /** `sha256:…`, which the status of a container shows as its image's. Empty for a folder that the machine's operator named. */
+  /**
+   * `sha256:…`, which the status of a container shows as its image's. Empty for a folder that the machine's operator
+   * named.
+   */
   readonly id: string
 }
 
@@ -22,8 +25,8 @@ export interface ImageRoots {
   /** Names that there are, for messages. */
   names(): readonly string[]
   /**
-   * Keeps the files of an image as long as the container has not been let go, whatever happens to its name. `false` where they are
-   * gone: then there is no such image any more. Holding twice is holding once.
+   * Keeps the files of an image as long as the container has not been let go, whatever happens to its name. `false`
+   * where they are gone: then there is no such image any more. Holding twice is holding once.
    */
   hold(image: RootImage, container: ContainerHolder): boolean
   letGo(image: Pick<RootImage, 'id'>, container: ContainerHolder): void
@@ -43,7 +46,10 @@ export class ImportedImages implements ImageRoots {
   readonly #registry: string | undefined
   readonly #configs = new Map<string, ImageConfig>()
 
-  /** `registry` is that of the cluster's compute center: what follows it in an image's name may be the name of any image. */
+  /**
+   * `registry` is that of the cluster's compute center: what follows it in an image's name may be the name of any
+   * image.
+   */
   constructor(folder: string, registry?: string) {
     this.#folders = new ImageFolders(folder)
     this.#index = new ImageIndex(this.#folders.index)

@@ -37,7 +37,10 @@ function put(tree: Tree, path: string, what: string): Map<string, string> {
   return next.set(path, what)
 }
 
-/** An operation that an archive of a real tree could have: nothing is inside a file, and hard links lead to files of the layer. */
+/**
+ * An operation that an archive of a real tree could have: nothing is inside a file, and hard links lead to files of the
+ * layer.
+ */
 function isPossible(operation: Operation, now: Tree, own: ReadonlySet<string>): boolean {
   const isFolder = (path: string) => (now.get(path) ?? 'dir') === 'dir'
   if (!parentsOf(operation.path).every(isFolder)) return false
@@ -47,7 +50,10 @@ function isPossible(operation: Operation, now: Tree, own: ReadonlySet<string>): 
   return own.has(to) && now.get(to)?.startsWith('file') === true && to !== path && !isBelow(to, path)
 }
 
-/** First everything below goes that the layer says is gone, then comes what the layer has: the words of the OCI specification. */
+/**
+ * First everything below goes that the layer says is gone, then comes what the layer has: the words of the OCI
+ * specification.
+ */
 function applyModel(
   lower: Tree,
   operations: readonly Operation[],

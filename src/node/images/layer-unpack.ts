@@ -26,7 +26,9 @@ export interface LayerTarget {
   readonly signal: AbortSignal
 }
 
-/** Applies one layer to what the layers below it have left: adds and replaces what it has, removes what it says is gone. */
+/**
+ * Applies one layer to what the layers below it have left: adds and replaces what it has, removes what it says is gone.
+ */
 export async function unpackLayer(entries: AsyncIterable<TarEntry>, target: LayerTarget): Promise<void> {
   const layer = new LayerUnpacking(target)
   for await (const entry of entries) {
@@ -42,7 +44,9 @@ export async function unpackLayer(entries: AsyncIterable<TarEntry>, target: Laye
 
 class LayerUnpacking {
   readonly #target: LayerTarget
-  /** Everything this layer has, and the folders that lead there: what is gone of the layers below never takes it along. */
+  /**
+   * Everything this layer has, and the folders that lead there: what is gone of the layers below never takes it along.
+   */
   readonly #own = new Set<string>()
   readonly #emptied = new Set<string>()
   readonly #folderTimes = new Map<string, number>()
@@ -75,8 +79,8 @@ class LayerUnpacking {
   }
 
   /**
-   * Times come last, because everything that is made in a folder changes its own. By then another entry may have put a link where a
-   * folder above it was: such a path leads elsewhere now, even out of the root.
+   * Times come last, because everything that is made in a folder changes its own. By then another entry may have put a
+   * link where a folder above it was: such a path leads elsewhere now, even out of the root.
    */
   finish(): void {
     const { root } = this.#target
@@ -120,7 +124,10 @@ class LayerUnpacking {
     this.#own.add(path)
   }
 
-  /** What a hard link leads to has to be there and inside the root, and is never reached through a link in its last part. */
+  /**
+   * What a hard link leads to has to be there and inside the root, and is never reached through a link in its last
+   * part.
+   */
   #linkSource(entry: TarEntry): string {
     const segments = segmentsOf(entry.linkName)
     const last = segments.at(-1)

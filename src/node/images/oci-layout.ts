@@ -20,8 +20,8 @@ const refName = 'org.opencontainers.image.ref.name'
 const deepestIndex = 4
 
 /**
- * The images of an OCI layout, one for each entry of its `index.json`, for the machine that is wanted; with `ref` only those that
- * are called so there.
+ * The images of an OCI layout, one for each entry of its `index.json`, for the machine that is wanted; with `ref` only
+ * those that are called so there.
  */
 export async function readOciLayout(
   source: ImageSource,

@@ -28,8 +28,8 @@ import type { TarEntry } from './tar-reader.ts'
 const highestOwner = 2 ** 32 - 2
 
 /**
- * Makes and removes single files below a root. Paths are whole and their folders resolved; nothing here follows a link in the last
- * part. Whoever is not root owns everything, and can always look into and empty a folder.
+ * Makes and removes single files below a root. Paths are whole and their folders resolved; nothing here follows a link
+ * in the last part. Whoever is not root owns everything, and can always look into and empty a folder.
  */
 export class RootFiles {
   readonly #asRoot: boolean

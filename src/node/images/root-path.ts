@@ -8,8 +8,8 @@ const deepestPath = 200
 const mostLinks = 40
 
 /**
- * The parts of an entry's name. A name is always one below the root, whether it begins with `/`, `./` or neither; one that goes
- * up is refused, even where it would come down again.
+ * The parts of an entry's name. A name is always one below the root, whether it begins with `/`, `./` or neither; one
+ * that goes up is refused, even where it would come down again.
  */
 export function segmentsOf(name: string): readonly string[] {
   if (name.length > longestPath)
@@ -25,8 +25,9 @@ export function segmentsOf(name: string): readonly string[] {
 }
 
 /**
- * Where a path is, seen from inside a root: links on the way are followed as they would be after a chroot, so none leads out. Parts
- * that are not there are taken as they are. `root` must have no links, and nobody else may write below it meanwhile.
+ * Where a path is, seen from inside a root: links on the way are followed as they would be after a chroot, so none
+ * leads out. Parts that are not there are taken as they are. `root` must have no links, and nobody else may write below
+ * it meanwhile.
  */
 export function resolveInside(root: string, segments: readonly string[]): string {
   const ahead = segments.toReversed()

@@ -62,7 +62,9 @@ export async function readPaxSparse(
   return checked({ name, size, extents: inPairs(numbers), storedBytes: stored })
 }
 
-/** A count, then an offset and a length for each extent, each number on a line of its own, filled up to whole blocks. */
+/**
+ * A count, then an offset and a length for each extent, each number on a line of its own, filled up to whole blocks.
+ */
 async function readMapBlocks(source: ByteSource, stored: number): Promise<{ numbers: number[]; bytes: number }> {
   const numbers: number[] = []
   let rest = ''

@@ -32,8 +32,9 @@ const longestSpecialBytes = 1024 * 1024
 const pieceBytes = 1024 * 1024
 
 /**
- * Reads an archive entry by entry, as Go's archive/tar does: GNU and PAX names, sparse files of every kind, and the end at the
- * first two blocks of zeros. Neither `tar-stream` nor `tar` keeps names that are not UTF-8, or reads sparse files.
+ * Reads an archive entry by entry, as Go's archive/tar does: GNU and PAX names, sparse files of every kind, and the end
+ * at the first two blocks of zeros. Neither `tar-stream` nor `tar` keeps names that are not UTF-8, or reads sparse
+ * files.
  */
 export async function* readTar(source: ByteSource): AsyncGenerator<TarEntry, void, undefined> {
   let pax: PaxRecords | undefined

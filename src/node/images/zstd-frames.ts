@@ -8,8 +8,8 @@ const dictionaryBytes = [0, 1, 2, 4]
 const sizeBytes = [0, 2, 4, 8]
 
 /**
- * The frames of what zstd has packed, each as its pieces. Node unpacks one frame and says nothing of what follows it, and some layers
- * have one for each file.
+ * The frames of what zstd has packed, each as its pieces. Node unpacks one frame and says nothing of what follows it,
+ * and some layers have one for each file.
  */
 export async function* zstdFrames(
   packed: AsyncIterable<Buffer>,

@@ -16,8 +16,9 @@ interface CgroupMount {
 }
 
 /**
- * Finds this process's group for each controller, from `/proc/self/mountinfo` and `/proc/self/cgroup`. A machine may have some
- * controllers in the old hierarchies and others in the unified one; `unified` tells what the latter has at a folder.
+ * Finds this process's group for each controller, from `/proc/self/mountinfo` and `/proc/self/cgroup`. A machine may
+ * have some controllers in the old hierarchies and others in the unified one; `unified` tells what the latter has at a
+ * folder.
  */
 export function cgroupPlaces(
   mountinfo: string,

@@ -51,7 +51,9 @@ export class Cgroups {
     return new Cgroups('none', new Map())
   }
 
-  /** The folders of a new group with these limits, none where there is nothing to enforce or nothing to enforce it with. */
+  /**
+   * The folders of a new group with these limits, none where there is nothing to enforce or nothing to enforce it with.
+   */
   make(name: string, limits: ContainerLimits): string[] {
     const wanted: [Controller, number | undefined][] = [
       ['memory', limits.memoryBytes],
@@ -78,12 +80,17 @@ export class Cgroups {
     return [...made]
   }
 
-  /** A group for one container, whichever that will be, to be entered before there is it: entering takes milliseconds. */
+  /**
+   * A group for one container, whichever that will be, to be entered before there is it: entering takes milliseconds.
+   */
   makeAhead(name: string): string[] {
     return this.support.pids ? this.make(`${aheadPrefix}${name}`, { pids: mostProcesses() }) : []
   }
 
-  /** The groups of a container whose process is in those that were made ahead already: what is left to be entered, and all. */
+  /**
+   * The groups of a container whose process is in those that were made ahead already: what is left to be entered, and
+   * all.
+   */
   makeFor(name: string, limits: ContainerLimits, ahead: readonly string[]): { entered: string[]; all: string[] } {
     const { memoryBytes, cpus } = limits
     const isUnified = [...this.#places.values()].some(({ version }) => version === 'v2')
@@ -108,7 +115,10 @@ export class Cgroups {
     removeGroups([...this.#places.values()].map(({ folder }) => join(folder, this.#group)))
   }
 
-  /** The unified hierarchy hands controllers down only from groups without processes: this program moves into one of its own. */
+  /**
+   * The unified hierarchy hands controllers down only from groups without processes: this program moves into one of its
+   * own.
+   */
   #prepare(): void {
     if (this.#prepared) return
     const unified = [...this.#places].filter(([, { version }]) => version === 'v2')
@@ -121,7 +131,8 @@ export class Cgroups {
         if (existsSync(join(folder, 'cgroup.type'))) {
           const own = join(folder, `${this.#group}-self`)
           mkdirSync(own, { recursive: true })
-          // Besides this program, only what it has started can be here: others would have kept it from using the group at all.
+          // Besides this program, only what it has started can be here: others would have kept it from using the group
+          // at all.
           for (const pid of words(readText(join(folder, 'cgroup.procs')))) moveProcess(own, pid)
         }
         writeFileSync(join(folder, 'cgroup.subtree_control'), enable)

@@ -6,7 +6,10 @@ import type { ContainerScript } from './container-script.ts'
 import { viewSteps } from './container-view.ts'
 import type { NamespaceTools } from './isolated-command.ts'
 
-/** What a container over the machine's programs is told, with its files in `folder`; it keeps all rights unless something is said. */
+/**
+ * What a container over the machine's programs is told, with its files in `folder`; it keeps all rights unless
+ * something is said.
+ */
 export function machineEntry(
   tools: NamespaceTools,
   folder: string,

@@ -12,7 +12,10 @@ export interface ContainerEntry {
   readonly hostname?: string | undefined
   readonly sysctls: readonly (readonly [path: string, value: string])[]
   readonly view: RootSteps
-  /** The folder that becomes its root, where the base of that can be made ahead in another one, which then gets this name. */
+  /**
+   * The folder that becomes its root, where the base of that can be made ahead in another one, which then gets this
+   * name.
+   */
   readonly root?: string | undefined
   readonly workingDir: string
   readonly env: Readonly<Record<string, string>>
@@ -27,7 +30,9 @@ export interface ContainerEntry {
   readonly control?: string | undefined
   /** Whether what it reads and writes is a terminal of its own. */
   readonly terminal?: boolean | undefined
-  /** Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise. */
+  /**
+   * Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise.
+   */
   readonly exitFile: string
 }
 

@@ -11,13 +11,17 @@ export interface ContainerProgram {
   readonly stdin?: { readonly path: string; readonly ends: boolean } | undefined
   /** What it says is added to this file; without one it goes where the shell's own output goes. */
   readonly output?: string | undefined
-  /** Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise. */
+  /**
+   * Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise.
+   */
   readonly exitFile: string
 }
 
 /** What a container's first process is told. Of a part that did not come whole, nothing is done. */
 export interface ContainerScript {
-  /** What can be done before it is certain that the program may run; less where the base of its root is made already. */
+  /**
+   * What can be done before it is certain that the program may run; less where the base of its root is made already.
+   */
   setup(baseIsMade: boolean): string | Buffer
   readonly program: string | Buffer
   /** The folder that a base made ahead must be called by then; without one there is no use for it. */
@@ -31,14 +35,16 @@ export const readyWord = 'ready'
 const shellsOwn = /^(?:IFS|OPTIND|OPTERR|LINENO|PPID|E?UID|GROUPS|RANDOM|SECONDS|FUNCNAME|DIRSTACK|SHELLOPTS|BASH.*|_)$/
 const settable = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/** All that can be caught and ends a process; those that tell of a fault of the process itself are not sent to others. */
+/**
+ * All that can be caught and ends a process; those that tell of a fault of the process itself are not sent to others.
+ */
 const caughtSignals = 'HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF'
 
 /**
- * What the first process of a container without namespaces does, as a shell reads it: each part is one compound command. It stays to
- * tell how the program ended, also when nobody is there to be told. Signals go to the whole group; it catches them and does nothing,
- * which, unlike ignoring them, is not handed down. What shells say about a program that was ended by a signal is not the program's to
- * say.
+ * What the first process of a container without namespaces does, as a shell reads it: each part is one compound
+ * command. It stays to tell how the program ended, also when nobody is there to be told. Signals go to the whole group;
+ * it catches them and does nothing, which, unlike ignoring them, is not handed down. What shells say about a program
+ * that was ended by a signal is not the program's to say.
  */
 export function containerScript(program: ContainerProgram): ContainerScript {
   const { workingDir, cgroups, stdin, output, exitFile } = program
@@ -85,8 +91,8 @@ function programLines({ words, env, envTool }: ContainerProgram): string[] {
       .filter(isSettable)
       .map(([name, value]) => `export ${name}=${quoted(value)}`),
     `echo ${startedWord} >&4`,
-    // Said by the process that becomes the program: a signal that is sent from now on is not lost on its parent. Where nobody
-    // listens any more nobody knows of the program, and it is taken back.
+    // Said by the process that becomes the program: a signal that is sent from now on is not lost on its parent. Where
+    // nobody listens any more nobody knows of the program, and it is taken back.
     `trap '' PIPE; echo ${readyWord} >&7 || { echo ${unstartedWord} >&4; exit 125; }; trap - PIPE`,
     `exec ${command} 0<&5 1>&6 2>&6 4>&- 5<&- 6>&- 7>&-`,
   ]

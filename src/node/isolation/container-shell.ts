@@ -23,8 +23,8 @@ export interface RootBaseAhead {
 }
 
 /**
- * The first process of one container, in namespaces that are made for it where its command says so. It does nothing until it is
- * told what, and ends by itself when whoever started it is gone before that.
+ * The first process of one container, in namespaces that are made for it where its command says so. It does nothing
+ * until it is told what, and ends by itself when whoever started it is gone before that.
  */
 export class ContainerShell {
   readonly child: ChildProcess
@@ -66,8 +66,8 @@ export class ContainerShell {
   }
 
   /**
-   * Resolves when the program of the script is about to run, with nothing to say, or with what kept it from that. The program runs
-   * when `permitted` resolves, and not at all when it rejects; everything before that is done meanwhile.
+   * Resolves when the program of the script is about to run, with nothing to say, or with what kept it from that. The
+   * program runs when `permitted` resolves, and not at all when it rejects; everything before that is done meanwhile.
    */
   async run(script: ContainerScript, clock: Clock, permitted?: Promise<unknown>): Promise<string> {
     const { stdin, stderr } = this.child

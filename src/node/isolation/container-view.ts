@@ -65,7 +65,9 @@ export async function clearOwnRoot(own: string): Promise<void> {
 
 /** How a container's root is made, in namespaces of its own. */
 export interface RootSteps {
-  /** What is the same for all containers of a kind: it can be done before there is one, and need not be planned then. */
+  /**
+   * What is the same for all containers of a kind: it can be done before there is one, and need not be planned then.
+   */
   base(): readonly EntryStep[]
   readonly rest: readonly EntryStep[]
 }

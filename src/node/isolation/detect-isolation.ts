@@ -12,7 +12,9 @@ import { ContainerShell } from './container-shell.ts'
 import { viewSteps } from './container-view.ts'
 import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
 
-/** How this node keeps Pods apart: in namespaces of their own, or only by replacing mount paths in what they are told. */
+/**
+ * How this node keeps Pods apart: in namespaces of their own, or only by replacing mount paths in what they are told.
+ */
 export type Isolation =
   { readonly mode: 'namespaces'; readonly tools: NamespaceTools } | { readonly mode: 'paths'; readonly reason: string }
 
@@ -47,7 +49,8 @@ async function tryOut(folder: string, tools: NamespaceTools, mountPath: string):
     for (const name of ['data', 'root']) mkdirSync(join(stage, name))
     const data = join(stage, 'data')
     writeFileSync(join(data, 'file'), '')
-    // Mounted, read-only, first of its PID namespace but one, without the rights to change that, and asked to end rather than killed.
+    // Mounted, read-only, first of its PID namespace but one, without the rights to change that, and asked to end
+    // rather than killed.
     const script = `
       trap 'exit 42' TERM
       [ -f ${mountPath}/file ] && ! (: >${mountPath}/written) 2>/dev/null && [ -d /proc/self ] && [ $$ -lt 10 ] || exit 1

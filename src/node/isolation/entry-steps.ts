@@ -2,7 +2,10 @@
 export type EntryStep =
   /** Opens a file under a name, before the container's own mounts may lie above it. */
   | readonly ['open', name: 'exit' | 'input' | 'output' | 'control', how: '<' | '+<' | '>>', path: string]
-  /** Has what the program says added to a file, through a pipe; with a FIFO to be told by, and one that is kept from ending. */
+  /**
+   * Has what the program says added to a file, through a pipe; with a FIFO to be told by, and one that is kept from
+   * ending.
+   */
   | readonly ['collect', output: string, control: string, input: string]
   /** The same for what the process itself writes to. */
   | readonly ['share', name: 'output']

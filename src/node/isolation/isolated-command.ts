@@ -22,9 +22,9 @@ export function plainShellCommand(owner: string): readonly [string, ...string[]]
 }
 
 /**
- * The command of a process that is the first of namespaces of its own, and reads what to do from its input.
- * `owner` is for whoever looks at the machine's processes, `network` the file of a network namespace to be in, `target` the process
- * of a container whose processes it is to be among.
+ * The command of a process that is the first of namespaces of its own, and reads what to do from its input. `owner` is
+ * for whoever looks at the machine's processes, `network` the file of a network namespace to be in, `target` the
+ * process of a container whose processes it is to be among.
  */
 export function namespaceCommand(
   { perl, machine, asUser }: NamespaceTools,

@@ -3,7 +3,10 @@ import { dirname, join } from 'node:path'
 import type { EntryStep } from './entry-steps.ts'
 import { namesInFolder } from '../names-in-folder.ts'
 
-/** What programs of the machine are made of. All of it can be read and run by every container without an image; docs/sandbox.md says so. */
+/**
+ * What programs of the machine are made of. All of it can be read and run by every container without an image;
+ * docs/sandbox.md says so.
+ */
 export const programFolders = [
   '/usr',
   '/bin',
@@ -97,7 +100,10 @@ export interface AddedView {
   readonly asUser: boolean
 }
 
-/** What every container without an image sees of this machine, read-only: its programs, and nothing else. The rest of its root is its own. */
+/**
+ * What every container without an image sees of this machine, read-only: its programs, and nothing else. The rest of
+ * its root is its own.
+ */
 export function machineSteps(): EntryStep[] {
   const folders = Object.entries(ownFolders).map(([path, mode]): EntryStep => ['folder', path, mode])
   return [
@@ -108,8 +114,8 @@ export function machineSteps(): EntryStep[] {
 }
 
 /**
- * What one container sees besides. Where something is to be mounted in a folder of the machine that has no such place, that folder is
- * layered: the place is made in the container's own layer of it, never on the machine.
+ * What one container sees besides. Where something is to be mounted in a folder of the machine that has no such place,
+ * that folder is layered: the place is made in the container's own layer of it, never on the machine.
  */
 export function addedSteps({ visible, mounts, layers, asUser }: AddedView): EntryStep[] {
   const bound: readonly string[] = programFolders.filter((path) => isPlainFolder(path))
@@ -137,8 +143,8 @@ function isPlainFolder(path: string): boolean {
 }
 
 /**
- * The folders of the machine in which a place for a mount has to be made, those above others first. Not the ones above them: where
- * this program is not root, what is made in a layer has to be made in its root, which is its own.
+ * The folders of the machine in which a place for a mount has to be made, those above others first. Not the ones above
+ * them: where this program is not root, what is made in a layer has to be made in its root, which is its own.
  */
 function foldersThatLack(mounts: AddedView['mounts']): string[] {
   const lacking = mounts

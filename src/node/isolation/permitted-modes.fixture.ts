@@ -7,7 +7,10 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-try-'))
 const detected = await detectIsolation(folder, 'detect')
 rmSync(folder, { recursive: true, force: true })
 
-/** Both ways in which containers are kept apart, and whether this machine permits them; with the reason, for a skipped test's name. */
+/**
+ * Both ways in which containers are kept apart, and whether this machine permits them; with the reason, for a skipped
+ * test's name.
+ */
 export const isolationModes: readonly { mode: IsolationChoice; permitted: boolean; name: string }[] = [
   { mode: 'paths', permitted: true, name: 'with replaced paths' },
   {

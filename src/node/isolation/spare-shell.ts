@@ -15,8 +15,8 @@ export interface SpareShellOptions {
 }
 
 /**
- * Keeps one shell waiting, in namespaces of its own where there are any. Making them takes longer than everything else about the
- * start of a container; one that somebody waits for does not wait for that.
+ * Keeps one shell waiting, in namespaces of its own where there are any. Making them takes longer than everything else
+ * about the start of a container; one that somebody waits for does not wait for that.
  */
 export class SpareShell {
   readonly #options: SpareShellOptions

@@ -59,7 +59,8 @@ describe('a container that says a lot', () => {
     const running = await runtime.start(launch, never)
     await running.exited
     watch.stop()
-    // It was two minutes in one turn. Beside other programs on the machine, one of ours may wait a while for its own turn.
+    // It was two minutes in one turn. Beside other programs on the machine, one of ours may wait a while for its own
+    // turn.
     expect(watch.longestMs).toBeLessThan(1000)
     expect(stage.said(launch.pod).endsWith('\nthe end')).toBe(true)
     const files = filesOf()

@@ -26,7 +26,10 @@ import { LogTurns } from './log-turns.ts'
 export interface LogLimits {
   /** A log is rotated when it is larger; one older part is kept. */
   readonly logBytes: number
-  /** The raw file is emptied when more of it than this has been read, and cut short when more than this is still to be read. */
+  /**
+   * The raw file is emptied when more of it than this has been read, and cut short when more than this is still to be
+   * read.
+   */
   readonly rawBytes: number
   /** A longer line is written in parts. */
   readonly lineBytes: number
@@ -55,10 +58,10 @@ const closeFile = promisify(close)
 const lettingGo = new Map<string, Promise<void>>()
 
 /**
- * Moves what a process writes into its log, line by line with times. The process writes to a plain file rather than to a
- * pipe, so that it neither dies nor blocks when this program is killed; the next one reads on from where this one stopped. A
- * process that writes faster than that goes loses the middle of what it said, and its log says how much: never its end, nor
- * the disk.
+ * Moves what a process writes into its log, line by line with times. The process writes to a plain file rather than to
+ * a pipe, so that it neither dies nor blocks when this program is killed; the next one reads on from where this one
+ * stopped. A process that writes faster than that goes loses the middle of what it said, and its log says how much:
+ * never its end, nor the disk.
  */
 export class LogCollector {
   readonly path: string
@@ -257,7 +260,10 @@ export class LogCollector {
     await closeFile(before)
   }
 
-  /** Once in so many bytes, and at one go with a last look, so that (next to) nothing can be written in between and lost. */
+  /**
+   * Once in so many bytes, and at one go with a last look, so that (next to) nothing can be written in between and
+   * lost.
+   */
   async #emptyRawFile(): Promise<void> {
     if (this.#offset < this.#limits.rawBytes || this.#pending.length > 0) return
     if (fstatSync(this.#rawFd).size !== this.#offset) return

@@ -46,7 +46,10 @@ export async function loggedAttempts(folder: string): Promise<number[]> {
   return attemptsIn(await readdir(folder).catch(() => []))
 }
 
-/** The log of the attempt before stays, for `kubectl logs --previous`. At once: somebody waits for the container to start. */
+/**
+ * The log of the attempt before stays, for `kubectl logs --previous`. At once: somebody waits for the container to
+ * start.
+ */
 export function removeOldLogs(folder: string, attempt: number): void {
   for (const old of attemptsIn(readdirSync(folder))) {
     if (old >= attempt - 1 && old !== attempt) continue

@@ -1,4 +1,7 @@
-/** A log line on disk, as container runtimes write it: `<time> stdout F <text>`; `P` marks a part that the next record continues. */
+/**
+ * A log line on disk, as container runtimes write it: `<time> stdout F <text>`; `P` marks a part that the next record
+ * continues.
+ */
 export type LogTag = 'F' | 'P'
 
 const timeLength = '2030-01-01T00:00:00.000000000Z'.length

@@ -5,8 +5,9 @@ const width = 16
 const writeTo: (fd: number, text: string, position: number) => Promise<unknown> = promisify(write)
 
 /**
- * How far a raw file was moved into its log, on disk, exact through a kill at any instant. It is written before each append: from
- * where to where the append goes in the raw file, and how large the log was before it. If the log is larger afterwards, it happened.
+ * How far a raw file was moved into its log, on disk, exact through a kill at any instant. It is written before each
+ * append: from where to where the append goes in the raw file, and how large the log was before it. If the log is
+ * larger afterwards, it happened.
  */
 export class LogProgress {
   readonly #fd: number

@@ -4,8 +4,8 @@ export type LogTurn = () => Promise<boolean>
 const chunkBytes = 64 * 2 ** 10
 
 /**
- * Lets the logs of a node be collected in turns: one piece of one log at a time, whoever has more after it goes to the end of the
- * line. However much a Pod writes, what collecting it costs everybody else at once is one piece.
+ * Lets the logs of a node be collected in turns: one piece of one log at a time, whoever has more after it goes to the
+ * end of the line. However much a Pod writes, what collecting it costs everybody else at once is one piece.
  */
 export class LogTurns {
   /** What a turn reads into: there is only one at a time. */

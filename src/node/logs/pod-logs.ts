@@ -41,7 +41,10 @@ export class PodLogs {
     yield* this.#show(await LogReader.open(path, options.tailLines), path, since, options, signal)
   }
 
-  /** Tells what a container says from now on, as it comes; nothing that is said once this has resolved is missed. Returns how to stop. */
+  /**
+   * Tells what a container says from now on, as it comes; nothing that is said once this has resolved is missed.
+   * Returns how to stop.
+   */
   async hear(pod: Pod, container: string, listen: (said: Buffer) => void): Promise<() => void> {
     return this.#options.hub.hear(await this.#pathOf(pod, container, false), listen)
   }

@@ -40,9 +40,9 @@ const settings = { 'ipv4/ip_unprivileged_port_start': '0', 'ipv4/ping_group_rang
 const hasIpv6 = existsSync('/proc/sys/net/ipv6')
 
 /**
- * A network namespace for each Pod, with a cable to the machine. Pods have an address for themselves and reach everything else by
- * way of the machine, also other Pods: nothing is switched past its rules, and who sends is known by the cable. The bridge, without
- * a cable in it, holds the address by which Pods know the machine.
+ * A network namespace for each Pod, with a cable to the machine. Pods have an address for themselves and reach
+ * everything else by way of the machine, also other Pods: nothing is switched past its rules, and who sends is known by
+ * the cable. The bridge, without a cable in it, holds the address by which Pods know the machine.
  */
 export class BridgeNetwork implements PodNetwork {
   readonly hostIP: string
@@ -102,7 +102,8 @@ export class BridgeNetwork implements PodNetwork {
     await tool.change([
       `link set ${bridge} up`,
       `addr replace ${this.hostIP}/${ranges.pods.bits} dev ${bridge}`,
-      // Every address of the Services is the machine's own, so that it can be listened on without being set up one by one.
+      // Every address of the Services is the machine's own, so that it can be listened on without being set up one by
+      // one.
       `route replace local ${formatRange(ranges.services)} dev lo table local src ${this.hostIP}`,
     ])
     writeFileSync(forwarding, '1')
@@ -162,8 +163,8 @@ export class BridgeNetwork implements PodNetwork {
   }
 
   /**
-   * Ports of the machine are reached at its loopback addresses, too: the cables of Pods that have some may carry what comes from
-   * there. Only with a guard, which keeps everything else from going to the machine's loopback by them.
+   * Ports of the machine are reached at its loopback addresses, too: the cables of Pods that have some may carry what
+   * comes from there. Only with a guard, which keeps everything else from going to the machine's loopback by them.
    */
   #openLoopback(pod: Pod, address: string): void {
     const number = placeIn(this.#range, address)
@@ -290,7 +291,8 @@ export class BridgeNetwork implements PodNetwork {
     return [
       `netns add ${namespace}`,
       `link add ${cable} address ${machineLink} type veth peer name eth0 address ${podLink} netns ${namespace}`,
-      // No address of its own: browsers take one that comes or goes for another network, and give up what they are loading.
+      // No address of its own: browsers take one that comes or goes for another network, and give up what they are
+      // loading.
       ...(hasIpv6 ? [`link set ${cable} addrgenmode none`] : []),
       `link set ${cable} up`,
       `route replace ${address} dev ${cable} src ${this.hostIP}`,

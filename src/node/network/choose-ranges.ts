@@ -14,8 +14,8 @@ export interface ClusterRanges extends FamilyRanges {
 }
 
 /**
- * Where to look, in order: of the private addresses those that home networks and offices use least, and where a company has all of
- * them, those that are set apart for measurements.
+ * Where to look, in order: of the private addresses those that home networks and offices use least, and where a company
+ * has all of them, those that are set apart for measurements.
  */
 const places = [
   { first: (10n << 24n) | (64n << 16n), bits: 10 },
@@ -25,8 +25,8 @@ const places = [
 const blockBits = 19
 
 /**
- * A block that the machine has no route to, the first half for Pods and the second for Services. `seed` is where to begin to look, so
- * that two clusters that look at the same time hardly ever choose the same.
+ * A block that the machine has no route to, the first half for Pods and the second for Services. `seed` is where to
+ * begin to look, so that two clusters that look at the same time hardly ever choose the same.
  */
 export function chooseRanges(seed: number, routes: readonly AddressRange[]): FamilyRanges | undefined {
   for (const place of places) {
@@ -50,8 +50,8 @@ const siteBits = 48
 const mostSites = 16
 
 /**
- * Of the addresses that everybody may use within a site (RFC 4193), a site of the cluster's own: its number is drawn, as that asks
- * for, and so it is hardly ever one that the machine has a route to.
+ * Of the addresses that everybody may use within a site (RFC 4193), a site of the cluster's own: its number is drawn,
+ * as that asks for, and so it is hardly ever one that the machine has a route to.
  */
 export function chooseIpv6Ranges(nodeId: string, routes: readonly AddressRange[]): FamilyRanges | undefined {
   for (let tried = 0; tried < mostSites; tried += 1) {

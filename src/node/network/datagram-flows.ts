@@ -3,7 +3,10 @@ import type { FamilyRanges } from './choose-ranges.ts'
 import type { HostPort } from './host-ports.ts'
 import type { ServiceRoute } from './service-plan.ts'
 
-/** Who sends to whom over UDP, and who answers in its place: what the kernel remembers of a client for as long as it goes on sending. */
+/**
+ * Who sends to whom over UDP, and who answers in its place: what the kernel remembers of a client for as long as it
+ * goes on sending.
+ */
 export interface DatagramFlow {
   readonly source: string
   readonly sourcePort: number
@@ -20,7 +23,10 @@ export interface DatagramPlan {
   readonly ranges: readonly FamilyRanges[]
 }
 
-/** Lines such as `udp 17 29 src=10.1.0.2 dst=10.2.0.7 sport=4000 dport=53 src=10.1.0.3 dst=10.1.0.2 sport=53 dport=4000 mark=0`. */
+/**
+ * Lines such as `udp 17 29 src=10.1.0.2 dst=10.2.0.7 sport=4000 dport=53 src=10.1.0.3 dst=10.1.0.2 sport=53 dport=4000
+ * mark=0`.
+ */
 export function readFlows(text: string): DatagramFlow[] {
   return text.split('\n').flatMap((line) => {
     const valuesOf = (name: string) =>
@@ -34,7 +40,9 @@ export function readFlows(text: string): DatagramFlow[] {
   })
 }
 
-/** Those that lead to where nobody would be sent any more; flows that this node did not lead are none of its business. */
+/**
+ * Those that lead to where nobody would be sent any more; flows that this node did not lead are none of its business.
+ */
 export function staleFlows(
   flows: readonly DatagramFlow[],
   { routes, hostPorts, ranges }: DatagramPlan,

@@ -35,7 +35,10 @@ export interface ForeignChain {
   readonly name: string
 }
 
-/** What `nft -j list chains` says: those of others that let nothing be forwarded but what they name, and where Docker wants rules of others. */
+/**
+ * What `nft -j list chains` says: those of others that let nothing be forwarded but what they name, and where Docker
+ * wants rules of others.
+ */
 export function readForeignChains(
   json: string,
   own: string,
@@ -51,9 +54,9 @@ export function readForeignChains(
 }
 
 /**
- * Lets Pods through where the machine forwards nothing by itself, as where Docker runs: whatever our own chains accept, another's
- * drop is the last word. In the table of iptables there is room for rules of others, and network plugins put theirs there; anybody
- * else's table is left alone, and people are told.
+ * Lets Pods through where the machine forwards nothing by itself, as where Docker runs: whatever our own chains accept,
+ * another's drop is the last word. In the table of iptables there is room for rules of others, and network plugins put
+ * theirs there; anybody else's table is left alone, and people are told.
  */
 export class ForwardingPass {
   readonly #options: ForwardingPassOptions

@@ -20,8 +20,8 @@ interface Task {
 const mostOutput = 2 ** 22
 
 /**
- * A shell that waits for scripts and runs one after the other. Starting a program stops this one for some milliseconds, more on a
- * busy machine, and everybody in it waits: a small shell can start them meanwhile. It ends with this program.
+ * A shell that waits for scripts and runs one after the other. Starting a program stops this one for some milliseconds,
+ * more on a busy machine, and everybody in it waits: a small shell can start them meanwhile. It ends with this program.
  */
 export class HelperShell {
   readonly #sh: string

@@ -2,8 +2,8 @@ import type { Pod } from '../../resources/pod.ts'
 import { type HostPort, hostPortsOf } from './host-ports.ts'
 
 /**
- * Which Pods have which of the machine's ports. The scheduler keeps Pods apart that ask for the same; those that name their node
- * themselves never meet it.
+ * Which Pods have which of the machine's ports. The scheduler keeps Pods apart that ask for the same; those that name
+ * their node themselves never meet it.
  */
 export class HostPortLedger {
   readonly #held = new Map<string, readonly HostPort[]>()

@@ -10,7 +10,10 @@ export class LoopbackNetwork implements PodNetwork {
   readonly leadsServices = false
   readonly #addresses: PodAddresses
 
-  /** `owner` is where addresses begin, so that two nodes on one machine rarely meet; `reason` why there is nothing better. */
+  /**
+   * `owner` is where addresses begin, so that two nodes on one machine rarely meet; `reason` why there is nothing
+   * better.
+   */
   constructor(owner: string, reason: string) {
     this.#addresses = new PodAddresses(addressSeed(owner))
     const message =

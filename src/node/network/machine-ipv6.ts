@@ -10,7 +10,9 @@ const settingsFolder = '/proc/sys/net/ipv6/conf'
 export interface MachineIpv6Facts {
   /** Absent where the machine has none. */
   readonly filter: FilterTool | undefined
-  /** Whether this cluster has had addresses of IPv6 before: then it goes on with them wherever the machine is just now. */
+  /**
+   * Whether this cluster has had addresses of IPv6 before: then it goes on with them wherever the machine is just now.
+   */
   readonly known: boolean
 }
 
@@ -48,8 +50,8 @@ chain judge { type filter hook forward priority filter; ct state established,rel
 `
 
 /**
- * Makes the machine lead on what is not for itself. Who does so takes no router's word any more, unless told to: devices that took
- * it until now go on with it, as they do with the routes that they have from it.
+ * Makes the machine lead on what is not for itself. Who does so takes no router's word any more, unless told to:
+ * devices that took it until now go on with it, as they do with the routes that they have from it.
  */
 export function leadOnIpv6(folder = settingsFolder): void {
   if (readSetting(folder, 'all', 'forwarding') === '1') return

@@ -13,8 +13,9 @@ const mostWords = 500
 const connected = 'connected\n'
 
 /**
- * Carries bytes between the socket at descriptor 3 and a port of its loopback. What one side has not taken is kept, and no more is
- * read for it; each side's end is passed on by itself. Its standard input says nothing: its end is that of whoever started this.
+ * Carries bytes between the socket at descriptor 3 and a port of its loopback. What one side has not taken is kept, and
+ * no more is read for it; each side's end is passed on by itself. Its standard input says nothing: its end is that of
+ * whoever started this.
  */
 const program = `
 use strict; use Socket; use IO::Handle;
@@ -46,7 +47,9 @@ while (@ways) {
 }
 `
 
-/** Connections to what listens only on the loopback of a Pod's own network, where nothing from outside of it can get. */
+/**
+ * Connections to what listens only on the loopback of a Pod's own network, where nothing from outside of it can get.
+ */
 export class NamespaceRelay {
   readonly #programs: { readonly nsenter: string; readonly perl: string }
   #count = 0

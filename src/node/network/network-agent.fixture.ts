@@ -1,4 +1,5 @@
-// A program for tests, to be run inside a network namespace: it listens on ports, says who asked, and asks others when it is told to.
+// A program for tests, to be run inside a network namespace: it listens on ports, says who asked, and asks others when
+// it is told to.
 import { createSocket } from 'node:dgram'
 import { existsSync } from 'node:fs'
 import { connect, createServer } from 'node:net'

@@ -27,8 +27,8 @@ interface Waiter {
 }
 
 /**
- * Networks by their numbers: some are made ahead, and when more are asked for than wait, many are made at a time. A number is
- * nobody's until what was there under it is gone.
+ * Networks by their numbers: some are made ahead, and when more are asked for than wait, many are made at a time. A
+ * number is nobody's until what was there under it is gone.
  */
 export class NetworkPool {
   readonly #options: NetworkPoolOptions

@@ -57,7 +57,10 @@ interface PlacedPod {
   readonly address: string
 }
 
-/** Keeps the machine's packet filter as the cluster's Services, Pods and NetworkPolicies ask: what kube-proxy and a network plugin are. */
+/**
+ * Keeps the machine's packet filter as the cluster's Services, Pods and NetworkPolicies ask: what kube-proxy and a
+ * network plugin are.
+ */
 export class NetworkRules {
   readonly #options: NetworkRulesOptions
   readonly #applier: RuleApplier
@@ -126,8 +129,8 @@ export class NetworkRules {
   }
 
   /**
-   * To be waited for before anything runs in a Pod: a Pod that a policy selects is isolated from its first packet on. Throws where
-   * the rules cannot be made; the Pod must not be started then.
+   * To be waited for before anything runs in a Pod: a Pod that a policy selects is isolated from its first packet on.
+   * Throws where the rules cannot be made; the Pod must not be started then.
    */
   async admit(pod: Pod, address: string): Promise<void> {
     this.#placed.set(pod.metadata.uid ?? '', { pod, address })
@@ -208,7 +211,10 @@ export class NetworkRules {
     })
   }
 
-  /** A client over UDP that never stops is led to where it first came to, whatever the rules say by now: that is forgotten here. */
+  /**
+   * A client over UDP that never stops is led to where it first came to, whatever the rules say by now: that is
+   * forgotten here.
+   */
   async #forgetFlows(): Promise<void> {
     const { flows, log } = this.#options
     const plan = this.#plan
@@ -244,8 +250,8 @@ export class NetworkRules {
 }
 
 /**
- * The same Pods at their addresses of the other family. Those are not asked of anybody: whatever is said of a Pod, and even where it
- * has no such address, a policy that closes the one closes the other.
+ * The same Pods at their addresses of the other family. Those are not asked of anybody: whatever is said of a Pod, and
+ * even where it has no such address, a policy that closes the one closes the other.
  */
 function twins(pods: readonly PlacedPod[], ranges: FamilyRanges, others: FamilyRanges): PlacedPod[] {
   return pods.flatMap(({ pod, address }) => {

@@ -11,8 +11,8 @@ const deadlineMs = 15_000
 const mostComplaint = 2_000
 
 /**
- * The machine's network, changed by `ip` in batches of lines, one batch at a time: the kernel does not do two at once either. What
- * fails throws with the words of the program.
+ * The machine's network, changed by `ip` in batches of lines, one batch at a time: the kernel does not do two at once
+ * either. What fails throws with the words of the program.
  */
 export class NetworkTool {
   readonly #programs: NetworkPrograms
@@ -34,7 +34,10 @@ export class NetworkTool {
     await this.#run('ip', `'${this.#programs.ip}' -force -batch - ${asInput(lines)}`).catch(() => {})
   }
 
-  /** The same inside of network namespaces, each with lines of its own, and after that their settings under /proc/sys/net. */
+  /**
+   * The same inside of network namespaces, each with lines of its own, and after that their settings under
+   * /proc/sys/net.
+   */
   async changeInside(
     places: ReadonlyArray<{ readonly namespace: string; readonly lines: readonly string[] }>,
     settings: Readonly<Record<string, string>>,

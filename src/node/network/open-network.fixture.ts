@@ -1,4 +1,5 @@
-// A program for tests, to be run on a machine of its own: opens a network for Pods, puts one into it, and says what it has.
+// A program for tests, to be run on a machine of its own: opens a network for Pods, puts one into it, and says what it
+// has.
 import { randomUUID } from 'node:crypto'
 import { systemClock } from '../../foundation/clock.ts'
 import { silentLogger } from '../../foundation/log.ts'

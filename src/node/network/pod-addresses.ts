@@ -2,7 +2,9 @@
 const firstAddress = (127 << 24) | (64 << 16)
 const addressCount = 2 ** 22
 
-/** Which loopback address belongs to which Pod. Where it begins is given, so that two nodes on one machine rarely meet. */
+/**
+ * Which loopback address belongs to which Pod. Where it begins is given, so that two nodes on one machine rarely meet.
+ */
 export class PodAddresses {
   readonly #byPod = new Map<string, string>()
   readonly #taken = new Set<string>()

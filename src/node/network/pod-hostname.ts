@@ -22,8 +22,8 @@ export function hostnameOf(pod: Pod, clusterDomain: string): PodHostname {
 }
 
 /**
- * What `hostname` says in the Pod. With `setHostnameAsFQDN` it is the whole name, and a Pod whose whole name does not fit cannot
- * be started: then `undefined`.
+ * What `hostname` says in the Pod. With `setHostnameAsFQDN` it is the whole name, and a Pod whose whole name does not
+ * fit cannot be started: then `undefined`.
  */
 export function kernelHostnameOf(pod: Pod, clusterDomain: string): string | undefined {
   const { hostname, domain } = hostnameOf(pod, clusterDomain)

@@ -16,7 +16,10 @@ export interface NetworkFacts {
   /** Whether every Pod has a network of its own, with all ports free. */
   readonly ownNetworks: boolean
   readonly message: string
-  /** Whether NetworkPolicies are kept, Services lead to Pods in the kernel, and Pods reach what is outside of the machine. */
+  /**
+   * Whether NetworkPolicies are kept, Services lead to Pods in the kernel, and Pods reach what is outside of the
+   * machine.
+   */
   readonly rulesInForce: boolean
   readonly rulesMessage: string
 }
@@ -27,23 +30,34 @@ export interface PodGuard {
   readonly problem: string | undefined
   /** What people should know though they are. */
   readonly remark: string | undefined
-  /** Done when the Pod may send its first packet. Throws where the rules cannot be made: then it must not be started. */
+  /**
+   * Done when the Pod may send its first packet. Throws where the rules cannot be made: then it must not be started.
+   */
   admit(pod: Pod, address: string): Promise<void>
   forget(podUid: string): void
 }
 
-/** Gives Pods their places in the network. A Pod has one from its first container to its last, also while this program restarts. */
+/**
+ * Gives Pods their places in the network. A Pod has one from its first container to its last, also while this program
+ * restarts.
+ */
 export interface PodNetwork {
   readonly facts: NetworkFacts
   /** The address by which Pods know the machine. */
   readonly hostIP: string
   /** Of IPv6, where Pods have one. */
   readonly hostIP6?: string | undefined
-  /** What Pods that were found running have; everything else that former runs left goes. To be called before anything is placed. */
+  /**
+   * What Pods that were found running have; everything else that former runs left goes. To be called before anything is
+   * placed.
+   */
   adopt(places: ReadonlyMap<string, string>): Promise<void>
   /** The Pod's place; the same each time until it is let go. `ports` are those it says it listens on. */
   place(podUid: string, ports: readonly number[]): Promise<Placement>
-  /** To be waited for before anything of the Pod runs: the rules that concern it are in force. Throws where they cannot be. */
+  /**
+   * To be waited for before anything of the Pod runs: the rules that concern it are in force. Throws where they cannot
+   * be.
+   */
   admit(pod: Pod, place: PodPlace): Promise<void>
   of(podUid: string): PodPlace | undefined
   release(podUid: string): void

@@ -54,7 +54,10 @@ interface Peers {
 
 const everyPort = { first: 0, last: 65_535 }
 
-/** What the policies mean for the Pods that there are. Pods that none selects, and directions that none is about, are open. */
+/**
+ * What the policies mean for the Pods that there are. Pods that none selects, and directions that none is about, are
+ * open.
+ */
 export function planPolicies({ family, policies, pods, namespaces }: PolicySources): Isolation[] {
   if (policies.length === 0) return []
   const search = new PodSearch(family, pods, namespaces)

@@ -4,8 +4,9 @@ import type { Allowance, Direction, Isolation, PortSpan } from './policy-plan.ts
 import { type TableBuilder, nameFor } from './rule-text.ts'
 
 /**
- * Puts policies into the table: a map from the address of an isolated Pod to a chain that goes through its policies, each of which
- * accepts what it allows. Pods with the same policies share a chain, and policies with the same peers a set.
+ * Puts policies into the table: a map from the address of an isolated Pod to a chain that goes through its policies,
+ * each of which accepts what it allows. Pods with the same policies share a chain, and policies with the same peers a
+ * set.
  */
 export function addPolicies(
   table: TableBuilder,

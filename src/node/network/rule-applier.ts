@@ -19,7 +19,10 @@ export interface RuleApplierOptions {
 
 /** Changes come in bursts: a rollout changes slices, Pods and labels at once. */
 const gatherMs = { least: 50, most: 1_000 }
-/** A table of a thousand Pods takes a while to make: so many times as long is waited before it is made again, unless somebody waits. */
+/**
+ * A table of a thousand Pods takes a while to make: so many times as long is waited before it is made again, unless
+ * somebody waits.
+ */
 const restTimes = 4
 const retryLimits = { firstMs: 200, longestMs: 30_000 }
 /** Whoever reloads the machine's firewall takes our table with theirs: it is looked for again and again. */
@@ -27,7 +30,10 @@ const lookMs = 30_000
 /** The one chain that is always there. */
 const firstChain = 'guard'
 
-/** The owner of this node's table in the machine's packet filter: nobody else writes it, and one change is made at a time. */
+/**
+ * The owner of this node's table in the machine's packet filter: nobody else writes it, and one change is made at a
+ * time.
+ */
 export class RuleApplier {
   readonly #options: RuleApplierOptions
   /** Counts what was asked for; what is in force has the number that was newest when it was made. */
@@ -57,7 +63,9 @@ export class RuleApplier {
     if (this.#failures === 0) this.#wakeIn(this.#gatherMs)
   }
 
-  /** Makes everything that has changed be in force; throws where that does not succeed. It is tried again in any case. */
+  /**
+   * Makes everything that has changed be in force; throws where that does not succeed. It is tried again in any case.
+   */
   async settle(): Promise<void> {
     if (this.#closed) throw new Error('the rules of the network are no longer kept')
     const number = ++this.#asked

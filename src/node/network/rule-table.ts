@@ -27,9 +27,9 @@ export interface FamilyRules {
 }
 
 /**
- * The table of this node. Who sends is judged first (`guard`), then where it goes is decided (`from_pods`, `from_machine`), then
- * whether it may go there, by the addresses that it really goes between (`egress_*`, `ingress_*`): what one of these accepts, the next
- * still judges. Answers to what was let through are let through.
+ * The table of this node. Who sends is judged first (`guard`), then where it goes is decided (`from_pods`,
+ * `from_machine`), then whether it may go there, by the addresses that it really goes between (`egress_*`,
+ * `ingress_*`): what one of these accepts, the next still judges. Answers to what was let through are let through.
  */
 export function ruleTable({ cables, families }: NodeRules): TableParts {
   const table = new TableBuilder()
@@ -51,7 +51,8 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
   ])
   table.chain('guard_pods', [
     ...ipv6Guard(lines),
-    // The cable of a Pod with ports of the machine carries answers to its loopback, and nothing else may come to that by it.
+    // The cable of a Pod with ports of the machine carries answers to its loopback, and nothing else may come to that
+    // by it.
     'ip daddr 127.0.0.0/8 drop',
     // A Pod sends from its own address: the one that the machine would answer by the same cable.
     'fib saddr . iif oif missing drop',
@@ -88,7 +89,8 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
     'type filter hook input priority filter; policy accept;',
     ...each(({ toServices }) => [`${toServices} goto service_ports`]),
   ])
-  // Every address of the Services is the machine's: without this, whatever listens on all of its addresses would answer there.
+  // Every address of the Services is the machine's: without this, whatever listens on all of its addresses would answer
+  // there.
   table.chain('service_ports', [
     known,
     ...each(({ isServedHere }) => [`${isServedHere} accept`]),
@@ -100,8 +102,8 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
 }
 
 /**
- * What a Pod says of IPv6 about itself and the way is not listened to: the machine and the Pod know each other's place on the
- * cable from the beginning, and nobody can claim another's address or say that it is a router.
+ * What a Pod says of IPv6 about itself and the way is not listened to: the machine and the Pod know each other's place
+ * on the cable from the beginning, and nobody can claim another's address or say that it is a router.
  */
 function ipv6Guard(lines: readonly FamilyLines[]): string[] {
   const ipv6 = lines.find(({ words }) => words.family === 6)

@@ -43,8 +43,8 @@ export function nameFor(prefix: string, ...words: readonly string[]): string {
 }
 
 /**
- * What makes a table be these parts, all at once or not at all. `previous` are the parts that are known to be there: without them the
- * table begins anew, and what the kernel remembered in it is lost.
+ * What makes a table be these parts, all at once or not at all. `previous` are the parts that are known to be there:
+ * without them the table begins anew, and what the kernel remembered in it is lost.
  */
 export function transaction(table: string, parts: TableParts, previous?: TableParts): string {
   const lines = [`add table ${table}`]

@@ -1,4 +1,6 @@
-/** Fields of a Pod that its schema keeps as they are: what is not of the kind that Kubernetes says counts as not given. */
+/**
+ * Fields of a Pod that its schema keeps as they are: what is not of the kind that Kubernetes says counts as not given.
+ */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

@@ -29,7 +29,8 @@ export class PodFolders {
     this.logs = podLogsFolder(dataDir)
     this.claims = join(dataDir, 'volumes')
     this.#scratch = join(this.node, 'scratch')
-    // Root in a container can leave files there that give their rights to whoever runs them: nobody else of the machine may come by.
+    // Root in a container can leave files there that give their rights to whoever runs them: nobody else of the machine
+    // may come by.
     for (const folder of [this.node, this.logs, this.claims, this.#scratch]) {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
     }
@@ -60,8 +61,8 @@ export class PodFolders {
   }
 
   /**
-   * Mounts memory of this size for a volume, where the machine permits it and the volume is not there already. Answers whether
-   * namespaces that were made before do not see it.
+   * Mounts memory of this size for a volume, where the machine permits it and the volume is not there already. Answers
+   * whether namespaces that were made before do not see it.
    */
   async mountMemory(uid: string, volume: string, bytes: number, signal: AbortSignal): Promise<boolean> {
     // Of a Pod that was there before this was done: what it has written stays where it is.

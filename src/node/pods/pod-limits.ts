@@ -7,7 +7,10 @@ type Resource = 'memory' | 'cpu'
 
 const ofWholePod = z.object({ limits: z.record(z.string(), z.union([z.string(), z.number()])) })
 
-/** What all of a Pod together may have, as the kubelet has it; 0 where there is no limit: one container without one has all of the node's. */
+/**
+ * What all of a Pod together may have, as the kubelet has it; 0 where there is no limit: one container without one has
+ * all of the node's.
+ */
 export function podLimit({ spec }: Pod, resource: Resource): number {
   const open: Readonly<Record<string, unknown>> = spec
   const whole = ofWholePod.safeParse(open['resources'])

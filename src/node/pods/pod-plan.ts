@@ -12,8 +12,9 @@ export interface PodPlan {
 }
 
 /**
- * What a Pod's containers need next: init containers one after the other, then all the others at once. A sidecar (an init
- * container that restarts always) lets the next one go on as soon as it has started, and runs for as long as the others do.
+ * What a Pod's containers need next: init containers one after the other, then all the others at once. A sidecar (an
+ * init container that restarts always) lets the next one go on as soon as it has started, and runs for as long as the
+ * others do.
  */
 export function planPod(policy: RestartPolicy, all: readonly ContainerMemory[], now: number): PodPlan {
   const containers = all.filter(({ ephemeral }) => !ephemeral)

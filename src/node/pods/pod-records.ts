@@ -73,9 +73,9 @@ export type PodRecord = z.infer<typeof podRecordSchema>
 const filesAtOnce = 64
 
 /**
- * What runs, and what has ended and is not noted elsewhere yet, on disk: `<folder>/<uid>.json`. Written before a program runs, so
- * that the next run of this program finds it. Needs no fsync: a crash of the machine ends the processes, too. Never on the event
- * loop: others need not wait for the disk.
+ * What runs, and what has ended and is not noted elsewhere yet, on disk: `<folder>/<uid>.json`. Written before a
+ * program runs, so that the next run of this program finds it. Needs no fsync: a crash of the machine ends the
+ * processes, too. Never on the event loop: others need not wait for the disk.
  */
 export class PodRecords {
   readonly #folder: string

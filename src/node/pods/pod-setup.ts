@@ -37,8 +37,8 @@ interface Failure extends SetupBackoff {
 }
 
 /**
- * What a Pod needs before its containers: an address, cards, and volumes with something in them. What cannot be had is tried again
- * ever more rarely, however often it is asked for meanwhile, and each try that fails is told once.
+ * What a Pod needs before its containers: an address, cards, and volumes with something in them. What cannot be had is
+ * tried again ever more rarely, however often it is asked for meanwhile, and each try that fails is told once.
  */
 export class PodSetup {
   readonly #options: PodSetupOptions
@@ -49,7 +49,9 @@ export class PodSetup {
     this.#options = options
   }
 
-  /** When something is to be done or tried again, if nothing happens before; never in the past of what was just tried. */
+  /**
+   * When something is to be done or tried again, if nothing happens before; never in the past of what was just tried.
+   */
   get dueAt(): number | undefined {
     const { volumes } = this.#options
     const room = this.#failed.get('room')

@@ -39,7 +39,10 @@ export function evicted(message: string): PodVerdict {
   return { reason: 'Evicted', message, graceMs: evictionGraceMs }
 }
 
-/** Containers as they are shown once nothing of the Pod will run: one that should have run and is not here is not waited for. */
+/**
+ * Containers as they are shown once nothing of the Pod will run: one that should have run and is not here is not waited
+ * for.
+ */
 export function afterVerdict(
   memories: readonly ContainerMemory[],
   initialized: boolean,

@@ -11,7 +11,9 @@ export function shouldRestart(policy: RestartPolicy, exitCode: number): boolean 
   return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0)
 }
 
-/** How long a container that exited waits before its next start: not at all the first time, then 10 s doubling to 5 min. */
+/**
+ * How long a container that exited waits before its next start: not at all the first time, then 10 s doubling to 5 min.
+ */
 export interface CrashBackoff {
   readonly delayMs: number
   readonly nextDelayMs: number

@@ -1,4 +1,7 @@
-/** The kubelet's figures for what it does around a Pod's containers (volumes, devices): half a second, doubled up to 2 min 2 s. */
+/**
+ * The kubelet's figures for what it does around a Pod's containers (volumes, devices): half a second, doubled up to 2
+ * min 2 s.
+ */
 const firstDelayMs = 500
 const longestDelayMs = 122_000
 
@@ -16,7 +19,10 @@ export function afterFailure({ failures }: SetupBackoff, now: number): SetupBack
   return { failures: failures + 1, failedAt: now, retryAt: now + delayMs }
 }
 
-/** Something it waited for has changed: worth a try, however long the back-off is by now, but not one for each of many changes. */
+/**
+ * Something it waited for has changed: worth a try, however long the back-off is by now, but not one for each of many
+ * changes.
+ */
 export function sooner(backoff: SetupBackoff): SetupBackoff {
   return { ...backoff, retryAt: Math.min(backoff.retryAt, backoff.failedAt + firstDelayMs) }
 }

@@ -43,7 +43,9 @@ interface CallEnd {
   readonly answer: Buffer
 }
 
-/** Asks `grpc.health.v1.Health/Check`, in the clear, as the kubelet does. Never throws: what goes wrong is the result. */
+/**
+ * Asks `grpc.health.v1.Health/Check`, in the clear, as the kubelet does. Never throws: what goes wrong is the result.
+ */
 export async function checkGrpcHealth(check: GrpcHealthCheck, signal: AbortSignal): Promise<ProbeResult> {
   const seconds = `${check.timeoutMs / 1000}s`
   const address = `${check.host.includes(':') ? `[${check.host}]` : check.host}:${check.port}`

@@ -14,7 +14,10 @@ export interface HttpCheck {
 /** As many as Go's client follows. */
 const mostRedirects = 10
 
-/** Asks for a page, and follows where it leads as long as that is the same host. Never throws: what goes wrong is the result. */
+/**
+ * Asks for a page, and follows where it leads as long as that is the same host. Never throws: what goes wrong is the
+ * result.
+ */
 export async function checkHttp(check: HttpCheck, signal: AbortSignal): Promise<ProbeResult> {
   let url = addressOf(check)
   for (let redirects = 0; ; redirects += 1) {

@@ -19,7 +19,10 @@ export interface ProbeTiming {
   readonly timeoutMs: number
   readonly successThreshold: number
   readonly failureThreshold: number
-  /** How soon to look again, at most, while a container starts: asking a port costs next to nothing, a command a process. */
+  /**
+   * How soon to look again, at most, while a container starts: asking a port costs next to nothing, a command a
+   * process.
+   */
   readonly fastestMs: number
 }
 
@@ -50,8 +53,8 @@ export function advanceProbe(state: ProbeState, timing: ProbeTiming, succeeded: 
 }
 
 /**
- * When to look next. Until the first success a starting container is looked at far more often than its period: somebody may be
- * waiting for it. A twentieth of the time it already took bounds what is lost and what it costs.
+ * When to look next. Until the first success a starting container is looked at far more often than its period: somebody
+ * may be waiting for it. A twentieth of the time it already took bounds what is lost and what it costs.
  */
 export function nextProbeDelayMs(
   role: ProbeRole,

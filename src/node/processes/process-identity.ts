@@ -42,7 +42,10 @@ export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): bo
   return sendSignal(-leader.pid, signal)
 }
 
-/** Processes that carry these entries in their environment: whoever starts them hands them down to all their descendants. */
+/**
+ * Processes that carry these entries in their environment: whoever starts them hands them down to all their
+ * descendants.
+ */
 export function processesMarked(...entries: readonly string[]): ProcessFacts[] {
   return processesMarkedWithAny([entries])[0] ?? []
 }

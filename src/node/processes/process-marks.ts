@@ -1,7 +1,10 @@
 import type { Logger } from '../../foundation/log.ts'
 import { environmentEntry, processesMarkedWithAny, signalProcess } from './process-identity.ts'
 
-/** The marks every process carries in its environment: which node's it is, which Pod's, and which start of which container's. */
+/**
+ * The marks every process carries in its environment: which node's it is, which Pod's, and which start of which
+ * container's.
+ */
 const nodeMark = 'SLUICE_NODE_ID'
 const podMark = 'SLUICE_POD_UID'
 const containerMark = 'SLUICE_CONTAINER'

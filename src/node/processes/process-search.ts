@@ -6,8 +6,8 @@ interface Asker {
 }
 
 /**
- * Looks for marked processes. A hundred containers that end together cost one look at the machine's processes, not a hundred; and a
- * machine with thousands of processes is looked at in several turns of the event loop.
+ * Looks for marked processes. A hundred containers that end together cost one look at the machine's processes, not a
+ * hundred; and a machine with thousands of processes is looked at in several turns of the event loop.
  */
 export class ProcessSearch {
   #askers: Asker[] = []

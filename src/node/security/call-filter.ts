@@ -25,10 +25,11 @@ const numbers: Readonly<Record<'x64' | 'arm64', CallNumbers>> = {
     clone3: 435,
     personality: 135,
     socket: 41,
-    // syslog, uselib, ustat, sysfs, vhangup, pivot_root, _sysctl, acct, settimeofday, mount, umount2, swapon, swapoff, reboot,
-    // sethostname, setdomainname, iopl, ioperm, create_module, init_module, delete_module, get_kernel_syms, query_module, quotactl,
-    // nfsservctl, lookup_dcookie, clock_settime, kexec_load, add_key, request_key, keyctl, unshare, perf_event_open, fanotify_init,
-    // open_by_handle_at, clock_adjtime, setns, kcmp, finit_module, kexec_file_load, bpf, userfaultfd
+    // syslog, uselib, ustat, sysfs, vhangup, pivot_root, _sysctl, acct, settimeofday, mount, umount2, swapon, swapoff,
+    // reboot, sethostname, setdomainname, iopl, ioperm, create_module, init_module, delete_module, get_kernel_syms,
+    // query_module, quotactl, nfsservctl, lookup_dcookie, clock_settime, kexec_load, add_key, request_key, keyctl,
+    // unshare, perf_event_open, fanotify_init, open_by_handle_at, clock_adjtime, setns, kcmp, finit_module,
+    // kexec_file_load, bpf, userfaultfd
     denied: [
       103, 134, 136, 139, 153, 155, 156, 163, 164, 165, 166, 167, 168, 169, 170, 171, 172, 173, 174, 175, 176, 177, 178,
       179, 180, 212, 227, 246, 248, 249, 250, 272, 298, 300, 304, 305, 308, 312, 313, 320, 321, 323,
@@ -42,10 +43,10 @@ const numbers: Readonly<Record<'x64' | 'arm64', CallNumbers>> = {
     clone3: 435,
     personality: 92,
     socket: 198,
-    // The same ones, as far as there are any: lookup_dcookie, umount2, mount, pivot_root, nfsservctl, vhangup, quotactl, acct, unshare,
-    // kexec_load, init_module, delete_module, clock_settime, syslog, reboot, sethostname, setdomainname, settimeofday, add_key,
-    // request_key, keyctl, swapon, swapoff, perf_event_open, fanotify_init, open_by_handle_at, clock_adjtime, setns, kcmp,
-    // finit_module, bpf, userfaultfd, kexec_file_load
+    // The same ones, as far as there are any: lookup_dcookie, umount2, mount, pivot_root, nfsservctl, vhangup,
+    // quotactl, acct, unshare, kexec_load, init_module, delete_module, clock_settime, syslog, reboot, sethostname,
+    // setdomainname, settimeofday, add_key, request_key, keyctl, swapon, swapoff, perf_event_open, fanotify_init,
+    // open_by_handle_at, clock_adjtime, setns, kcmp, finit_module, bpf, userfaultfd, kexec_file_load
     denied: [
       18, 39, 40, 41, 42, 58, 60, 89, 97, 104, 105, 106, 112, 116, 142, 161, 162, 170, 217, 218, 219, 224, 225, 241,
       262, 265, 266, 268, 272, 273, 280, 282, 294,
@@ -71,9 +72,9 @@ const ifAtLeast = (value: number, skipIf: number, skipElse: number): Instruction
 const ifAnyOf = (bits: number, skipIf: number, skipElse: number): Instruction => [0x45, skipIf, skipElse, bits]
 
 /**
- * What container runtimes let a program ask of the kernel by default, as the program that the kernel runs at each call: calls about
- * mounts, modules, time, other namespaces and the like are refused; calls of another kind of machine, and those that are newer than
- * this list, are answered as by a kernel without them.
+ * What container runtimes let a program ask of the kernel by default, as the program that the kernel runs at each call:
+ * calls about mounts, modules, time, other namespaces and the like are refused; calls of another kind of machine, and
+ * those that are newer than this list, are answered as by a kernel without them.
  */
 export function callFilter(machine: 'x64' | 'arm64', capabilities: readonly string[]): Buffer {
   const calls = numbers[machine]

@@ -29,7 +29,10 @@ export type GrantedCapabilities = { readonly granted: readonly string[] } | { re
 /** Those by which a program without a network of its own could read and change what others send. */
 const networkWide = new Set(['NET_ADMIN', 'NET_RAW', 'NET_BROADCAST'])
 
-/** The usual ones with the changes, as runtimes apply them: `ALL` stands for every one, and what is both added and dropped is there. */
+/**
+ * The usual ones with the changes, as runtimes apply them: `ALL` stands for every one, and what is both added and
+ * dropped is there.
+ */
 export function grantedCapabilities(
   { add = [], drop = [] }: CapabilityChanges,
   ownNetwork: boolean,

@@ -4,7 +4,9 @@ import { readFileSync, readdirSync, statSync } from 'node:fs'
 export interface EscapeAttempt {
   readonly name: string
   readonly script: string
-  /** Tells whether a machine has what is tried at all; otherwise nothing is learned by trying it on the machine itself. */
+  /**
+   * Tells whether a machine has what is tried at all; otherwise nothing is learned by trying it on the machine itself.
+   */
   readonly needs?: string
   /** The capability, by its number, that this takes: the machine's root may lack it, too. */
   readonly right?: number
@@ -12,9 +14,12 @@ export interface EscapeAttempt {
 
 /**
  * What scripts know of the machine, as variables:
- * - SECRET: a file in the data directory; NEIGHBOUR, NEIGHBOUR_MEMORY: files in volumes of another Pod; LOGS: a file in the folder of logs
- * - OUTSIDE_PID, OUTSIDE_START: a process of the machine; FIRST: the first process of the container, on the machine that same process
- * - SCRATCH: a folder to write to; SOCKET: a socket that somebody listens at; SEGMENT: the key of shared memory; KEY: of a keyring
+ * - SECRET: a file in the data directory; NEIGHBOUR, NEIGHBOUR_MEMORY: files in volumes of another Pod; LOGS: a file in
+ *   the folder of logs
+ * - OUTSIDE_PID, OUTSIDE_START: a process of the machine; FIRST: the first process of the container, on the machine
+ *   that same process
+ * - SCRATCH: a folder to write to; SOCKET: a socket that somebody listens at; SEGMENT: the key of shared memory; KEY:
+ *   of a keyring
  * - HANDLE: the machine's root as the file system knows it, in hexadecimal; ID_…: which file a folder of the machine is
  */
 const files: EscapeAttempt[] = [
@@ -286,7 +291,10 @@ const devices: EscapeAttempt[] = [
   { name: 'changes the time of a device', script: 'touch -c -a /dev/zero && echo escaped' },
 ]
 
-/** DAC_READ_SEARCH, NET_ADMIN, SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_PACCT, SYS_ADMIN, SYS_BOOT, SYS_RESOURCE, SYS_TIME, SYSLOG, PERFMON, BPF */
+/**
+ * DAC_READ_SEARCH, NET_ADMIN, SYS_MODULE, SYS_RAWIO, SYS_PTRACE, SYS_PACCT, SYS_ADMIN, SYS_BOOT, SYS_RESOURCE,
+ * SYS_TIME, SYSLOG, PERFMON, BPF
+ */
 const rightsOverMachine = [2, 12, 16, 17, 19, 20, 21, 22, 24, 25, 34, 38, 39].reduce((sum, bit) => sum + 2 ** bit, 0)
 
 const rights: EscapeAttempt[] = [

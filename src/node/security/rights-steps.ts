@@ -8,8 +8,9 @@ import type { SecurityPlan } from './security-plan.ts'
 export type Rights = Omit<SecurityPlan, 'readOnlyRoot'>
 
 /**
- * What the process that becomes a program gives up, in the order that the kernel permits it in: the filter is put in place as long as
- * that needs no promise to never gain anything, which programs that are to become another user could not keep.
+ * What the process that becomes a program gives up, in the order that the kernel permits it in: the filter is put in
+ * place as long as that needs no promise to never gain anything, which programs that are to become another user could
+ * not keep.
  */
 export function rightsSteps(rights: Rights, machine: 'x64' | 'arm64', asUser: boolean): EntryStep[] {
   const { uid, gid, groups, capabilities, noNewPrivileges, filterCalls } = rights

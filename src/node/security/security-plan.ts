@@ -80,7 +80,10 @@ const containerContext = z
 type PodContext = z.infer<typeof podContext>
 type ContainerContext = z.infer<typeof containerContext>
 
-/** Joins what the Pod and the container ask for, as the kubelet does. What cannot be had here is refused, never passed over. */
+/**
+ * Joins what the Pod and the container ask for, as the kubelet does. What cannot be had here is refused, never passed
+ * over.
+ */
 export function planSecurity(pod: Pod, container: Container, image: ImageUsers, powers: NodePowers): PlannedSecurity {
   const ofPod = podContext.safeParse(pod.spec['securityContext'] ?? {})
   const own = containerContext.safeParse(container['securityContext'] ?? {})
@@ -123,12 +126,15 @@ export function planSecurity(pod: Pod, container: Container, image: ImageUsers, 
     capabilities: capabilities.granted,
     noNewPrivileges: context.allowPrivilegeEscalation === false,
     readOnlyRoot: context.readOnlyRootFilesystem === true,
-    // Also where nothing is said: a namespace of users is all that root in a container lacks to reach the machine's control groups.
+    // Also where nothing is said: a namespace of users is all that root in a container lacks to reach the machine's
+    // control groups.
     filterCalls: powers.isolated && (seccompType(shared, context) ?? 'RuntimeDefault') === 'RuntimeDefault',
   }
 }
 
-/** The group that owns a Pod's volumes, where it asks for one, and whether a volume that has it already is left alone. */
+/**
+ * The group that owns a Pod's volumes, where it asks for one, and whether a volume that has it already is left alone.
+ */
 export function volumeGroup(pod: Pod): { readonly gid: number; readonly onlyOnMismatch: boolean } | undefined {
   const context = podContext.safeParse(pod.spec['securityContext'] ?? {})
   if (!context.success || context.data.fsGroup === undefined) return undefined

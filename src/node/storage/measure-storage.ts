@@ -32,8 +32,8 @@ export function storageUse(pod: Pod, places: StoragePlaces, clock: Clock, signal
 }
 
 /**
- * Counts what a Pod has on the disk, as `du` does, and by that program: a Pod with a million files then takes the time of another
- * process. `undefined` where it cannot be told.
+ * Counts what a Pod has on the disk, as `du` does, and by that program: a Pod with a million files then takes the time
+ * of another process. `undefined` where it cannot be told.
  */
 export async function measureStorage(
   pod: Pod,

@@ -7,8 +7,8 @@ const claimPattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 /**
- * Where the files of a claim are: `<claim>` for the first namespace that has one of the name, which is nearly always the only one,
- * and `<claim>@<namespace>` for every other. Claims of one name share nothing but the name.
+ * Where the files of a claim are: `<claim>` for the first namespace that has one of the name, which is nearly always
+ * the only one, and `<claim>@<namespace>` for every other. Claims of one name share nothing but the name.
  */
 export function claimFolder(volumes: string, namespace: string, claim: string): string {
   return join(volumes, ownerOf(volumes, claim, namespace) === namespace ? claim : `${claim}@${namespace}`)

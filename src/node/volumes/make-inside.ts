@@ -5,8 +5,9 @@ const pathOnly = 0x200000
 const onlyFolder = pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /**
- * Makes the folders of a path below `root`, which has no links in it. Others may write there meanwhile: each folder is made in the one
- * that was opened before, and none is entered by a link, so that nothing is ever made elsewhere on the machine.
+ * Makes the folders of a path below `root`, which has no links in it. Others may write there meanwhile: each folder is
+ * made in the one that was opened before, and none is entered by a link, so that nothing is ever made elsewhere on the
+ * machine.
  */
 export function makeInside(root: string, path: string): void {
   let folder = openSync(root, onlyFolder)

@@ -27,7 +27,10 @@ export class MemoryMounts {
     return result.ran && result.exitCode === 0 ? 'new' : 'refused'
   }
 
-  /** Whoever still has something open there keeps that; to everybody else it is gone at once. Answers whether there was any. */
+  /**
+   * Whoever still has something open there keeps that; to everybody else it is gone at once. Answers whether there was
+   * any.
+   */
   async unmountIn(folder: string): Promise<boolean> {
     const mounted = mountPointsIn(folder)
     if (mounted.length === 0) return false

@@ -4,7 +4,10 @@ import { podVolumes } from '../pods/pod-parts.ts'
 import type { ContainerLaunch } from '../pod-runtime.ts'
 import { memoryVolumeBytes } from './memory-size.ts'
 
-/** Mounts the volumes of a Pod that are in memory. Answers whether namespaces that were made before do not see some of them. */
+/**
+ * Mounts the volumes of a Pod that are in memory. Answers whether namespaces that were made before do not see some of
+ * them.
+ */
 export async function mountMemoryVolumes(
   folders: Pick<PodFolders, 'mountMemory'>,
   { pod, allocatable }: Pick<ContainerLaunch, 'pod' | 'allocatable'>,

@@ -20,7 +20,10 @@ interface IssuedToken {
   readonly renewAt: number
 }
 
-/** Keeps those volumes of one Pod that hold what the cluster says: written before its containers start, and again when it changes. */
+/**
+ * Keeps those volumes of one Pod that hold what the cluster says: written before its containers start, and again when
+ * it changes.
+ */
 export class PodVolumes {
   readonly #options: PodVolumesOptions
   /** By volume and path. */
@@ -46,7 +49,9 @@ export class PodVolumes {
     return times.length > 0 ? Math.min(...times) : undefined
   }
 
-  /** Throws `VolumeNotReady` with the volume's name when something it needs is not there. Returns which volumes changed. */
+  /**
+   * Throws `VolumeNotReady` with the volume's name when something it needs is not there. Returns which volumes changed.
+   */
   async refresh(pod: Pod, facts: PodFacts, signal: AbortSignal): Promise<readonly string[]> {
     const due = (this.renewAt ?? Infinity) <= this.#options.clock.now()
     if (!this.#stale && !due) return []

@@ -20,9 +20,9 @@ import type { VolumeFiles } from './volume-files.ts'
 const dataLink = '..data'
 
 /**
- * Makes a folder hold exactly these files, so that a reader sees either all the old ones or all the new ones: the files are in a
- * folder of their own, and one rename of the link `..data` publishes it. The names people use are links through it. Returns
- * whether anything had to be changed. A group that is given owns the files and may read them.
+ * Makes a folder hold exactly these files, so that a reader sees either all the old ones or all the new ones: the files
+ * are in a folder of their own, and one rename of the link `..data` publishes it. The names people use are links
+ * through it. Returns whether anything had to be changed. A group that is given owns the files and may read them.
  */
 export function publishFiles(folder: string, files: VolumeFiles, group?: number): Promise<boolean> {
   const readable = [...files].map(([path, file]) => [path, { ...file, mode: file.mode | 0o440 }] as const)

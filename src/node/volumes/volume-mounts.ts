@@ -8,13 +8,18 @@ import { isFilledFromCluster } from './volume-files.ts'
 import { hostFolder } from './host-path.ts'
 import { makeInside } from './make-inside.ts'
 
-/** A place the container knows by `mountPath` and the machine by `folder` (or a file). `root` is what paths must not leave. */
+/**
+ * A place the container knows by `mountPath` and the machine by `folder` (or a file). `root` is what paths must not
+ * leave.
+ */
 export interface Mount {
   readonly mountPath: string
   readonly folder: string
   readonly root: string
   readonly readOnly: boolean
-  /** Part of a volume that others may write to: what it is must be looked up without following links at the last moment. */
+  /**
+   * Part of a volume that others may write to: what it is must be looked up without following links at the last moment.
+   */
   readonly partial?: boolean
   /** A volume that a group of the Pod's may own: neither the machine's own files nor what the cluster says. */
   readonly shared?: boolean
@@ -105,7 +110,10 @@ export function refuseEscape(path: string, root: string, written: string): void 
     throw refused(`the path "${written.slice(0, 200)}" leaves its volume through a link`)
 }
 
-/** Whoever else has the volume may put links there meanwhile: they lead this nowhere, and at worst keep the container from starting. */
+/**
+ * Whoever else has the volume may put links there meanwhile: they lead this nowhere, and at worst keep the container
+ * from starting.
+ */
 function makeMissing(folder: string, root: string, written: string): void {
   const existing = nearestExisting(folder, root)
   const real = realpathSync.native(existing)
@@ -135,7 +143,10 @@ function folderOf(volume: PodVolume, folders: VolumeFolders): string {
   return folder
 }
 
-/** A variable without a value is as good as none, as in Kubernetes: what was to be a part of the volume must not become all of it. */
+/**
+ * A variable without a value is as good as none, as in Kubernetes: what was to be a part of the volume must not become
+ * all of it.
+ */
 function expanded(expression: string, variables: ReadonlyMap<string, string>): string {
   const valued = new Map([...variables].filter(([, value]) => value !== ''))
   const text = expandVariables(expression, valued)

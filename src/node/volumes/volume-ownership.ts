@@ -28,9 +28,9 @@ export function isLeftAlone(folder: string, owner: VolumeOwner): boolean {
 }
 
 /**
- * Gives everything in a volume to a group, as the kubelet does, one file a step: the group may read and write it, and what is made in
- * its folders belongs to the group, too. Whoever writes to the volume meanwhile leads this nowhere else: each file is reached by way
- * of the folder that was opened, and no link is followed.
+ * Gives everything in a volume to a group, as the kubelet does, one file a step: the group may read and write it, and
+ * what is made in its folders belongs to the group, too. Whoever writes to the volume meanwhile leads this nowhere
+ * else: each file is reached by way of the folder that was opened, and no link is followed.
  */
 export function* givingToGroup(folder: string, owner: VolumeOwner): Generator<undefined, void> {
   const root = openSync(folder, pathOnly | constants.O_NOFOLLOW)

@@ -24,8 +24,8 @@ export interface EnginePod {
 }
 
 /**
- * Not the gateway's own default: a gateway that listens on every address would take the port on every Pod's address too,
- * where Pods are processes of the same machine.
+ * Not the gateway's own default: a gateway that listens on every address would take the port on every Pod's address
+ * too, where Pods are processes of the same machine.
  */
 export const enginePort = 8900
 

@@ -15,7 +15,10 @@ export class ClaimFolders {
     this.#volumes = volumes
   }
 
-  /** Makes the folder where there is none. `filled` when somebody has put something there, or put something in its place. */
+  /**
+   * Makes the folder where there is none. `filled` when somebody has put something there, or put something in its
+   * place.
+   */
   async prepare(claim: string, namespace: string): Promise<'empty' | 'filled'> {
     const folder = this.#folder(claim, namespace)
     await mkdir(this.#volumes, { recursive: true, mode: 0o700 })
@@ -26,7 +29,10 @@ export class ClaimFolders {
     return (await readdir(folder)).length === 0 ? 'empty' : 'filled'
   }
 
-  /** Moved away in one step first: whoever makes a claim of the name again begins with an empty folder, however long it takes. */
+  /**
+   * Moved away in one step first: whoever makes a claim of the name again begins with an empty folder, however long it
+   * takes.
+   */
   async remove(claim: string, namespace: string): Promise<void> {
     const folder = this.#folder(claim, namespace)
     const found = await lstat(folder).catch(() => undefined)

@@ -8,7 +8,8 @@ export interface KubeconfigFacts {
 
 /** A kubeconfig with everything inside, so that the file can be copied elsewhere. */
 export function renderKubeconfig(facts: KubeconfigFacts): string {
-  // Written by hand: a library for YAML is more than a start should load for twenty lines. A JSON string is one in YAML too.
+  // Written by hand: a library for YAML is more than a start should load for twenty lines. A JSON string is one in YAML
+  // too.
   const [server, name, token, namespace] = [facts.server, facts.clusterId, facts.token, facts.namespace].map((value) =>
     JSON.stringify(value),
   )

@@ -51,7 +51,10 @@ export class LineFile {
     this.#writeNext()
   }
 
-  /** The file was moved aside: what comes from now on goes into a new one of its name. What is on its way goes where it was. */
+  /**
+   * The file was moved aside: what comes from now on goes into a new one of its name. What is on its way goes where it
+   * was.
+   */
   reopen(): void {
     this.#isMoved = true
     this.#writeNext()
@@ -67,7 +70,8 @@ export class LineFile {
     if (this.#closed) return
     this.#closed = true
     try {
-      // The first is on its way already: the program does not end before it has arrived, though perhaps behind the others.
+      // The first is on its way already: the program does not end before it has arrived, though perhaps behind the
+      // others.
       for (const block of this.#writing ? this.#full.slice(1) : this.#full) writeSync(this.#fd, block)
       writeSync(this.#fd, this.#block, 0, this.#at)
     } catch {

@@ -16,7 +16,10 @@ const defaultLargestBytes = 64 * 1024 * 1024
 const flushEveryMs = 200
 const lookEveryMs = 5_000
 
-/** The program's own log. One that has grown large is moved aside, over the one before it: two files are the most there are. */
+/**
+ * The program's own log. One that has grown large is moved aside, over the one before it: two files are the most there
+ * are.
+ */
 export function openLogFile(path: string, options: LogFileOptions = {}): Logger {
   const { largestBytes = defaultLargestBytes } = options
   if (sizeOf(path) > largestBytes) renameSync(path, `${path}.1`)

@@ -33,8 +33,9 @@ export function parseStartRecord(text: string | undefined): StartRecordContent {
 }
 
 /**
- * Counts, in the data directory, the starts that ended before they came to rest, whatever ended them: an orderly stop and a
- * start that settled both clear the count. That is how a directory that kills every start is noticed by the next one.
+ * Counts, in the data directory, the starts that ended before they came to rest, whatever ended them: an orderly stop
+ * and a start that settled both clear the count. That is how a directory that kills every start is noticed by the next
+ * one.
  */
 export class StartRecord implements Component {
   readonly name = 'start record'

@@ -34,8 +34,8 @@ const manyRestarts = 20
 const mostNamed = 5
 
 /**
- * Looks at every object of a directory, one after the other, and keeps only what it needs to say what is unusual: who owns
- * whom, what repeats, what does not end.
+ * Looks at every object of a directory, one after the other, and keeps only what it needs to say what is unusual: who
+ * owns whom, what repeats, what does not end.
  */
 export class ObjectExamination {
   readonly #owners = new OwnerGraph()

@@ -8,8 +8,8 @@ const headBytes = 8
 const textBytes = 256
 
 /**
- * Memory where one loop shows to others that it turns, and what it began last: while it is stuck, it cannot say so itself. What is
- * read while it is written is a jumble for once; it is only ever told to people.
+ * Memory where one loop shows to others that it turns, and what it began last: while it is stuck, it cannot say so
+ * itself. What is read while it is written is a jumble for once; it is only ever told to people.
  */
 export class LoopBoard implements MarkBoard {
   readonly shape: LoopBoardShape

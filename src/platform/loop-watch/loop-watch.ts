@@ -23,7 +23,10 @@ export interface LoopWatchOptions {
 
 const everyMs = 20
 const toldFromMs = 100
-/** Of several stalls within this time one is told, unless one is much longer, and how many more there were with the next. */
+/**
+ * Of several stalls within this time one is told, unless one is much longer, and how many more there were with the
+ * next.
+ */
 const quietMs = 10_000
 
 /** Measures how long its own thread's loop does not turn, and says afterwards what ran. */

@@ -13,7 +13,10 @@ export interface StuckLoopAlarmOptions {
 const everyMs = 200
 const toldFromMs = 1_000
 
-/** Says in the log that another thread's loop is stuck, while it is: that one cannot. Once, and once more when it turns again. */
+/**
+ * Says in the log that another thread's loop is stuck, while it is: that one cannot. Once, and once more when it turns
+ * again.
+ */
 export class StuckLoopAlarm {
   readonly #options: StuckLoopAlarmOptions
   #cancel: CancelTimer = () => {}

@@ -15,8 +15,9 @@ export function compiledFolder(): string | undefined {
 }
 
 /**
- * Compiles what an engine is made of, once for each version of it, so that engines start faster. In a process of its own, which has
- * no other effect: engines themselves run in Pods, whose users could leave something else there for all others.
+ * Compiles what an engine is made of, once for each version of it, so that engines start faster. In a process of its
+ * own, which has no other effect: engines themselves run in Pods, whose users could leave something else there for all
+ * others.
  */
 export function compileEngine(log: Logger, signal: AbortSignal): void {
   const folder = getCompileCacheDir()

@@ -8,7 +8,10 @@ import { dnsService } from '../roles/dns-role.ts'
 /** Those that are given theirs by whoever listens for them. */
 const own = new Set([keyOf(apiServerService), keyOf(dnsService)])
 
-/** To Services that were made when there were no addresses, or when they were in other ranges, as before Pods had networks of their own. */
+/**
+ * To Services that were made when there were no addresses, or when they were in other ranges, as before Pods had
+ * networks of their own.
+ */
 export async function giveAddresses(client: ClusterClient, ranges: readonly string[]): Promise<void> {
   const parsed = ranges.map((text) => parseRange(text)).filter((range) => range !== undefined)
   /** A family that the cluster does not have (any more) is nowhere. */
@@ -26,7 +29,10 @@ export async function giveAddresses(client: ClusterClient, ranges: readonly stri
   }
 }
 
-/** An address never changes; but a Service that leads outside of the cluster lets go of it, and gets another when it comes back. */
+/**
+ * An address never changes; but a Service that leads outside of the cluster lets go of it, and gets another when it
+ * comes back.
+ */
 async function readdress(client: ClusterClient, service: Service, families: number): Promise<void> {
   const { type, ports = [], ipFamilyPolicy } = service.spec
   const withoutNodePorts = ports.map(({ nodePort: _nodePort, ...port }) => port)

@@ -19,12 +19,14 @@ export interface ServiceNetwork {
 const range = '127.128.0.0/9'
 
 /**
- * The Services of an embedded cluster. Every cluster of a machine has the whole range: addresses are drawn from all over it, so
- * that two clusters hardly ever meet; the API server's follows from the cluster's id, for it is in a certificate before anything runs.
+ * The Services of an embedded cluster. Every cluster of a machine has the whole range: addresses are drawn from all
+ * over it, so that two clusters hardly ever meet; the API server's follows from the cluster's id, for it is in a
+ * certificate before anything runs.
  */
 export function embeddedServiceNetwork(clusterId: string): ServiceNetwork {
   const [high = 0, middle = 0, low = 0] = createHash('sha256').update(clusterId).digest()
-  // Neither the beginning of the range, which is for those who ask for an address, nor what looks like a network or its broadcast.
+  // Neither the beginning of the range, which is for those who ask for an address, nor what looks like a network or its
+  // broadcast.
   const apiServer = `127.${128 + (high % 127)}.${1 + (middle % 254)}.${1 + (low % 254)}`
   return { range, apiServer, isLocal: true }
 }

@@ -3,7 +3,10 @@ import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import { defaultServiceCidr, serviceCidrKind } from '../../resources/service-addressing-kinds.ts'
 
-/** The ServiceCIDR that every cluster has, saying where the addresses of Services are from in this run, one of each family. */
+/**
+ * The ServiceCIDR that every cluster has, saying where the addresses of Services are from in this run, one of each
+ * family.
+ */
 export async function recordServiceRange(
   client: ClusterClient,
   ranges: readonly string[],

@@ -21,8 +21,8 @@ export interface MirrorFeedOptions<T extends KubernetesObject> {
 const syncCheckMs = 100
 
 /**
- * Tells another thread what a cache holds. Changes of one turn are told together, each object once and as it is then, so what
- * is on its way is never more than what there is.
+ * Tells another thread what a cache holds. Changes of one turn are told together, each object once and as it is then,
+ * so what is on its way is never more than what there is.
  */
 export class MirrorFeed<T extends KubernetesObject> {
   readonly #options: MirrorFeedOptions<T>

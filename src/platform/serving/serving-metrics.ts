@@ -5,8 +5,8 @@ interface Counting {
 }
 
 /**
- * What the serving threads have counted together. What one last said counts on when it is silent, and of one that is lost
- * what only ever grows: a sum that falls would be taken for a restart of everything.
+ * What the serving threads have counted together. What one last said counts on when it is silent, and of one that is
+ * lost what only ever grows: a sum that falls would be taken for a restart of everything.
  */
 export class ServingMetrics {
   readonly running

@@ -56,8 +56,8 @@ const restartLimits = { firstMs: 100, longestMs: 30_000 }
 const healthyMs = 60_000
 
 /**
- * The threads that serve people: each has the gateway and the edge, and goes on when this thread, which has everything else, is
- * slow or stuck. Several listen on one port. One that is lost is started again; the others do not notice.
+ * The threads that serve people: each has the gateway and the edge, and goes on when this thread, which has everything
+ * else, is slow or stuck. Several listen on one port. One that is lost is started again; the others do not notice.
  */
 export class ServingThreads {
   readonly #options: ServingThreadsOptions

@@ -40,7 +40,8 @@ export function isReservedFor({ spec }: PersistentVolume, { metadata }: Persiste
 }
 
 /**
- * The volume of a claim. What was in the folder before came from somebody else and outlives the claim, whatever the class says.
+ * The volume of a claim. What was in the folder before came from somebody else and outlives the claim, whatever the
+ * class says.
  */
 export function newVolume(
   claim: PersistentVolumeClaim,

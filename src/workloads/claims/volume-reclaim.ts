@@ -32,7 +32,10 @@ export class VolumeReclaim {
     this.#options = options
   }
 
-  /** The files go before the volume does, and while their claim still has its name: a new claim never finds them half gone. */
+  /**
+   * The files go before the volume does, and while their claim still has its name: a new claim never finds them half
+   * gone.
+   */
   async reclaim(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     const { client, folders, events } = this.#options
     const folder = claimOfSource(volume)

@@ -8,7 +8,10 @@ export interface Resize {
   readonly replicas: number
 }
 
-/** Spreads a change of size over the active ReplicaSets by their share, so that no revision carries the whole risk of it. */
+/**
+ * Spreads a change of size over the active ReplicaSets by their share, so that no revision carries the whole risk of
+ * it.
+ */
 export function proportionalSizes(deployment: Deployment, sets: readonly ReplicaSet[]): Resize[] {
   const active = sets.filter(({ spec }) => replicasOf(spec) > 0)
   const replicas = replicasOf(deployment.spec)

@@ -44,7 +44,10 @@ export function byAge(left: ReplicaSet, right: ReplicaSet): number {
   return (a.creationTimestamp ?? '').localeCompare(b.creationTimestamp ?? '') || a.name.localeCompare(b.name)
 }
 
-/** Kubernetes counts in 64 bits, and whoever adopts a ReplicaSet goes on from what it says. What is no number counts as nothing. */
+/**
+ * Kubernetes counts in 64 bits, and whoever adopts a ReplicaSet goes on from what it says. What is no number counts as
+ * nothing.
+ */
 export function revisionOf({ metadata }: ReplicaSet | Deployment): bigint {
   const text = metadata.annotations?.[revisionAnnotation] ?? ''
   return /^\d{1,18}$|^[1-8]\d{18}$/.test(text) ? BigInt(text) : 0n

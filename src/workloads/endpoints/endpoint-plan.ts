@@ -12,7 +12,10 @@ type Endpoint = EndpointSlice['endpoints'][number]
 
 type Family = 'IPv4' | 'IPv6'
 
-/** The slices a Service with a selector should have: of each of its families, one for each set of ports its Pods resolve to. */
+/**
+ * The slices a Service with a selector should have: of each of its families, one for each set of ports its Pods resolve
+ * to.
+ */
 export function planEndpointSlices(service: Service, pods: readonly Pod[]): EndpointSlice[] {
   return familiesOf(service).flatMap((family) => planFamily(service, pods, family))
 }

@@ -22,7 +22,10 @@ export interface EndpointSlicesOptions {
   readonly log: Logger
 }
 
-/** A hundred Pods are as many as Kubernetes has in one slice. Five for each millisecond: a fifth of a second for a thousand. */
+/**
+ * A hundred Pods are as many as Kubernetes has in one slice. Five for each millisecond: a fifth of a second for a
+ * thousand.
+ */
 const largeService = 100
 const podsPerMs = 5
 const longestGatherMs = 1_000
@@ -52,7 +55,10 @@ export class EndpointSlices {
     return this.#queue.run(signal)
   }
 
-  /** All that happens to the Pods of a large Service within a moment is one change: each is as much work as the Service is large. */
+  /**
+   * All that happens to the Pods of a large Service within a moment is one change: each is as much work as the Service
+   * is large.
+   */
   #podChanged(service: Service): void {
     const pods = this.#servicePods.mostPodsOf(service)
     this.#queue.addAfter(refOf(service), pods < largeService ? 0 : Math.min(longestGatherMs, pods / podsPerMs))

@@ -5,8 +5,8 @@ import type { Service } from '../../resources/service.ts'
 import { hasSelector, isSelected } from './endpoint-plan.ts'
 
 /**
- * Which Pods a Service selects and which Services select a Pod, kept by changes: one Pod of thousands is nothing to the Services that
- * have no label with it in common.
+ * Which Pods a Service selects and which Services select a Pod, kept by changes: one Pod of thousands is nothing to the
+ * Services that have no label with it in common.
  */
 export class ServicePods {
   readonly #pods = new LabelIndex<Pod>()

@@ -34,8 +34,8 @@ const onlyKey = 'events'
 const perTurn = { items: 2_000, ms: 5 }
 
 /**
- * Deletes Events that are old or too many. It keeps no copy of them: in between, nobody here needs to know what there is, so it looks
- * once a minute.
+ * Deletes Events that are old or too many. It keeps no copy of them: in between, nobody here needs to know what there
+ * is, so it looks once a minute.
  */
 export class EventExpiry {
   readonly #options: EventExpiryOptions
@@ -106,8 +106,8 @@ function expiredOf(dated: readonly DatedEvent[], now: number, limits: EventLimit
 }
 
 /**
- * Which times are over: those older than the limit, and the oldest of what is too many. To be asked once for each of the times, in
- * order, because of several that are the same only some may be too many.
+ * Which times are over: those older than the limit, and the oldest of what is too many. To be asked once for each of
+ * the times, in order, because of several that are the same only some may be too many.
  */
 export function expiry(
   times: Float64Array,
@@ -123,7 +123,10 @@ export function expiry(
   return (time) => time < oldest || time < cutoff || (time === cutoff && ties-- > 0)
 }
 
-/** When it was last written, as far as it says so itself. What it claims to happen later than now does not make it younger. */
+/**
+ * When it was last written, as far as it says so itself. What it claims to happen later than now does not make it
+ * younger.
+ */
 export function lastChangeOf(event: Event, now: number): number {
   const { metadata, lastTimestamp, eventTime, series } = event
   const claimed = [lastTimestamp, eventTime, series?.lastObservedTime].map((time) => Date.parse(time ?? ''))

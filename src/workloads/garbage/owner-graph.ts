@@ -43,8 +43,8 @@ export class OwnerGraph {
   }
 
   /**
-   * Uids of those of the object's owners that wait, directly or through others that wait, for the object itself, which waits as
-   * well: none of them would ever go. Takes as long as there are objects that wait below this one.
+   * Uids of those of the object's owners that wait, directly or through others that wait, for the object itself, which
+   * waits as well: none of them would ever go. Takes as long as there are objects that wait below this one.
    */
   ownersInCircle({ metadata }: KubernetesObject): ReadonlySet<string> {
     const { uid: own = '', ownerReferences = [] } = metadata

@@ -19,7 +19,10 @@ const mostRemembered = 512
 export const foregroundFinalizer = 'foregroundDeletion'
 export const orphanFinalizer = 'orphan'
 
-/** Whether owners are there: asked of the cluster itself, not of a cache, because being behind must never delete anything. */
+/**
+ * Whether owners are there: asked of the cluster itself, not of a cache, because being behind must never delete
+ * anything.
+ */
 export class OwnerStates {
   readonly #client: ClusterClient
   readonly #watched: WatchedKinds

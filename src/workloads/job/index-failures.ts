@@ -41,7 +41,9 @@ export function failedIndexes(job: Job, failed: readonly Pod[]): ReadonlySet<num
   return indexes
 }
 
-/** By index: the failed Pod that has to stay until another has taken its place, because it alone knows of the failures. */
+/**
+ * By index: the failed Pod that has to stay until another has taken its place, because it alone knows of the failures.
+ */
 export function heldForIndex(
   job: Job,
   failed: readonly Pod[],

@@ -8,7 +8,10 @@ import { trackingFinalizer } from './job-facts.ts'
 
 const longestHostname = 63
 
-/** What is a Pod's own among those of a Job: of an indexed one, its index, and how often that failed where it is counted so. */
+/**
+ * What is a Pod's own among those of a Job: of an indexed one, its index, and how often that failed where it is counted
+ * so.
+ */
 export function jobPodIdentity(job: Job, index: number | undefined, replaced?: Pod): PodIdentity {
   const finalizers = [trackingFinalizer]
   if (index === undefined) return { finalizers }

@@ -16,8 +16,8 @@ export interface JobOutcome {
 }
 
 /**
- * The status, with finished Pods counted in two steps so that each counts once, whatever is interrupted: first named as not counted
- * yet, then, when the finalizer that holds them is gone, added to the counts.
+ * The status, with finished Pods counted in two steps so that each counts once, whatever is interrupted: first named as
+ * not counted yet, then, when the finalizer that holds them is gone, added to the counts.
  */
 export function jobStatus(job: Job, facts: JobFacts, plan: JobPlan, pods: readonly Pod[], now: number): JobOutcome {
   const before = job.status ?? {}

@@ -51,7 +51,10 @@ export function planJob(job: Job, facts: JobFacts, pods: readonly Pod[], now: nu
   return { ...base, create, remove: [], lookAgainMs: deadline }
 }
 
-/** What may be made at once, and how long what may not has to wait. Failures delay all that follows, unless each index has its own. */
+/**
+ * What may be made at once, and how long what may not has to wait. Failures delay all that follows, unless each index
+ * has its own.
+ */
 function nextToCreate(job: Job, facts: JobFacts, pods: readonly Pod[], missing: number, now: number) {
   if (!countsPerIndex(job)) {
     const delay = retryDelayMs(pods, now)

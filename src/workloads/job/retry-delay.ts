@@ -3,7 +3,10 @@ import type { Pod } from '../../resources/pod.ts'
 const firstMs = 10_000
 const longestMs = 10 * 60_000
 
-/** How long to wait before a Pod is tried again: 10 s after the first failure in a row, twice as long after each further one. */
+/**
+ * How long to wait before a Pod is tried again: 10 s after the first failure in a row, twice as long after each further
+ * one.
+ */
 export function retryDelayMs(pods: readonly Pod[], now: number): number {
   const succeededAt = Math.max(0, ...pods.filter(({ status }) => status?.phase === 'Succeeded').map(finishedAt))
   const failures = pods

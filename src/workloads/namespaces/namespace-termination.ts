@@ -21,8 +21,8 @@ export interface NamespaceTerminationOptions {
 }
 
 /**
- * How often to look whether what was deleted is gone: soon, since Pods take their grace, and less and less often while nothing goes,
- * because a finalizer that nobody takes away holds a namespace for ever. Kubernetes goes up to a minute.
+ * How often to look whether what was deleted is gone: soon, since Pods take their grace, and less and less often while
+ * nothing goes, because a finalizer that nobody takes away holds a namespace for ever. Kubernetes goes up to a minute.
  */
 const recheck = { firstMs: 500, longestMs: 15_000 }
 

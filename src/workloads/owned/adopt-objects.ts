@@ -17,7 +17,10 @@ export interface Adoption<T> {
   readonly release: readonly T[]
 }
 
-/** Who belongs to an owner by its selector: its own that still match, orphans that match; its own that do not are let go. */
+/**
+ * Who belongs to an owner by its selector: its own that still match, orphans that match; its own that do not are let
+ * go.
+ */
 export function planAdoption<T extends KubernetesObject>(
   owner: Owner,
   owned: readonly T[],
@@ -38,7 +41,10 @@ export function controllerReference({ apiVersion, kind, metadata }: KubernetesOb
   return { apiVersion, kind, name: metadata.name, uid: metadata.uid ?? '', controller: true, blockOwnerDeletion: true }
 }
 
-/** Carries it out and gives those that belong to the owner now. Throws when one could not be taken in: it is tried again. */
+/**
+ * Carries it out and gives those that belong to the owner now. Throws when one could not be taken in: it is tried
+ * again.
+ */
 export async function adoptObjects<T extends KubernetesObject>(
   client: ClusterClient,
   kinds: { readonly owner: Kind; readonly owned: Kind<T> },

@@ -6,12 +6,15 @@ interface Expected {
   readonly since: number
 }
 
-/** A change that the cache has not shown by then is not waited for any longer: it may have come and gone between two lists. */
+/**
+ * A change that the cache has not shown by then is not waited for any longer: it may have come and gone between two
+ * lists.
+ */
 const patienceMs = 5 * 60_000
 
 /**
- * What an owner's controller has done and the cache does not show yet. Until it does, the owner's Pods must not be counted: whoever
- * counts too early creates twice. Keyed by the owner's uid, so that a namesake begins anew.
+ * What an owner's controller has done and the cache does not show yet. Until it does, the owner's Pods must not be
+ * counted: whoever counts too early creates twice. Keyed by the owner's uid, so that a namesake begins anew.
  */
 export class Expectations {
   readonly #clock: Pick<Clock, 'now'>

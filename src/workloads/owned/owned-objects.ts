@@ -6,7 +6,10 @@ export function controllerOf({ metadata }: KubernetesObject): OwnerReference | u
   return metadata.ownerReferences?.find(({ controller }) => controller === true)
 }
 
-/** The objects of a cache by the owner that manages them, kept by changes: finding an owner's own never looks at all of them. */
+/**
+ * The objects of a cache by the owner that manages them, kept by changes: finding an owner's own never looks at all of
+ * them.
+ */
 export class OwnedObjects<T extends KubernetesObject> {
   readonly #byOwner = new Map<string, Map<string, T>>()
 

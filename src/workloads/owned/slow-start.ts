@@ -10,8 +10,8 @@ export interface SlowStart {
 const mostAtOnce = 32
 
 /**
- * Does `act` `count` times: once, then twice as many at a time, as long as all of them work. What cannot work, such as Pods over
- * a quota, then fails once or twice instead of a thousand times.
+ * Does `act` `count` times: once, then twice as many at a time, as long as all of them work. What cannot work, such as
+ * Pods over a quota, then fails once or twice instead of a thousand times.
  */
 export async function slowStart(count: number, act: () => Promise<unknown>): Promise<SlowStart> {
   let succeeded = 0

@@ -3,10 +3,10 @@ import { type Pod, isPodFinished } from '../../resources/pod.ts'
 import { finishedAt } from '../job/retry-delay.ts'
 
 /**
- * A container that fails is started again by its node, less and less often; a Pod that fails as a whole (evicted, refused by its node)
- * is replaced by its owner. Kubernetes' ReplicaSets and StatefulSets do so at once and for ever, which fills a cluster with failed
- * Pods as fast as it can; its DaemonSets wait 1 s, twice as long each time. That is done here for all of them, up to the five minutes
- * that a node waits with a container.
+ * A container that fails is started again by its node, less and less often; a Pod that fails as a whole (evicted,
+ * refused by its node) is replaced by its owner. Kubernetes' ReplicaSets and StatefulSets do so at once and for ever,
+ * which fills a cluster with failed Pods as fast as it can; its DaemonSets wait 1 s, twice as long each time. That is
+ * done here for all of them, up to the five minutes that a node waits with a container.
  */
 const firstMs = 1_000
 const longestMs = 5 * 60_000

@@ -15,8 +15,8 @@ export interface ReplicaSetPlan {
 }
 
 /**
- * What is missing and what is too much. `active`: its Pods that are neither finished nor on their way out. `neighbours`: those and
- * the Pods of its siblings, which tell where many of a kind sit together.
+ * What is missing and what is too much. `active`: its Pods that are neither finished nor on their way out.
+ * `neighbours`: those and the Pods of its siblings, which tell where many of a kind sit together.
  */
 export function planReplicaSet(
   replicaSet: ReplicaSet,

@@ -18,7 +18,9 @@ const nodeAffinitySchema = z.looseObject({
   }),
 })
 
-/** Whether a node is what `spec.nodeSelector` and the required node affinity ask for: every label, and one of the terms. */
+/**
+ * Whether a node is what `spec.nodeSelector` and the required node affinity ask for: every label, and one of the terms.
+ */
 export function isWantedNode({ spec }: Pod, { metadata }: Node): boolean {
   const labels = metadata.labels ?? {}
   if (!Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value)) return false

@@ -5,9 +5,9 @@ import { milliQuantity } from '../../resources/quantity.ts'
 export type Amounts = ReadonlyMap<string, number>
 
 /**
- * What a Pod needs of a node: the sum over its containers, or what its largest init container needs, whichever is more, and what
- * running it costs beyond that. What is
- * limited but not requested counts as requested. Quantities that cannot be read were refused at admission and count as nothing.
+ * What a Pod needs of a node: the sum over its containers, or what its largest init container needs, whichever is more,
+ * and what running it costs beyond that. What is limited but not requested counts as requested. Quantities that cannot
+ * be read were refused at admission and count as nothing.
  */
 export function podRequests(pod: Pod): Amounts {
   const total = new Map<string, number>([['pods', 1000]])

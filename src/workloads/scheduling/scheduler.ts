@@ -20,7 +20,9 @@ export interface SchedulerOptions {
   readonly events: Pick<EventRecorder, 'record'>
   readonly clock: Clock
   readonly log: Logger
-  /** Told of a Pod with the node that it is being given: a node of the same program need not wait until that comes back. */
+  /**
+   * Told of a Pod with the node that it is being given: a node of the same program need not wait until that comes back.
+   */
   readonly foresee?: Foresee<Pod> | undefined
 }
 
@@ -31,13 +33,16 @@ interface Assignment {
 }
 
 /**
- * When there may be room, those that wait longest are looked at at once, since somebody may wait for them; the others within a second,
- * which is where Kubernetes begins (1 s up to 10 s for each Pod): thousands that do not fit must not be looked at for each that ends.
+ * When there may be room, those that wait longest are looked at at once, since somebody may wait for them; the others
+ * within a second, which is where Kubernetes begins (1 s up to 10 s for each Pod): thousands that do not fit must not
+ * be looked at for each that ends.
  */
 const atOnce = 64
 const othersMs = 1_000
 
-/** Gives Pods a node. Each placement counts for the next one: it is decided and put down before anything is waited for. */
+/**
+ * Gives Pods a node. Each placement counts for the next one: it is decided and put down before anything is waited for.
+ */
 export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #queue: WorkQueue
@@ -70,7 +75,10 @@ export class Scheduler {
     this.#foreseen.clear()
   }
 
-  /** The Pod is all but written, and somebody waits for it: it is placed at once, where there is room, and bound when it is there. */
+  /**
+   * The Pod is all but written, and somebody waits for it: it is placed at once, where there is room, and bound when it
+   * is there.
+   */
   foresee(pod: Pod): TakeBack | undefined {
     if (!waitsForNode(pod)) return undefined
     const placement = placePod(pod, this.#options.nodes.list(), this.#ledger.totals)

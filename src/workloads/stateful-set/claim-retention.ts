@@ -6,8 +6,8 @@ import type { StatefulSet } from '../../resources/stateful-set.ts'
 import { controllerReference } from '../owned/adopt-objects.ts'
 
 /**
- * Who must own a claim so that it goes when the retention policy says so: the set when it goes with the set, the Pod when the set is
- * scaled down past it. Undefined when they are right already.
+ * Who must own a claim so that it goes when the retention policy says so: the set when it goes with the set, the Pod
+ * when the set is scaled down past it. Undefined when they are right already.
  */
 export function ownersOfClaim(
   set: StatefulSet,

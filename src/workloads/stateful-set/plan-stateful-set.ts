@@ -20,7 +20,10 @@ export interface StatefulSetPlan {
   readonly remove: readonly PodRemoval[]
 }
 
-/** What to do next. One thing at a time, lowest ordinal first and highest gone first, unless Pods are managed in parallel. */
+/**
+ * What to do next. One thing at a time, lowest ordinal first and highest gone first, unless Pods are managed in
+ * parallel.
+ */
 export function planStatefulSet(
   set: StatefulSet,
   pods: readonly Pod[],

@@ -35,7 +35,10 @@ export function templateOf(revision: ControllerRevision): PodTemplate | undefine
   return podTemplateSchema.safeParse(template).data
 }
 
-/** Finds the revision of the template, or makes it; going back to an earlier template makes that revision the newest again. */
+/**
+ * Finds the revision of the template, or makes it; going back to an earlier template makes that revision the newest
+ * again.
+ */
 export async function syncRevisions(
   client: ClusterClient,
   set: StatefulSet,

@@ -79,7 +79,8 @@ function podDifferences(pod: Pod, of: WantedPods | undefined, kills: number): st
     if (phase === 'Running' && state?.running) return []
     // Killed more than once, it may wait its turn as any container that keeps ending.
     if (kills > 0 && restarts && waiting?.reason === 'CrashLoopBackOff') return []
-    // Pods share the machine's addresses: of several that want all of them at one port, one runs and the others say why not.
+    // Pods share the machine's addresses: of several that want all of them at one port, one runs and the others say why
+    // not.
     if (program.listensOn !== undefined && (waiting !== undefined || state?.terminated !== undefined)) return []
     return [described]
   }

@@ -38,8 +38,8 @@ const settleMs = 90_000
 const mostEvents = 20_000
 
 /**
- * Applies random valid manifests, updates and deletes them, kills processes and Sluice itself, and knows what must come of
- * it. The same seed decides the same; what happens in between is up to the machine.
+ * Applies random valid manifests, updates and deletes them, kills processes and Sluice itself, and knows what must come
+ * of it. The same seed decides the same; what happens in between is up to the machine.
  */
 export class ManifestFuzzer {
   readonly #data = mkdtempSync(join(tmpdir(), 'sluice-fuzz-'))
@@ -278,7 +278,10 @@ export class ManifestFuzzer {
     return found
   }
 
-  /** A sleeping Model is woken by somebody who asks, whatever else goes on; it may find no free card, and then is told so. */
+  /**
+   * A sleeping Model is woken by somebody who asks, whatever else goes on; it may find no free card, and then is told
+   * so.
+   */
   async #chat(): Promise<void> {
     const ref = { namespace: 'sluice', name: 'tiny' }
     if (!(await this.#cluster.get(modelKind, ref))) {

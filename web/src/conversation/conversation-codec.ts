@@ -14,7 +14,9 @@ export function encodeConversation(conversation: Conversation): string {
   return JSON.stringify({ format: FORMAT, ...conversation })
 }
 
-/** Storage is an edge: what another version or a curious hand left there is checked, and undefined when it is not ours. */
+/**
+ * Storage is an edge: what another version or a curious hand left there is checked, and undefined when it is not ours.
+ */
 export function decodeConversation(text: string): Conversation | undefined {
   const value = parseJson(text)
   if (!isRecord(value) || value['format'] !== FORMAT) return undefined

@@ -10,7 +10,8 @@ const CLOSE = '</think>'
 
 /**
  * Takes the reasoning section off the start of an answer. Made for text that is still growing: half a tag at the end is
- * held back, so that `<thi` or `</thin` never flashes up on the page. Anywhere but at the start the tags are plain text.
+ * held back, so that `<thi` or `</thin` never flashes up on the page. Anywhere but at the start the tags are plain
+ * text.
  */
 export function splitThinking(content: string): SplitAnswer {
   const start = content.trimStart()

@@ -14,5 +14,7 @@ export type BlockContent =
   | { kind: 'table'; header: Inline[][]; rows: Inline[][][] }
   | { kind: 'rule' }
 
-/** `source` is the text it was read from: while an answer streams, a block with the same source need not be drawn again. */
+/**
+ * `source` is the text it was read from: while an answer streams, a block with the same source need not be drawn again.
+ */
 export type Block = BlockContent & { source: string }

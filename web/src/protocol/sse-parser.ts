@@ -1,6 +1,9 @@
 export type SseFrame = { kind: 'message'; event: string; data: string } | { kind: 'comment'; text: string }
 
-/** One event never needs more; a server that sends more without a blank line is broken, and the page must not grow with it. */
+/**
+ * One event never needs more; a server that sends more without a blank line is broken, and the page must not grow with
+ * it.
+ */
 export const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024
 
 /** Server-sent events, incrementally: chunks may end anywhere, also between the CR and LF of one line end. */

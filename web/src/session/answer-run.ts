@@ -17,7 +17,9 @@ const CUT_OFF: Failure = { message: 'The connection ended before the answer was 
 const TOO_LONG: Failure = { message: 'The answer is longer than this page can hold.', code: 'too_long' }
 const BROKEN: Failure = { message: 'Something went wrong in this page.', code: 'page_error' }
 
-/** Turns the events of one answer into actions; always ends the answer as finished, stopped or failed. Never rejects. */
+/**
+ * Turns the events of one answer into actions; always ends the answer as finished, stopped or failed. Never rejects.
+ */
 export async function runAnswer({
   address,
   events,

@@ -15,7 +15,9 @@ export interface ChatRequest {
 /** Longer than the gateway's own wake deadline; it is there for a connection that died without a word. */
 const SILENCE_MS = 10 * 60_000
 
-/** Asks and yields what comes, until the answer's end. Throws AnswerError, or the signal's reason when it is aborted. */
+/**
+ * Asks and yields what comes, until the answer's end. Throws AnswerError, or the signal's reason when it is aborted.
+ */
 export async function* streamAnswer(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatEvent, void> {
   const silence = new SilenceWatch(SILENCE_MS)
   try {

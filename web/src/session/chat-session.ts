@@ -96,7 +96,9 @@ function answerOf(model: AskedModel): AssistantMessage {
   return newAnswer(newId(), model.id, Date.now(), woke)
 }
 
-/** Not randomUUID: browsers offer that only over https or on localhost, and the gateway may be reached by plain address. */
+/**
+ * Not randomUUID: browsers offer that only over https or on localhost, and the gateway may be reached by plain address.
+ */
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')

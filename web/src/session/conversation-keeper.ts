@@ -49,7 +49,8 @@ export class ConversationKeeper {
     // An answer that streams here is newer than anything another tab can know.
     if (mine?.messages.some(isRunning)) return
     const theirs = this.#storage.loadAll().find((conversation) => conversation.id === id)
-    // Marked as saved before the store tells anybody: what came from storage must not be written back, or two tabs would echo.
+    // Marked as saved before the store tells anybody: what came from storage must not be written back, or two tabs
+    // would echo.
     if (theirs === undefined) {
       this.#saved.delete(id)
       this.#store.dispatch({ type: 'removed', conversationId: id })

@@ -1,6 +1,8 @@
 import type { KeyValueStorage } from '../conversation/conversation-storage.ts'
 
-/** Stands in where the browser refuses storage (private windows, blocked cookies): the chat works, until the tab closes. */
+/**
+ * Stands in where the browser refuses storage (private windows, blocked cookies): the chat works, until the tab closes.
+ */
 export class MemoryStorage implements KeyValueStorage {
   readonly #items = new Map<string, string>()
 

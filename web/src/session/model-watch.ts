@@ -2,7 +2,10 @@ import { failureFromResponse } from '../protocol/failure.ts'
 import { parseModelList, type ModelEntry } from '../protocol/model-list.ts'
 
 export interface ModelDirectory {
-  /** `loading` until the first list came; `unreachable` keeps showing the last one; `locked` needs a key, or another one. */
+  /**
+   * `loading` until the first list came; `unreachable` keeps showing the last one; `locked` needs a key, or another
+   * one.
+   */
   status: 'loading' | 'listed' | 'unreachable' | 'locked'
   models: readonly ModelEntry[]
   observedAt: number
