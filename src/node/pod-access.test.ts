@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -144,6 +146,17 @@ for (const { mode, permitted, name } of isolationModes) {
       await access.attach(launch.pod, 'main', { stdin, stdout }, never)
       expect(await started.exited).toMatchObject({ exitCode: 0 })
       expect(stage.said(launch.pod)).toBe('typed\nover')
+    })
+
+    it('says of a container whose program has just ended that it is not there, and nothing else', async () => {
+      const { access, launch } = await running(forever, { stdin: true })
+      const { uid = '', name } = launch.pod.metadata
+      const input = join(stage.dataDir, 'node/scratch', uid, 'containers/main/stdin')
+      // One that nobody reads, as when it has ended.
+      rmSync(input)
+      execFileSync('mkfifo', [input])
+      const attached = access.attach(launch.pod, 'main', { stdin: new PassThrough() }, never)
+      await expect(attached).rejects.toThrow(new RegExp(`^container main not found in pod ${name}_\\w*$`))
     })
 
     it('leaves the container alone when an attached client leaves', async () => {

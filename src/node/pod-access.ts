@@ -62,12 +62,13 @@ export class NodePodAccess {
   async attach(pod: Pod, container: string, streams: ExecStreams, signal: AbortSignal): Promise<ExecResult> {
     const { runtime, logs } = this.#options
     const { name, namespace = '' } = pod.metadata
-    const exited = this.#requireRunning(pod, container, `container ${container} not found in pod ${name}_${namespace}`)
+    const missing = `container ${container} not found in pod ${name}_${namespace}`
+    const exited = this.#requireRunning(pod, container, missing)
     const { tty, stdinOnce } = wishesOf(pod, container)
     if (streams.terminal && !tty) {
       throw new StatusError('BadRequest', `container ${container} has no terminal to attach to`)
     }
-    const input = streams.stdin && runtime.input(uidOf(pod), container)
+    const input = streams.stdin && this.#openInput(pod, container, missing)
     if (streams.stdin && !input) {
       throw new StatusError('BadRequest', `container ${container} does not read its standard input (stdin: true)`)
     }
@@ -158,6 +159,17 @@ export class NodePodAccess {
       }
     } catch {
       // Whoever told them is gone: a terminal of another size is still one.
+    }
+  }
+
+  /** It may have ended a moment ago, and nobody has noted that yet: then nobody reads what would be written. */
+  #openInput(pod: Pod, container: string, ended: string) {
+    try {
+      return this.#options.runtime.input(uidOf(pod), container)
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? error.code : undefined
+      if (code === 'ENXIO' || code === 'ENOENT') throw new StatusError('NotFound', ended)
+      throw error
     }
   }
 
