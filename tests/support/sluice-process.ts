@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Endpoints } from '../../src/platform/up-options.ts'
+import { removeMounts } from './leftover-mounts.ts'
 import { removeNetwork } from './leftover-network.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -82,6 +83,7 @@ export class SluiceProcess {
   destroy(): void {
     this.#signalGroup('SIGKILL')
     removeNetwork(this.data)
+    removeMounts(this.data)
   }
 
   #signalGroup(signal: NodeJS.Signals): void {
