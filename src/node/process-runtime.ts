@@ -205,8 +205,14 @@ export class ProcessRuntime implements PodRuntime {
     this.#options.images.roots?.keepOnly(adopted)
     const leaders = new Set(adopted.map(({ pid }) => pid))
     endUnowned(this.nodeId, leaders, (uid) => this.#pods.has(uid), this.#options.log)
+    await this.#cgroups.removeLeft(this.#groupsInUse(), this.#options.clock)
     await this.#starts.prepare(await this.#detected())
     return adopted
+  }
+
+  #groupsInUse(): ReadonlySet<string> {
+    const owned = [...this.#pods.values()].flatMap((containers) => [...containers.values()])
+    return new Set(owned.flatMap(({ record }) => record.cgroups))
   }
 
   unsettled(podUid: string): readonly EndedContainer[] {

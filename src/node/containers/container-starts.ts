@@ -57,7 +57,6 @@ export class ContainerStarts {
   async prepare(isolation: Isolation): Promise<void> {
     // Of a run that was killed.
     await rm(this.#bases, { recursive: true, force: true })
-    this.#cgroups.removeAhead()
     if (!this.#closed) this.#shellsOf(isolation).refillSoon()
   }
 

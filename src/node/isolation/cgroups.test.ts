@@ -1,9 +1,12 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type CgroupPlace, type Controller, cgroupPlaces } from './cgroup-places.ts'
-import { Cgroups, wasOutOfMemory } from './cgroups.ts'
+import { systemClock } from '../../foundation/clock.ts'
+import { Cgroups, removeGroups, wasOutOfMemory } from './cgroups.ts'
 
 const v1Mounts = `
 36 26 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
@@ -98,5 +101,22 @@ describe('Cgroups', () => {
     mkdirSync(join(folder, 'c'))
     writeFileSync(join(folder, 'c', name), text)
     expect(wasOutOfMemory([join(folder, 'c')])).toBe(expected)
+  })
+})
+
+describe.skipIf(!Cgroups.onThisMachine('none').support.pids)('groups of this machine', () => {
+  it('are removed where a run that was killed left them, also when something is just ending in them', async () => {
+    const cgroups = Cgroups.onThisMachine(randomUUID())
+    const make = (name: string) => cgroups.make(name, { pids: 10 })[0] ?? ''
+    const [left, kept, ending] = [make('left.main'), make('kept.main'), make('ending.main')]
+    const child = spawn('sleep', ['3600'])
+    writeFileSync(join(ending, 'cgroup.procs'), String(child.pid))
+    const removing = cgroups.removeLeft(new Set([kept]), systemClock)
+    expect([left, kept, ending].map((folder) => existsSync(folder))).toEqual([false, true, true])
+    child.kill('SIGKILL')
+    await removing
+    expect([kept, ending].map((folder) => existsSync(folder))).toEqual([true, false])
+    removeGroups([kept])
+    cgroups.close()
   })
 })

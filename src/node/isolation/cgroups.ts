@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import { type CgroupPlace, type Controller, cgroupPlaces, controllers } from './cgroup-places.ts'
 import { namesInFolder } from '../names-in-folder.ts'
@@ -21,6 +22,9 @@ export interface LimitSupport {
 
 const periodMicroseconds = 100_000
 const aheadPrefix = 'spare-'
+/** How long to wait for what is ending in a group that nobody owns. */
+const endingDeadlineMs = 2_000
+const endingLookMs = 20
 
 /** Makes groups for containers with limits, below the group this program is in. Foreign groups are never touched. */
 export class Cgroups {
@@ -101,12 +105,24 @@ export class Cgroups {
     return { entered, all: [...ahead, ...entered] }
   }
 
-  /** Removes what was made ahead by a run that was killed; what a container is in stays. */
-  removeAhead(): void {
-    for (const { folder } of this.#places.values()) {
-      const parent = join(folder, this.#group)
-      removeGroups(namesInFolder(parent).flatMap((name) => (name.startsWith(aheadPrefix) ? [join(parent, name)] : [])))
+  /**
+   * Removes what runs that were killed have left, other than `kept`: made ahead, or for a container of which nothing was
+   * noted. What is still ending in a group keeps it for a moment. Before anything is started: a group is empty at first.
+   */
+  async removeLeft(kept: ReadonlySet<string>, clock: Clock): Promise<void> {
+    const deadline = clock.now() + endingDeadlineMs
+    for (;;) {
+      removeGroups(this.#groupsBut(kept))
+      if (this.#groupsBut(kept).length === 0 || clock.now() >= deadline) return
+      await clock.sleep(endingLookMs)
     }
+  }
+
+  #groupsBut(kept: ReadonlySet<string>): string[] {
+    const parents = new Set([...this.#places.values()].map(({ folder }) => join(folder, this.#group)))
+    const isGroup = (folder: string) => existsSync(join(folder, 'cgroup.procs'))
+    const groups = [...parents].flatMap((parent) => namesInFolder(parent).map((name) => join(parent, name)))
+    return groups.filter((folder) => !kept.has(folder) && isGroup(folder))
   }
 
   /** Removes the folders that hold the groups, once those are gone. */
