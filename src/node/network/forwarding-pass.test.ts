@@ -118,7 +118,8 @@ describe.runIf(mayMakeRules)('a machine that forwards nothing by itself', () => 
     expect(await agents[0]?.ask('fd00:8::2', 80)).toBe('silence')
     await pass.ensure()
     await pass.ensure()
-    expect(await agents[0]?.ask('fd00:8::2', 80)).toBe(`pod1 ${address}`)
+    // A cable finds its neighbours by IPv6 only a second or two after it was laid.
+    await expect.poll(() => agents[0]?.ask('fd00:8::2', 80), { timeout: 20_000 }).toBe(`pod1 ${address}`)
     expect((await listed()).match(/comment "sluice_ffffffff"/g)).toHaveLength(2)
     await pass.remove()
     expect(await listed()).not.toContain('sluice_')

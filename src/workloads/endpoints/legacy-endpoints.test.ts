@@ -52,12 +52,12 @@ function createService(selector?: Record<string, string>) {
 
 async function createPod(name: string, podIP: string, ready: boolean, spec: Record<string, unknown> = {}) {
   const containers = [{ name: 'main', image: 'i' }]
-  const created = await client.create(podKind, {
-    metadata: { name, namespace, labels: { app: 'web' } },
-    spec: { containers, ...spec },
-  })
+  const metadata = { name, namespace, labels: { app: 'web' } }
+  await client.create(podKind, { metadata, spec: { containers, ...spec } })
   const conditions = [{ type: 'Ready', status: ready ? ('True' as const) : ('False' as const) }]
-  await client.updateStatus(podKind, { ...created, status: { phase: 'Running', podIP, conditions } })
+  const status = { phase: 'Running', podIP, conditions } as const
+  // Whatever the scheduler says of it meanwhile.
+  await client.changeStatus(podKind, { namespace, name }, (current) => ({ ...current, status }))
 }
 
 describe('the Endpoints of a Service with a selector', () => {

@@ -68,8 +68,9 @@ export class StatefulSets {
     for (const owner of [controllerOf(object), previous && controllerOf(previous)]) {
       if (owner?.kind === 'StatefulSet') this.#queue.add({ namespace, name: owner.name })
     }
-    // Nobody's: only the set whose name it bears can take it in.
-    if (!controllerOf(object)) this.#queue.add({ namespace, name: name.replace(/-[^-]*$/, '') })
+    // Nobody's: only the set whose name it bears can take it in, if there is one.
+    const namesake = { namespace, name: name.replace(/-[^-]*$/, '') }
+    if (!controllerOf(object) && this.#options.statefulSets.get(namesake)) this.#queue.add(namesake)
   }
 
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
