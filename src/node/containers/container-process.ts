@@ -51,7 +51,7 @@ const programFault = /^(?:cannot run|workingDir) "/
 type SendSignal = (signal: NodeJS.Signals) => CancelTimer
 const done: CancelTimer = () => {}
 
-/** One container's process group: the process that leads it, however it came to us, and how it is ended. */
+/** One container's session: the process that leads it, however it came to us, and how all of it is ended. */
 export class ContainerProcess {
   readonly identity: ProcessIdentity
   readonly exited: Promise<ContainerExit>

@@ -4,12 +4,11 @@ import type { ObjectCache } from '../../cluster/informer.ts'
 import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
-import { type EndpointSlice, endpointSliceKind } from '../../resources/endpoint-slice.ts'
+import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
 import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import type { Pod } from '../../resources/pod.ts'
 import type { Service } from '../../resources/service.ts'
 import { hasSelector, managedByUs, planEndpointSlices } from './endpoint-plan.ts'
-import { ignoreGoneOrChanged } from '../ignore-gone.ts'
 import { ManagedSlices } from './managed-slices.ts'
 import { ServicePods } from './service-pods.ts'
 
@@ -67,33 +66,18 @@ export class EndpointSlices {
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<void> {
     const { client, services } = this.#options
     const service = services.get(ref)
-    const current = this.#slices.of(ref)
     const alive = service && service.metadata.deletionTimestamp === undefined && hasSelector(service)
     const planned = alive ? planEndpointSlices(service, this.#servicePods.podsOf(service)) : []
-    for (const slice of planned) {
-      const existing = current.find(({ metadata }) => metadata.name === slice.metadata.name)
-      await this.#write(slice, existing, signal)
-    }
-    const wanted = new Set(planned.map(({ metadata }) => metadata.name))
-    for (const slice of current) {
-      if (wanted.has(slice.metadata.name)) continue
-      await client
-        .delete(endpointSliceKind, refOf(slice), { uid: slice.metadata.uid }, signal)
-        .catch(ignoreGoneOrChanged)
-    }
+    await this.#slices.become(planned, { client, service: ref, renewed }, signal)
   }
+}
 
-  async #write(slice: EndpointSlice, existing: EndpointSlice | undefined, signal: AbortSignal): Promise<void> {
-    const { client } = this.#options
-    if (!existing) {
-      await client.create(endpointSliceKind, slice, signal)
-      return
-    }
-    const { endpoints, ports } = existing
-    const sameOwner = existing.metadata.ownerReferences?.[0]?.uid === slice.metadata.ownerReferences?.[0]?.uid
-    if (sameOwner && isDeepStrictEqual({ endpoints, ports }, { endpoints: slice.endpoints, ports: slice.ports })) return
-    const { ownerReferences = [] } = slice.metadata
-    const metadata = { ...existing.metadata, ownerReferences }
-    await client.update(endpointSliceKind, { ...existing, ...slice, metadata }, signal)
+/** Labels and annotations stay whoever's they are. */
+function renewed(existing: EndpointSlice, planned: EndpointSlice): EndpointSlice | undefined {
+  const facts = ({ metadata, endpoints, ports }: EndpointSlice) => {
+    return { owner: metadata.ownerReferences?.[0]?.uid, endpoints, ports }
   }
+  if (isDeepStrictEqual(facts(existing), facts(planned))) return undefined
+  const { ownerReferences = [] } = planned.metadata
+  return { ...existing, ...planned, metadata: { ...existing.metadata, ownerReferences } }
 }

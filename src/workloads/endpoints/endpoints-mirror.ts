@@ -4,12 +4,11 @@ import type { ObjectCache } from '../../cluster/informer.ts'
 import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
-import { type EndpointSlice, endpointSliceKind } from '../../resources/endpoint-slice.ts'
+import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
 import type { Endpoints } from '../../resources/endpoints.ts'
 import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import type { Service } from '../../resources/service.ts'
 import { isMirrored, managedByMirror, planMirroredSlices } from './endpoints-mirror-plan.ts'
-import { ignoreGoneOrChanged } from '../ignore-gone.ts'
 import { ManagedSlices } from './managed-slices.ts'
 
 export interface EndpointsMirrorOptions {
@@ -46,30 +45,16 @@ export class EndpointsMirror {
     const written = endpoints.get(ref)
     const isWanted = written !== undefined && isMirrored(written, services.get(ref))
     const planned = isWanted ? planMirroredSlices(written) : []
-    const current = this.#slices.of(ref)
-    for (const slice of planned) {
-      const existing = current.find(({ metadata }) => metadata.name === slice.metadata.name)
-      if (!existing) await client.create(endpointSliceKind, slice, signal)
-      else if (!isSame(existing, slice)) {
-        const { labels = {}, annotations = {}, ownerReferences = [] } = slice.metadata
-        const metadata = { ...existing.metadata, labels, annotations, ownerReferences }
-        await client.update(endpointSliceKind, { ...existing, ...slice, metadata }, signal)
-      }
-    }
-    const wanted = new Set(planned.map(({ metadata }) => metadata.name))
-    for (const slice of current) {
-      if (wanted.has(slice.metadata.name)) continue
-      await client
-        .delete(endpointSliceKind, refOf(slice), { uid: slice.metadata.uid }, signal)
-        .catch(ignoreGoneOrChanged)
-    }
+    await this.#slices.become(planned, { client, service: ref, renewed }, signal)
   }
 }
 
-function isSame(existing: EndpointSlice, planned: EndpointSlice): boolean {
+function renewed(existing: EndpointSlice, planned: EndpointSlice): EndpointSlice | undefined {
   const facts = ({ metadata, endpoints, ports }: EndpointSlice) => {
     const { labels = {}, annotations = {}, ownerReferences = [] } = metadata
     return { labels, annotations, owner: ownerReferences[0]?.uid, endpoints, ports }
   }
-  return isDeepStrictEqual(facts(existing), facts(planned))
+  if (isDeepStrictEqual(facts(existing), facts(planned))) return undefined
+  const { labels = {}, annotations = {}, ownerReferences = [] } = planned.metadata
+  return { ...existing, ...planned, metadata: { ...existing.metadata, labels, annotations, ownerReferences } }
 }

@@ -1,7 +1,15 @@
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import type { ObjectCache } from '../../cluster/informer.ts'
-import { type EndpointSlice, serviceNameLabel } from '../../resources/endpoint-slice.ts'
-import { type ObjectRef, keyOf } from '../../resources/kubernetes-object.ts'
+import { type EndpointSlice, endpointSliceKind, serviceNameLabel } from '../../resources/endpoint-slice.ts'
+import { type ObjectRef, keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { ignoreGoneOrChanged } from '../ignore-gone.ts'
 import { managedByLabel } from './endpoint-plan.ts'
+
+export interface SlicesToKeep {
+  readonly client: ClusterClient
+  readonly service: ObjectRef
+  readonly renewed: (existing: EndpointSlice, planned: EndpointSlice) => EndpointSlice | undefined
+}
 
 /** The slices that one controller keeps, by the Service they are about. */
 export class ManagedSlices {
@@ -27,6 +35,28 @@ export class ManagedSlices {
 
   of(service: ObjectRef): readonly EndpointSlice[] {
     return [...(this.#byService.get(keyOf(service))?.values() ?? [])]
+  }
+
+  /** Makes the Service's slices the planned ones. `renewed` answers with what to write in place of one, if anything. */
+  async become(
+    planned: readonly EndpointSlice[],
+    { client, service, renewed }: SlicesToKeep,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const current = this.of(service)
+    for (const slice of planned) {
+      const existing = current.find(({ metadata }) => metadata.name === slice.metadata.name)
+      const next = existing && renewed(existing, slice)
+      if (!existing) await client.create(endpointSliceKind, slice, signal)
+      else if (next) await client.update(endpointSliceKind, next, signal)
+    }
+    const wanted = new Set(planned.map(({ metadata }) => metadata.name))
+    for (const slice of current) {
+      if (wanted.has(slice.metadata.name)) continue
+      await client
+        .delete(endpointSliceKind, refOf(slice), { uid: slice.metadata.uid }, signal)
+        .catch(ignoreGoneOrChanged)
+    }
   }
 
   #remember(service: string, slice: EndpointSlice): void {
