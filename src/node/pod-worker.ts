@@ -25,7 +25,15 @@ import { phaseAtEnd, planPod } from './pods/pod-plan.ts'
 import { ContainerRefused, type PodIdentity, type RunningContainer } from './pod-runtime.ts'
 import { PodStatusReport } from './pods/pod-status-report.ts'
 import { type PodOutcome, refusedStatus } from './pods/pod-status.ts'
-import { type PodVerdict, afterVerdict, deadlineExceeded, deadlineOf, evicted, lookAt } from './pods/pod-verdict.ts'
+import {
+  type PodVerdict,
+  afterVerdict,
+  deadlineExceeded,
+  deadlineOf,
+  evicted,
+  outOfCards,
+  lookAt,
+} from './pods/pod-verdict.ts'
 import { type PodSetup, setupFor } from './pods/pod-setup.ts'
 import { startContainer } from './containers/start-container.ts'
 import { recallContainers } from './containers/recalled-containers.ts'
@@ -102,6 +110,8 @@ export class PodWorker {
     }
     const deadline = deadlineOf(pod, this.#report.startedAt)
     if ((deadline ?? Infinity) <= this.#services.clock.now()) this.#condemn(deadlineExceeded(pod), 'Normal')
+    const lack = this.#services.cards.lackOf(pod)
+    if (lack) this.#condemn(outOfCards(lack), 'Warning')
     if (this.#verdict) return this.#endEarly(this.#verdict, signal)
     const unsupported = unsupportedPart(pod, this.#services.hostPathAllowed)
     if (unsupported !== undefined) return this.#refuse('UnsupportedPod', unsupported, signal)

@@ -5,9 +5,12 @@ import { eventKind } from '../resources/event.ts'
 import { resourceNameOf } from '../resources/kind.ts'
 import { type SqliteStore, type StoreTrouble, openSqliteStore } from '../store/sqlite-store.ts'
 import type { StepGate } from '../store/sqlite-file/step-gate.ts'
+import type { StoreThread } from '../store/sqlite-file/store-thread.ts'
 
 export interface ClusterStoreOptions {
   readonly path: string
+  /** Where its file is written, where several clusters share one. */
+  readonly thread?: StoreThread | undefined
   /** How many events can be watched from the past. */
   readonly historyLimit?: number | undefined
   readonly clock: Clock
@@ -34,10 +37,10 @@ const keptEvents = 10_000
 
 /** The file of an embedded cluster. Rejects with what is wrong with it. */
 export async function openClusterStore(options: ClusterStoreOptions): Promise<SqliteStore> {
-  const { path, historyLimit, clock, metrics, gate } = options
+  const { path, thread, historyLimit, clock, metrics, gate } = options
   const onTrouble = sayTroubles(options)
   const keepNewest = { [resourceNameOf(eventKind)]: keptEvents }
-  const store = await openSqliteStore({ path, historyLimit, keepNewest, onTrouble, clock, gate })
+  const store = await openSqliteStore({ path, thread, historyLimit, keepNewest, onTrouble, clock, gate })
   metrics.gauge('sluice_store_waiting_writes', 'Writes that wait for the disk.', [], (gauge) =>
     gauge.set(store.waitingWrites),
   )

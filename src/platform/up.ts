@@ -14,10 +14,14 @@ import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
 import { CertificateAuthority } from './data/certificates.ts'
 import { type StoreInterruption, openClusterStore } from './cluster-store.ts'
+import { LiveCenters } from './live-center.ts'
+import { MachineCards } from '../node/cards/machine-cards.ts'
+import { StoreThread } from '../store/sqlite-file/store-thread.ts'
 import { compileEngine } from './models/compiled-engine.ts'
 import { type ConfigFile, readConfigFile } from './data/config-file.ts'
 import { DataDirectory } from './data/data-directory.ts'
-import { EmbeddedCluster } from './embedded-cluster.ts'
+import { HomeCluster } from './home-cluster.ts'
+import { ClusterImages } from './images/cluster-images.ts'
 import { ExposureRole } from './roles/exposure-role.ts'
 import { GatewayRole } from './roles/gateway-role.ts'
 import {
@@ -148,26 +152,37 @@ async function compose(
   const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
   const controlPlaneTls = { ...controlPlane, ca: authority.certificate }
   let tellInterruption: (interruption: StoreInterruption) => void = () => {}
+  const storeThread = new StoreThread()
   const store = await openClusterStore({
     path: directory.path('sluice.db'),
+    thread: storeThread,
     clock,
     log,
     metrics,
     onInterruption: (interruption) => tellInterruption(interruption),
   })
-  const cluster = new EmbeddedCluster({
+  const registry = (): string => centers.of(center.code).registry
+  const images = new ClusterImages({
+    dataDirectory: directory.root,
+    configured: config.images,
+    registry,
+    owner: '',
+  })
+  const machineCards = new MachineCards(cards)
+  const home = new HomeCluster({
     directory,
     store,
     identity,
+    registry,
+    images,
     center,
     credentials,
-    cards,
+    cards: machineCards,
     isolation,
     network,
     services,
     config,
-    host,
-    port: ports.controlPlane,
+    at: { host, port: ports.controlPlane },
     tls: controlPlaneTls,
     clusterName: options.clusterName,
     finishedPodLimit: options.finishedPodLimit,
@@ -177,8 +192,10 @@ async function compose(
     log,
     metrics,
   })
-  tellInterruption = (interruption) => cluster.tellInterruption(interruption)
-  const { client, caches } = cluster
+  const { cluster, caches } = home
+  const centers = new LiveCenters(caches.centers)
+  tellInterruption = (interruption) => cluster.controlPlane.tellInterruption(interruption)
+  const { client } = cluster
   const common = { client, caches, host, clock, log, metrics }
   const threads = options.gatewayWorkers ?? defaultServingThreads(availableParallelism(), process.platform)
   const gateway = options.gateway
@@ -191,7 +208,7 @@ async function compose(
         requireApiKeys: options.requireApiKeys,
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
-        cardKindOf: (model) => cluster.cardKindOf(model),
+        cardKindOf: (model) => home.cardKindOf(model),
         foresight: cluster.foresight,
       })
     : undefined
@@ -217,7 +234,7 @@ async function compose(
 
   lifecycle.add(serving.early)
   const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
-  const components = options.startsPods ? cluster.components(busy) : cluster.quietComponents()
+  const components = options.startsPods ? home.components(busy) : cluster.quietComponents()
   for (const component of components) lifecycle.add(component)
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
@@ -234,7 +251,7 @@ async function compose(
         controlPlane: cluster.address,
       })
       if (serving.gateway) await createGatewayResources(client, { ...serving.gateway, host: urlHost(host) })
-      if (gateway && options.demoModel && cluster.isNew) await createDemoModel(client)
+      if (gateway && options.demoModel && home.isNew) await createDemoModel(client)
     },
   })
   lifecycle.add({ name: 'endpoints.json', stop: () => directory.remove('endpoints.json') })

@@ -3,11 +3,11 @@ import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import { ManagementServer } from '../../management/management-server.ts'
-import type { ClusterCaches } from '../cluster-caches.ts'
+import type { HomeCaches } from '../cluster-caches.ts'
 import { urlHost } from '../listen.ts'
 
 export interface ManagementRoleOptions {
-  readonly caches: ClusterCaches
+  readonly caches: HomeCaches
   readonly host: string
   readonly port: number
   readonly clock: Clock

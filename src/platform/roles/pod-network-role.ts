@@ -7,11 +7,11 @@ import { LoopbackNetwork } from '../../node/network/loopback-network.ts'
 import { type NetworkChoice, openNetwork } from '../../node/network/open-network.ts'
 import type { PodNetwork } from '../../node/network/pod-network.ts'
 import { nodeIdOf } from '../../node/registration/node-id.ts'
-import type { DataDirectory } from '../data/data-directory.ts'
+import type { DataFolder } from '../data/data-directory.ts'
 import { type ServiceNetwork, bridgedServiceNetwork, embeddedServiceNetwork } from '../services/service-network.ts'
 
 export interface PodNetworkOptions {
-  readonly directory: DataDirectory
+  readonly directory: DataFolder
   readonly clusterId: string
   readonly choice: NetworkChoice
   readonly ipv6?: boolean | undefined

@@ -1,7 +1,4 @@
-import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import { SluiceError, asError } from '../../foundation/errors.ts'
+import { SluiceError } from '../../foundation/errors.ts'
 import {
   type FlatRows,
   type FromLogThread,
@@ -12,9 +9,11 @@ import {
   flatRows,
 } from './log-messages.ts'
 import type { PlannedWrite } from '../planned-write.ts'
+import type { StoreThread, ThreadSeat } from './store-thread.ts'
 import { StoreCompacted, type StoreSelector } from '../store.ts'
 
 export interface LogThreadClientOptions extends LogThreadData {
+  readonly thread: StoreThread
   /** Every write up to the revision is. */
   readonly onDurable: (revision: number) => void
   /** No write is made any more. */
@@ -29,15 +28,6 @@ interface Question {
   readonly reject: (error: Error) => void
 }
 
-/** Beside this file, compiled or not. */
-const program = new URL(`log-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-/**
- * With what was compiled at an earlier start: Node's compiler of types takes 16 MB in a thread,
- * and most of the time to start it.
- */
-const startText = `require('node:module').enableCompileCache(${compiledPlace()}); import(${JSON.stringify(program.href)})`
-/** A commit has a few megabytes of texts at most, and they die at once. */
-const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64, stackSizeMb: 1 }
 /** So many slices are read ahead while one is decoded. */
 const slicesAhead = 2
 
@@ -47,7 +37,7 @@ const slicesAhead = 2
  */
 export class LogThreadClient {
   readonly #options: LogThreadClientOptions
-  readonly #thread: Worker
+  readonly #seat: ThreadSeat
   readonly #opened = Promise.withResolvers<number>()
   readonly #ended = Promise.withResolvers<void>()
   readonly #questions = new Map<number, Question>()
@@ -59,19 +49,15 @@ export class LogThreadClient {
   #isOpening = true
   #isClosing = false
   #failure: SluiceError | undefined
-  #error: Error | undefined
 
   constructor(options: LogThreadClientOptions) {
     this.#options = options
-    const { path, historyLimit, keepNewest, isLoaded, gate } = options
-    const data: LogThreadData = { path, historyLimit, keepNewest, isLoaded, gate }
-    // Flags of the program, such as how its own text is to be read, are not meant for the thread's.
-    const start = { eval: true, execArgv: [], name: 'store' }
-    this.#thread = new Worker(startText, { ...start, workerData: data, resourceLimits })
+    const { thread, path, historyLimit, keepNewest, isLoaded, gate } = options
     this.#opened.promise.catch(() => {})
-    this.#thread.on('message', (message: FromLogThread) => this.#hear(message))
-    this.#thread.on('error', (error) => (this.#error = asError(error)))
-    this.#thread.on('exit', (code) => this.#end(code))
+    this.#seat = thread.open(
+      { path, historyLimit, keepNewest, isLoaded, gate },
+      { hear: (message) => this.#hear(message), lost: (error) => this.#end(error) },
+    )
   }
 
   /** Resolves with the newest revision that the file has. Rejects with a coded error. */
@@ -100,7 +86,7 @@ export class LogThreadClient {
   append(writes: readonly PlannedWrite[]): void {
     const last = writes.at(-1)
     if (!last) return
-    if (this.#durable === this.#sent) this.#thread.ref()
+    if (this.#durable === this.#sent) this.#seat.hold(true)
     this.#sent = last.event.revision
     this.#tell({ type: 'append', ...flatRows(writes) })
   }
@@ -111,7 +97,7 @@ export class LogThreadClient {
       if (this.#failure && this.#isClosing) throw this.#failure
       const id = ++this.#lastQuestion
       this.#questions.set(id, { afterRevision, resolve, reject })
-      this.#thread.ref()
+      this.#seat.hold(true)
       this.#tell({ type: 'read', id, selector, afterRevision, limit })
     })
   }
@@ -120,14 +106,14 @@ export class LogThreadClient {
   async close(): Promise<void> {
     if (!this.#isClosing) {
       this.#isClosing = true
-      this.#thread.ref()
+      this.#seat.hold(true)
       this.#tell({ type: 'close' })
     }
     await this.#ended.promise
   }
 
   #tell(message: ToLogThread): void {
-    this.#thread.postMessage(message, [])
+    this.#seat.tell(message)
   }
 
   #hear(message: FromLogThread): void {
@@ -159,6 +145,7 @@ export class LogThreadClient {
         return this.#answer(message.id, ({ reject }) => reject(new SluiceError(code, details)))
       }
       case 'closed':
+        void this.#seat.leave().then(() => this.#end(new Error('its file was closed')))
     }
   }
 
@@ -181,11 +168,10 @@ export class LogThreadClient {
   /** A thread that has nothing to do keeps no program from ending. */
   #letGo(): void {
     const isIdle = this.#durable === this.#sent && this.#questions.size === 0
-    if (isIdle && !this.#isOpening && !this.#isClosing) this.#thread.unref()
+    if (isIdle && !this.#isOpening && !this.#isClosing) this.#seat.hold(false)
   }
 
-  #end(code: number): void {
-    const error = this.#error ?? new Error(`its thread ended with ${code}`)
+  #end(error: Error): void {
     this.#failure ??= new SluiceError('store_interrupted', { path: this.#options.path, reason: error.message })
     const wasLost = !this.#isClosing && !this.#isOpening
     this.#isClosing = true
@@ -196,10 +182,4 @@ export class LogThreadClient {
     this.#ended.resolve()
     if (wasLost) this.#options.onLost(error)
   }
-}
-
-/** The same place as this thread's; Node's own choice where it has none. */
-function compiledPlace(): string {
-  const compiled = getCompileCacheDir()
-  return compiled === undefined ? '' : JSON.stringify(dirname(compiled))
 }
