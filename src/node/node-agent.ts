@@ -190,7 +190,11 @@ export class NodeAgent implements Component {
       }),
     )
     await Promise.all([...leaving, ...this.#vanishing])
-    for (const uid of this.#workers.keys()) this.#network.release(uid)
+    // Other clusters may go on, and have them.
+    for (const uid of this.#workers.keys()) {
+      this.#network.release(uid)
+      this.#cards.release(uid)
+    }
     await this.#registration?.report(false, signal)
     await this.#events.idle()
   }
@@ -234,6 +238,9 @@ export class NodeAgent implements Component {
       get memoryBytes() {
         return capacity().memoryBytes
       },
+      get allocatableMemoryBytes() {
+        return capacity().allocatableMemoryBytes
+      },
       arch: arch(),
       platform: platform(),
       kernelVersion: release(),
@@ -252,8 +259,7 @@ export class NodeAgent implements Component {
       log,
       facts,
       readings: () => {
-        const { cpus, memoryBytes } = facts
-        this.#allocatable = { cpus, memoryBytes: memoryBytes - reservedMemoryBytes(memoryBytes) }
+        this.#allocatable = { cpus: facts.cpus, memoryBytes: facts.allocatableMemoryBytes }
         const { lost: lostCards, allocatable: allocatableCards } = ledger
         this.#toldCards = JSON.stringify(allocatableCards)
         return { machine: readings(runtimeFacts.folder), lostCards, allocatableCards }
@@ -261,12 +267,15 @@ export class NodeAgent implements Component {
     })
   }
 
-  #capacity(folder: string): { readonly cpus: number; readonly memoryBytes: number } {
+  #capacity(folder: string) {
     const { cpus = availableParallelism(), memoryBytes, readings = readMachine } = this.#options
     const part = this.#share
+    const bytes = memoryBytes ?? readings(folder).memoryBytes
+    const most = part.memoryBytes ?? Infinity
     return {
       cpus: Math.min(cpus, part.cpus ?? Infinity),
-      memoryBytes: Math.min(memoryBytes ?? readings(folder).memoryBytes, part.memoryBytes ?? Infinity),
+      memoryBytes: Math.min(bytes, most),
+      allocatableMemoryBytes: Math.min(bytes - reservedMemoryBytes(bytes), most),
     }
   }
 

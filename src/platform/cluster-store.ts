@@ -18,6 +18,8 @@ export interface ClusterStoreOptions {
   readonly metrics: Metrics
   /** Told when writes are taken again after they were not for a while. */
   readonly onInterruption?: ((interruption: StoreInterruption) => void) | undefined
+  /** Told whenever writes are taken no longer, or again. */
+  readonly onTrouble?: (() => void) | undefined
   /** For tests: where the store's thread is to stop, or to end. */
   readonly gate?: StepGate | undefined
 }
@@ -38,7 +40,11 @@ const keptEvents = 10_000
 /** The file of an embedded cluster. Rejects with what is wrong with it. */
 export async function openClusterStore(options: ClusterStoreOptions): Promise<SqliteStore> {
   const { path, thread, historyLimit, clock, metrics, gate } = options
-  const onTrouble = sayTroubles(options)
+  const say = sayTroubles(options)
+  const onTrouble = (trouble: StoreTrouble) => {
+    say(trouble)
+    options.onTrouble?.()
+  }
   const keepNewest = { [resourceNameOf(eventKind)]: keptEvents }
   const store = await openSqliteStore({ path, thread, historyLimit, keepNewest, onTrouble, clock, gate })
   metrics.gauge('sluice_store_waiting_writes', 'Writes that wait for the disk.', [], (gauge) =>

@@ -209,9 +209,9 @@ export class ControlPlane implements Component {
     return this.listener.addressOf(this.#options.identity.clusterId)
   }
 
-  /** Whether it takes writes. */
-  get isWell(): boolean {
-    return this.#store.failure === undefined
+  /** Why it takes no writes; undefined while it does. */
+  get failure(): Error | undefined {
+    return this.#store.failure
   }
 
   async stop(): Promise<void> {

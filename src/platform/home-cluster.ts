@@ -46,6 +46,10 @@ export class HomeCluster {
     this.#profiles = { table, cardKinds: [...new Set(options.cards.all.map(({ kind }) => kind))] }
   }
 
+  get id(): string {
+    return this.#options.identity.clusterId
+  }
+
   /** True when this start was the data directory's first. */
   get isNew(): boolean {
     return this.#isNew

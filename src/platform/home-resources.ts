@@ -78,6 +78,12 @@ export async function createHomeResources(client: ClusterClient, facts: HomeFact
   await createStorage(client)
 }
 
+/** What every other cluster holds before anything runs in it. */
+export async function createClusterResources(client: ClusterClient): Promise<void> {
+  await createMissing(client, namespaceKind, { metadata: { name: gatewayNamespace } })
+  await createStorage(client)
+}
+
 /** The class of claims that say nothing else, and the user data, which stays whatever happens to its claim. */
 async function createStorage(client: ClusterClient): Promise<void> {
   await createMissing(client, storageClassKind, {
@@ -122,7 +128,7 @@ export async function recordAddresses(
   await client.patch(computeCenterKind, { name: facts.center }, { spec: { endpoint: facts.management } })
   const cluster = await client.get(clusterKind, { name: facts.clusterId })
   if (!cluster) return
-  const status = { ...cluster.status, phase: 'Running' as const, controlPlane: facts.controlPlane }
+  const status = { ...cluster.status, id: facts.clusterId, controlPlane: facts.controlPlane }
   await client.updateStatus(clusterKind, { ...cluster, status })
 }
 

@@ -21,6 +21,11 @@ export class LiveCenters {
     return this.find(code) ?? centerFacts(code)
   }
 
+  /** Of all there are, and of this one in any case. */
+  domainsWith(code: string): readonly string[] {
+    return [...new Set([this.of(code).proxyDomain, ...this.#centers.list().map(({ spec }) => spec.proxyDomain)])]
+  }
+
   onChange(listener: () => void): () => void {
     return this.#centers.onChange(({ object, previous }) => {
       const told = ({ spec }: ComputeCenter) => `${spec.code} ${spec.proxyDomain} ${spec.registry}`

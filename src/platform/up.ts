@@ -22,6 +22,18 @@ import { type ConfigFile, readConfigFile } from './data/config-file.ts'
 import { DataDirectory } from './data/data-directory.ts'
 import { HomeCluster } from './home-cluster.ts'
 import { ClusterImages } from './images/cluster-images.ts'
+import { ClusterController } from './clusters/cluster-controller.ts'
+import { ClusterFolders } from './clusters/cluster-folders.ts'
+import { homeStays, modelsAreAtHome } from './clusters/cluster-rules.ts'
+import { ClusterSecrets } from './clusters/cluster-secrets.ts'
+import { watchAttachedCluster } from './clusters/attached-cluster.ts'
+import { type FurtherRules, type Machine, startFurtherCluster } from './clusters/further-cluster.ts'
+import { homeAsCluster } from './clusters/home-as-cluster.ts'
+import { shareOf } from './clusters/node-share.ts'
+import { EdgeCertificate } from './edge-certificate.ts'
+import { JoinedRoutes } from '../exposure/joined-routes.ts'
+import { EventRecorder } from '../cluster/event-recorder.ts'
+import { connectKubernetesText } from '../cluster/kubernetes-client.ts'
 import { ExposureRole } from './roles/exposure-role.ts'
 import { GatewayRole } from './roles/gateway-role.ts'
 import {
@@ -184,6 +196,8 @@ async function compose(
     config,
     at: { host, port: ports.controlPlane },
     tls: controlPlaneTls,
+    rules: [homeStays(identity.clusterId)],
+    share: () => shareOf(caches.clusters.get({ name: identity.clusterId }) ?? { spec: {} }),
     clusterName: options.clusterName,
     finishedPodLimit: options.finishedPodLimit,
     eventTtlMs: options.eventTtlMs,
@@ -212,25 +226,74 @@ async function compose(
         foresight: cluster.foresight,
       })
     : undefined
-  const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())
-  const exposure = new ExposureRole({
-    ...common,
-    port: ports.exposure,
-    clusterId: identity.clusterId,
-    proxyDomain: center.proxyDomain,
-    tls: exposureTls,
-    listening: () => serving.exposure,
+  const onDomainChange = (listener: () => void) => centers.onChange(listener)
+  const edgeCertificate = await EdgeCertificate.issue({
+    authority,
+    hosts,
+    domains: () => centers.domainsWith(center.code),
+    onDomainChange,
+    clock,
+    log,
   })
+  const joined = new JoinedRoutes()
+  const exposureOf: Machine['exposure'] = (of) =>
+    new ExposureRole({
+      ...of,
+      joined,
+      onDomainChange,
+      port: ports.exposure,
+      listening: () => serving.exposure,
+      clock,
+      log,
+    })
+  const proxyDomain = () => centers.of(center.code).proxyDomain
+  const exposure = exposureOf({ client, caches, clusterId: identity.clusterId, proxyDomain })
+  const machine: Machine & FurtherRules = {
+    directory,
+    storeThread,
+    listener: cluster.controlPlane.listener,
+    cards: machineCards,
+    isolation,
+    podNetwork: options.podNetwork,
+    podIpv6: options.podIpv6,
+    config,
+    centers,
+    hosts,
+    exposure: exposureOf,
+    rules: [modelsAreAtHome(identity.clusterId)],
+    finishedPodLimit: options.finishedPodLimit,
+    eventTtlMs: options.eventTtlMs,
+    clock,
+    log,
+  }
   const serving: ServingRole = new ServingRole({
     ...common,
     clusterId: identity.clusterId,
     count: threads,
     gateway: gateway && { port: ports.gateway, served: gateway.served },
-    exposure: { port: ports.exposure, served: exposure.served },
+    exposure: { port: ports.exposure, served: { tls: edgeCertificate, routes: joined } },
     logPath: directory.path('logs', 'sluice.log'),
     ownerLoop: board.shape,
   })
-  const management = new ManagementRole({ ...common, port: ports.management })
+  const clusters = new ClusterController({
+    client,
+    clusters: caches.clusters,
+    folders: new ClusterFolders(directory),
+    secrets: new ClusterSecrets(client),
+    events: new EventRecorder({ client, component: 'sluice-clusters', clock, log }),
+    home: homeAsCluster(home),
+    startEmbedded: (record, resource) => startFurtherCluster(record, resource, machine),
+    attach: async (id, kubeconfig) =>
+      watchAttachedCluster({ id, client: await connectKubernetesText(kubeconfig), clock, log }),
+    clock,
+    log,
+  })
+  const management = new ManagementRole({
+    ...common,
+    homeId: identity.clusterId,
+    running: (name) => clusters.running(name),
+    port: ports.management,
+  })
 
   lifecycle.add(serving.early)
   const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
@@ -239,6 +302,7 @@ async function compose(
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
+  lifecycle.add(edgeCertificate)
   lifecycle.add(exposure)
   lifecycle.add(management)
   lifecycle.add({
@@ -254,6 +318,7 @@ async function compose(
       if (gateway && options.demoModel && home.isNew) await createDemoModel(client)
     },
   })
+  if (options.startsPods) lifecycle.add(clusters)
   lifecycle.add({ name: 'endpoints.json', stop: () => directory.remove('endpoints.json') })
   await lifecycle.start()
 

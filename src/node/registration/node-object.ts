@@ -2,7 +2,7 @@ import { formatKibibytes } from '../../resources/quantity.ts'
 import { type Condition, timestamp } from '../../resources/kubernetes-object.ts'
 import { type Node, simulatedCardsLabel } from '../../resources/node.ts'
 import type { Card } from '../cards/card.ts'
-import { type MachineReadings, pressures, reservedMemoryBytes } from '../machine/machine-readings.ts'
+import { type MachineReadings, pressures } from '../machine/machine-readings.ts'
 import type { NetworkFacts } from '../network/pod-network.ts'
 import type { RuntimeFacts } from '../pod-runtime.ts'
 
@@ -12,6 +12,8 @@ export interface MachineFacts {
   readonly addresses: readonly string[]
   readonly cpus: number
   readonly memoryBytes: number
+  /** What Pods may have of it; the rest is the machine's own. */
+  readonly allocatableMemoryBytes: number
   readonly arch: string
   readonly platform: string
   readonly kernelVersion: string
@@ -65,7 +67,7 @@ export function nodeStatus(
   const capacity = { ...shared, memory: formatKibibytes(facts.memoryBytes), ...counted(countOf(facts.cards)) }
   const allocatable = {
     ...shared,
-    memory: formatKibibytes(facts.memoryBytes - reservedMemoryBytes(facts.memoryBytes)),
+    memory: formatKibibytes(facts.allocatableMemoryBytes),
     ...counted(readings.allocatableCards),
   }
   return {

@@ -15,6 +15,8 @@ export interface PodNetworkOptions {
   readonly clusterId: string
   readonly choice: NetworkChoice
   readonly ipv6?: boolean | undefined
+  /** Where it is known already what the machine permits. */
+  readonly isolation?: Isolation | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -30,7 +32,7 @@ export async function openPodNetwork(options: PodNetworkOptions): Promise<Opened
   const { directory, clusterId, choice, ipv6, clock, log } = options
   const folder = directory.folder('node')
   const nodeId = nodeIdOf(folder)
-  const isolation = await detectIsolation(join(folder, 'try'), 'detect')
+  const isolation = options.isolation ?? (await detectIsolation(join(folder, 'try'), 'detect'))
   const network =
     isolation.mode === 'paths' && choice === 'detect'
       ? new LoopbackNetwork(nodeId, isolation.reason)
