@@ -16,12 +16,16 @@ export interface AttachedClusterOptions {
 
 const probePeriodMs = 1_000
 const probeDeadlineMs = 2_000
+/** While its nodes and Pods are read for the first time, which takes longer than it takes to answer. */
+const earlyProbeMs = 100
+const mostEarlyProbes = 50
 
 /**
  * A cluster that runs elsewhere: its nodes and Pods are watched for what the management API tells of it, and nothing is
- * written there.
+ * written there. Resolves when it is known how it is.
  */
-export function watchAttachedCluster({ id, client, clock, log }: AttachedClusterOptions): RunningCluster {
+export async function watchAttachedCluster(options: AttachedClusterOptions): Promise<RunningCluster> {
+  const { id, client, clock, log } = options
   const informers = new Informers({ client, clock, log: log.child({ cluster: id }) })
   const [nodes, pods] = [informers.add(nodeKind), informers.add(podKind)]
   const listeners = new Set<() => void>()
@@ -29,22 +33,28 @@ export function watchAttachedCluster({ id, client, clock, log }: AttachedCluster
     for (const listener of listeners) listener()
   }
   const stop = new AbortController()
-  let silence: string | undefined = 'it has not been asked yet'
+  const known = Promise.withResolvers<void>()
+  let silence: string | undefined
+  const isRead = () => nodes.synced && pods.synced
   const probe = async () => {
-    while (!stop.signal.aborted) {
+    for (let asked = 0; !stop.signal.aborted; asked += 1) {
       const said = await silenceOf(client, stop.signal)
       // Until its nodes and Pods are known, nothing can be told of it.
-      const now = said ?? (nodes.synced && pods.synced ? undefined : 'its nodes and Pods are being read')
+      const now = said ?? (isRead() ? undefined : 'its nodes and Pods cannot be read')
+      if (said !== undefined || isRead() || asked >= mostEarlyProbes) known.resolve()
       if (now !== silence) {
         silence = now
         tell()
       }
-      await clock.sleep(nodes.synced && pods.synced ? probePeriodMs : 100, stop.signal).catch(() => {})
+      const isEarly = !isRead() && asked < mostEarlyProbes
+      await clock.sleep(isEarly ? earlyProbeMs : probePeriodMs, stop.signal).catch(() => {})
     }
+    known.resolve()
   }
   nodes.onChange(tell)
   informers.start(stop.signal).catch(() => {})
   const probing = probe()
+  await known.promise
   return {
     id,
     controlPlane: client.server,
