@@ -146,11 +146,12 @@ export class ControlPlane implements Component {
   }
 
   async start(): Promise<void> {
-    for (const name of systemNamespaces) {
-      if (!this.#api.find(namespaceKind, { name })) await this.client.create(namespaceKind, { metadata: { name } })
-    }
-    await this.#api.installDefinitions(this.#customKinds)
-    await this.#access.start(this.#api)
+    const missing = systemNamespaces.filter((name) => !this.#api.find(namespaceKind, { name }))
+    await Promise.all([
+      ...missing.map((name) => this.client.create(namespaceKind, { metadata: { name } })),
+      this.#api.installDefinitions(this.#customKinds),
+      this.#access.start(this.#api),
+    ])
     if (this.#ownsListener) await this.listener.start()
     // Only now: before, nobody could tell what somebody may do there.
     else this.#mount()

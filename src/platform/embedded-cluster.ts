@@ -36,6 +36,7 @@ import { Informers } from './informers.ts'
 import { networkRulesRole } from './roles/network-rules-role.ts'
 import { volumesDirectory } from './models/model-storage.ts'
 import type { ServiceNetwork } from './services/service-network.ts'
+import { together } from './together.ts'
 import { version } from './version.ts'
 import { WakeForesight } from './wake-foresight.ts'
 
@@ -136,18 +137,22 @@ export class EmbeddedCluster {
     this.#workloads = this.#workloadControllers()
     return [
       ...this.quietComponents(),
-      this.#workloads,
-      clusterIpRole({ client: this.client, caches: this.caches, range: services.range, network, clock, log }),
-      dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics }),
-      networkRulesRole({
-        network,
-        folder: directory.folder('node'),
-        caches: this.caches,
-        dns: services.dns,
-        clock,
-        log,
-      }),
+      // None of these waits for another, and some for programs of the machine.
+      together('controllers and network', [
+        this.#workloads,
+        clusterIpRole({ client: this.client, caches: this.caches, range: services.range, network, clock, log }),
+        dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics }),
+        networkRulesRole({
+          network,
+          folder: directory.folder('node'),
+          caches: this.caches,
+          dns: services.dns,
+          clock,
+          log,
+        }),
+      ]),
       { name: 'runtime', stop: () => runtime.close() },
+      // Only now: no Pod is started before the first rules are in force.
       node,
     ]
   }

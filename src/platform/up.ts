@@ -175,6 +175,7 @@ async function compose(
   })
   const registry = (): string => centers.of(center.code).registry
   const images = new ClusterImages({
+    folder: directory,
     dataDirectory: directory.root,
     configured: config.images,
     registry,
@@ -319,7 +320,14 @@ async function compose(
     },
   })
   if (options.startsPods) lifecycle.add(clusters)
-  lifecycle.add({ name: 'endpoints.json', stop: () => directory.remove('endpoints.json') })
+  let followCenters = () => {}
+  lifecycle.add({
+    name: 'endpoints.json',
+    stop() {
+      followCenters()
+      directory.remove('endpoints.json')
+    },
+  })
   await lifecycle.start()
 
   directory.write(
@@ -333,18 +341,23 @@ async function compose(
     }),
   )
   const hostLabel = exposedHostLabel(gatewayServiceName, gatewayNamespace, identity.clusterId)
-  const endpoints: Endpoints = {
-    clusterId: identity.clusterId,
-    management: management.url,
-    controlPlane: cluster.address,
-    gateway: serving.gateway ? `http://${urlHost(host)}:${serving.gateway.port}` : null,
-    exposure: exposure.url,
-    gatewayExposed: gateway ? exposure.urlOf(hostLabel) : null,
-    registry: center.registry,
-    ca: directory.path('pki', 'ca.crt'),
-    pid: process.pid,
+  const writeEndpoints = (): Endpoints => {
+    const endpoints: Endpoints = {
+      clusterId: identity.clusterId,
+      management: management.url,
+      controlPlane: cluster.address,
+      gateway: serving.gateway ? `http://${urlHost(host)}:${serving.gateway.port}` : null,
+      exposure: exposure.url,
+      gatewayExposed: gateway ? exposure.urlOf(hostLabel) : null,
+      registry: registry(),
+      ca: directory.path('pki', 'ca.crt'),
+      pid: process.pid,
+    }
+    directory.write('endpoints.json', `${JSON.stringify(endpoints, null, 2)}\n`)
+    return endpoints
   }
-  directory.write('endpoints.json', `${JSON.stringify(endpoints, null, 2)}\n`)
+  const endpoints = writeEndpoints()
+  followCenters = centers.onChange(() => void writeEndpoints())
   return {
     endpoints,
     clusterName: caches.clusters.get({ name: identity.clusterId })?.spec.displayName ?? '',

@@ -43,30 +43,36 @@ export interface ContainerHolder {
 export class ImportedImages implements ImageRoots {
   readonly #folders: ImageFolders
   readonly #index: ImageIndex
-  readonly #registry: () => string | undefined
+  readonly #registries: () => readonly string[]
   readonly #owner: string
   readonly #configs = new Map<string, ImageConfig>()
 
   /**
-   * `registry` is that of the cluster's compute center: what follows it in an image's name may be the name of any
+   * `registry` is that of the cluster's compute center, or all that it has had: what follows it in an image's name may be the name of any
    * image. `owner` is the node whose containers hold images through it, where several share them.
    */
-  constructor(folder: string, registry?: string | (() => string), owner = '') {
+  constructor(folder: string, registry?: string | (() => readonly string[]), owner = '') {
     this.#folders = new ImageFolders(folder)
     this.#index = new ImageIndex(this.#folders.index)
-    this.#registry = typeof registry === 'function' ? registry : () => registry
+    this.#registries = typeof registry === 'function' ? registry : () => (registry === undefined ? [] : [registry])
     this.#owner = owner
   }
 
   find(image: string): RootImage | undefined {
     const records = this.#index.read()
-    for (const wanted of storedNames(image, this.#registry())) {
+    for (const wanted of this.#namesOf(image)) {
       const record = records.find((candidate) => isMeant(candidate, wanted))
       if (!record || !this.#folders.hasRoot(record.id)) continue
       const { id } = record
       return { found: 'root', root: join(this.#folders.root(id), 'rootfs'), id, config: this.#configOf(record) }
     }
     return undefined
+  }
+
+  #namesOf(image: string): readonly ImageReference[] {
+    const registries = this.#registries()
+    if (registries.length === 0) return storedNames(image, undefined)
+    return registries.flatMap((registry) => storedNames(image, registry))
   }
 
   names(): readonly string[] {

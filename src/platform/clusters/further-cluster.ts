@@ -103,6 +103,7 @@ export async function startFurtherCluster(
     identity: { clusterId: id, adminToken: record.adminToken },
     registry,
     images: new ClusterImages({
+      folder,
       dataDirectory: directory.root,
       configured: machine.config.images,
       registry,
