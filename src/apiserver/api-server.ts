@@ -147,7 +147,8 @@ export class ApiServer {
     this.#mounts.delete(id)
   }
 
-  listen(host: string, port: number): Promise<{ host: string; port: number }> {
+  /** `outside`: a socket that listens there already. */
+  listen(host: string, port: number, outside?: number): Promise<{ host: string; port: number }> {
     const { tls } = this.#options
     const server = createServer(
       {
@@ -182,7 +183,7 @@ export class ApiServer {
     this.#server = server
     return new Promise((resolve, reject) => {
       server.once('error', reject)
-      server.listen(port, host, () => {
+      server.listen(outside === undefined ? { port, host } : { fd: outside }, () => {
         server.off('error', reject)
         server.on('error', (error) => this.#options.log.error({ err: error }, 'the API server listener failed'))
         const address = server.address()

@@ -252,10 +252,12 @@ export class ContainerLauncher {
   #powers({ network = '' }: { readonly network?: string | undefined }): NodePowers {
     const { isolation } = this.#options
     const isolated = isolation.mode === 'namespaces'
+    const asUser = isolation.mode === 'namespaces' && isolation.tools.asUser
     return {
       isolated,
-      asUser: isolation.mode === 'namespaces' && isolation.tools.asUser,
-      ownNetwork: network !== '',
+      asUser,
+      // An ordinary user's Pods have networks that belong to Sluice's users, not to those of a container.
+      ownNetwork: network !== '' && !asUser,
       uid: process.getuid?.() ?? 0,
       gid: process.getgid?.() ?? 0,
     }

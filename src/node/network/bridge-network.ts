@@ -13,6 +13,7 @@ import { NetworkPool } from './network-pool.ts'
 import type { NetworkTool } from './network-tool.ts'
 import type { NetworkFacts, Placement, PodGuard, PodNetwork, PodPlace } from './pod-network.ts'
 import { objectsOf, textOf } from './spec-text.ts'
+import { type UserNetwork, leaveUserNetwork } from './user/user-network.ts'
 
 export interface BridgeNetworkOptions {
   readonly nodeId: string
@@ -22,11 +23,15 @@ export interface BridgeNetworkOptions {
   readonly log: Logger
   /** Why Pods have no IPv6, where they do not. */
   readonly withoutIpv6?: string | undefined
+  /** Of an ordinary user: the network that this program is in, as root's is in the machine's. */
+  readonly user?: UserNetwork | undefined
   /** How many namespaces wait for Pods. */
   readonly spares?: number | undefined
 }
 
 const usualSpares = 2
+const ofUser =
+  'They are in a network of this user, which reaches what the machine does by pasta: of the machine only Sluice reaches Pods, and no port of a Pod (hostPort) is reached at its addresses.'
 const withoutRelay =
   'The program perl is missing: port-forward does not reach what listens only on the loopback of a Pod.'
 /** The first is the network's, the second the machine's. */
@@ -35,7 +40,11 @@ const firstPod = 2
 const forwarding = '/proc/sys/net/ipv4/ip_forward'
 
 /** As container runtimes have it: what runs in its own network may listen on any port there, and ping. */
-const settings = { 'ipv4/ip_unprivileged_port_start': '0', 'ipv4/ping_group_range': '0 2147483647' }
+function settingsOf(user: UserNetwork | undefined): Readonly<Record<string, string>> {
+  // An ordinary user's network knows no other groups than that one.
+  const groups = user ? `${process.getgid?.()} ${process.getgid?.()}` : '0 2147483647'
+  return { 'ipv4/ip_unprivileged_port_start': '0', 'ipv4/ping_group_range': groups }
+}
 
 const hasIpv6 = existsSync('/proc/sys/net/ipv6')
 
@@ -130,15 +139,21 @@ export class BridgeNetwork implements PodNetwork {
   }
 
   get facts(): NetworkFacts {
-    const { withoutIpv6 } = this.#options
+    const { withoutIpv6, user } = this.#options
     const sentences = [
       'Every Pod has a network namespace of its own.',
+      ...(user ? [ofUser] : []),
       ...(this.ranges.ipv6 ? ['Pods have addresses of IPv4 and IPv6.'] : []),
       ...(withoutIpv6 === undefined ? [] : [`Pods have no IPv6: ${withoutIpv6}.`]),
       ...(this.#hasRelay ? [] : [withoutRelay]),
     ]
     const message = sentences.join(' ')
     return { ownNetworks: true, message, ...rulesFacts(this.#guard) }
+  }
+
+  /** Whether it is in a network of an ordinary user, and not in the machine's. */
+  get isOfUser(): boolean {
+    return this.#options.user !== undefined
   }
 
   get leadsServices(): boolean {
@@ -236,9 +251,11 @@ export class BridgeNetwork implements PodNetwork {
   }
 
   async close(): Promise<void> {
+    const { user, tool } = this.#options
     await this.#pool.close()
     await this.#closeBridge()
-    this.#options.tool.close()
+    tool.close()
+    if (user && !this.isInUse) leaveUserNetwork(user)
   }
 
   async #closeBridge(): Promise<void> {
@@ -272,7 +289,7 @@ export class BridgeNetwork implements PodNetwork {
       if (this.ranges.ipv6) for (const number of numbers) hearNoRouter(this.#names.cable(number))
       await tool.changeInside(
         numbers.map((number) => ({ namespace: this.#names.namespaceFile(number), lines: this.#insideOf(number) })),
-        settings,
+        settingsOf(this.#options.user),
       )
     } catch (error) {
       await tool.tryAll(this.#removalOf(numbers))

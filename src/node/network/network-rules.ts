@@ -26,6 +26,8 @@ import { planServices } from './service-plan.ts'
 export interface NetworkRulesOptions {
   readonly nodeId: string
   readonly ranges: ClusterRanges
+  /** Whether what is outside is reached by pasta. */
+  readonly byPasta?: boolean | undefined
   readonly tool: FilterTool
   /** Without it, clients over UDP go on sending to an endpoint that is gone for as long as they send. */
   readonly flows?: FlowTool | undefined
@@ -171,7 +173,7 @@ export class NetworkRules {
       hostPorts: families.flatMap(({ hostPorts }) => hostPorts),
       ranges: families.map((each) => each.ranges),
     }
-    return ruleTable({ cables: this.#cables, families })
+    return ruleTable({ cables: this.#cables, families, byPasta: this.#options.byPasta })
   }
 
   #familyRules(ranges: FamilyRanges, pods: readonly PlacedPod[], own: ReadonlySet<string>): FamilyRules {

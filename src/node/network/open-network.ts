@@ -15,6 +15,7 @@ import { ipv6Missing } from './machine-ipv6.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkTool } from './network-tool.ts'
 import { objectsOf, textOf } from './spec-text.ts'
+import { type UserNetwork, type UserNetworkFacts, routesOutside } from './user/user-network.ts'
 
 export const networkChoices = ['detect', 'namespaces', 'loopback'] as const
 export type NetworkChoice = (typeof networkChoices)[number]
@@ -30,6 +31,8 @@ export interface OpenNetworkOptions {
   readonly spares?: number | undefined
   /** Whether Pods have IPv6 where the machine does; unless told, they do. */
   readonly ipv6?: boolean | undefined
+  /** Of an ordinary user: the network that this program was started in, or why there is none. */
+  readonly userNetwork?: UserNetworkFacts | undefined
 }
 
 const rangesFile = 'network.json'
@@ -38,14 +41,17 @@ const rangesSchema = familySchema.extend({ ipv6: familySchema.optional() })
 
 /** The best network that this machine permits for Pods. */
 export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNetwork | LoopbackNetwork> {
-  const { nodeId, choice } = options
+  const { nodeId, choice, userNetwork } = options
   const loopback = (reason: string) => {
     if (choice === 'namespaces') throw new Error(`this machine does not permit networks for Pods: ${reason}`)
     return new LoopbackNetwork(nodeId, reason)
   }
   if (choice === 'loopback') return loopback('networks of their own are turned off')
   if (process.platform !== 'linux') return loopback('network namespaces exist on Linux only')
-  if (process.getuid?.() !== 0) return loopback('only root can make networks for Pods')
+  if (process.getuid?.() !== 0) {
+    if (!userNetwork) return loopback('only root can make networks for Pods')
+    if ('reason' in userNetwork) return loopback(userNetwork.reason)
+  }
   const programs = { ip: findProgram('ip'), nsenter: findProgram('nsenter'), sh: findProgram('sh') }
   const missing = Object.entries(programs).filter(([, path]) => path === undefined)
   if (missing.length > 0) return loopback(`these programs are missing: ${missing.map(([name]) => name).join(', ')}`)
@@ -61,14 +67,15 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNe
 /** With IPv6 where that can be had; what keeps the machine from it is said, and keeps it from nothing else. */
 async function openBridge(tool: NetworkTool, options: OpenNetworkOptions): Promise<BridgeNetwork> {
   const { nodeId, folder, clock, log, spares } = options
+  const user = options.userNetwork && 'keeper' in options.userNetwork ? options.userNetwork : undefined
   const path = join(folder, rangesFile)
   const known = readRanges(path)
   const names = new NetworkNames(nodeId)
-  const four = await rangesFor(tool, names, nodeId, known)
+  const four = await rangesFor(tool, names, nodeId, known, user)
   const open = (ranges: ClusterRanges, withoutIpv6?: string) => {
     // What is not in use today is known tomorrow, for those who have addresses of it.
     writeRanges(path, { ...four, ipv6: ranges.ipv6 ?? known?.ipv6 }, known)
-    return BridgeNetwork.open({ nodeId, ranges, tool, clock, log, spares, withoutIpv6 })
+    return BridgeNetwork.open({ nodeId, ranges, tool, clock, log, spares, withoutIpv6, user })
   }
   const missing = options.ipv6 === false ? 'it was not asked for' : await ipv6Missing(machineFacts(known, clock))
   if (missing !== undefined) return open(four, missing)
@@ -91,8 +98,10 @@ async function rangesFor(
   names: NetworkNames,
   nodeId: string,
   known: FamilyRanges | undefined,
+  user: UserNetwork | undefined,
 ): Promise<FamilyRanges> {
-  const routes = foreignRoutes(await tool.read(['-4', 'route', 'show', 'table', 'all']), names)
+  const seen = foreignRoutes(await tool.read(['-4', 'route', 'show', 'table', 'all']), names)
+  const routes = [...seen, ...(user ? routesOutside(user) : [])]
   if (known && isFree(known, routes)) return { pods: known.pods, services: known.services }
   const chosen = chooseRanges(addressSeed(nodeId), routes)
   if (!chosen) throw new Error('the machine has routes to every private network')

@@ -12,6 +12,8 @@ import { addHostPorts, addLocalServices, addServices } from './service-rules.ts'
 export interface NodeRules {
   /** How the names of the Pods' cables begin, on the machine's side. */
   readonly cables: string
+  /** Whether the way out is pasta's: some versions send segments that make a kernel which leads on end the connection. */
+  readonly byPasta?: boolean | undefined
   /** IPv4, and IPv6 where Pods have it. */
   readonly families: readonly FamilyRules[]
 }
@@ -31,7 +33,7 @@ export interface FamilyRules {
  * `from_machine`), then whether it may go there, by the addresses that it really goes between (`egress_*`,
  * `ingress_*`): what one of these accepts, the next still judges. Answers to what was let through are let through.
  */
-export function ruleTable({ cables, families }: NodeRules): TableParts {
+export function ruleTable({ cables, families, byPasta }: NodeRules): TableParts {
   const table = new TableBuilder()
   const [fromPod, toPod] = [`iifname "${cables}*"`, `oifname "${cables}*"`]
   const fromOutside = `iifname != "${cables}*" iifname != "lo"`
@@ -46,6 +48,8 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
     'type filter hook prerouting priority raw; policy accept;',
     `${fromPod} goto guard_pods`,
     'iifname "lo" accept',
+    // To who was led here they belong to no connection, and would be answered with a reset.
+    ...(byPasta ? ['tcp flags & (fin | syn | rst | ack) == 0 drop'] : []),
     // These addresses are nobody's but this machine's and its Pods'.
     ...each(({ foreign }) => foreign),
   ])

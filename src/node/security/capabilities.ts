@@ -45,7 +45,7 @@ export function grantedCapabilities(
   if (beyond !== undefined) return { refused: `${beyond} would reach beyond the container` }
   const shared = ownNetwork ? undefined : added.find((name) => networkWide.has(name))
   if (shared !== undefined)
-    return { refused: `${shared} needs a network of the Pod's own, which this node does not have` }
+    return { refused: `${shared} needs a network of the Pod's own, and Sluice to be root` }
   const left = dropped.includes('ALL') ? [] : usual.filter((name) => !dropped.includes(name))
   const names = new Set([...left, ...asked].filter((name) => ownNetwork || !networkWide.has(name)))
   return { granted: known.filter((name) => names.has(name)) }

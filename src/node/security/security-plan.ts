@@ -39,7 +39,7 @@ export interface NodePowers {
   readonly isolated: boolean
   /** This program is not root: one user and one group is all that its containers have. */
   readonly asUser: boolean
-  /** The container has a network of its own. */
+  /** The container has a network of its own, over which rights of its own hold. */
   readonly ownNetwork: boolean
   /** As whom this program itself runs. */
   readonly uid: number

@@ -40,7 +40,7 @@ export function planSysctls(
   const cannot = asked.find(({ name }) => !powers.isolated || (name.startsWith('net.') && !powers.ownNetwork))
   if (cannot) {
     return {
-      refused: `securityContext.sysctls: ${cannot.name} needs namespaces of the Pod's own, which this node does not have`,
+      refused: `securityContext.sysctls: ${cannot.name} needs namespaces of the Pod's own, and Sluice to be root`,
     }
   }
   const settings = asked.map(({ name, value }) => [name.replaceAll('.', '/'), value] as const)

@@ -54,6 +54,7 @@ function rulesOf(network: BridgeNetwork, options: NetworkRulesRoleOptions): Netw
   const rules = new NetworkRules({
     nodeId: nodeIdOf(folder),
     ranges: network.ranges,
+    byPasta: network.isOfUser,
     tool: new NftTool([nft], clock),
     flows: conntrack === undefined ? undefined : new ConntrackTool(conntrack, network.ranges.ipv6 !== undefined),
     services,
