@@ -10,14 +10,15 @@ export interface SlowStart {
 const mostAtOnce = 32
 
 /**
- * Does `act` `count` times: once, then twice as many at a time, as long as all of them work. What cannot work, such as
- * Pods over a quota, then fails once or twice instead of a thousand times.
+ * Does `act` for every item: for one first, then for twice as many at a time, as long as all of them work. What cannot
+ * work, such as Pods over a quota, then fails once or twice instead of a thousand times.
  */
-export async function slowStart(count: number, act: () => Promise<unknown>): Promise<SlowStart> {
+export async function slowStart<T>(items: readonly T[], act: (item: T) => Promise<unknown>): Promise<SlowStart> {
   let succeeded = 0
-  let left = count
+  let left = items.length
   for (let size = Math.min(1, left); size > 0; size = Math.min(size * 2, left, mostAtOnce)) {
-    const outcomes = await Promise.allSettled(Array.from({ length: size }, act))
+    const begun = items.length - left
+    const outcomes = await Promise.allSettled(items.slice(begun, begun + size).map(act))
     left -= size
     const failed = outcomes.filter(({ status }) => status === 'rejected')
     succeeded += size - failed.length
