@@ -82,14 +82,10 @@ export function* prepareUpdate(
   current: KubernetesObject,
   reading: Reading,
 ): Phases<KubernetesObject> {
-  const envelope = yield* decodeObject(kind, input, reading, current)
-  yield
-  checkIdentity(kind, envelope.metadata, current)
+  const envelope = yield* decodeReplacement(kind, input, current, reading)
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
   const status = kind.hasStatus ? { status: current['status'] } : {}
-  const object = typedObject(completeObject(kind, Object.assign(envelope, status, { metadata }), current))
-  const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
-  const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  const next = nextGeneration(kind, Object.assign(envelope, status, { metadata }), current)
   yield
   refuseInvalid(kind, next, [
     ...checkMetadata(kind, next.metadata),
@@ -110,9 +106,7 @@ export function* prepareStatus(
   current: KubernetesObject,
   reading: Reading,
 ): Phases<KubernetesObject> {
-  const envelope = yield* decodeObject(kind, input, reading, current)
-  yield
-  checkIdentity(kind, envelope.metadata, current)
+  const envelope = yield* decodeReplacement(kind, input, current, reading)
   const metadata = metadataBesideStatus(kind, envelope.metadata, current.metadata)
   const object = typedObject({ ...current, metadata, status: envelope['status'] ?? undefined })
   const faults = metadata === current.metadata ? [] : checkMetadata(kind, object.metadata)
@@ -127,20 +121,32 @@ export function* prepareEphemeralContainers(
   current: KubernetesObject,
   reading: Reading,
 ): Phases<KubernetesObject> {
-  const envelope = yield* decodeObject(kind, input, reading, current)
-  yield
-  checkIdentity(kind, envelope.metadata, current)
+  const envelope = yield* decodeReplacement(kind, input, current, reading)
   const [sent, before] = [envelope['spec'], current['spec']].map((spec) => (isJsonObject(spec) ? spec : {}))
   const spec = { ...before, ephemeralContainers: withoutRestarts(sent?.['ephemeralContainers']) }
-  const object = typedObject(completeObject(kind, { ...current, spec }, current))
-  const changed = !sameJson(contentOf(kind, object), contentOf(kind, current))
-  const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  const next = nextGeneration(kind, { ...current, spec }, current)
   yield
   refuseInvalid(kind, next, [
     ...(yield* checkContent(kind, next, current)),
     ...checkEphemeralContainersKept(isJsonObject(next['spec']) ? next['spec'] : {}, before ?? {}),
   ])
   return next
+}
+
+/** Decodes what was sent in place of `current`, and makes sure that it is meant for this object. */
+function* decodeReplacement(kind: Kind, input: unknown, current: KubernetesObject, reading: Reading): Phases<Envelope> {
+  const envelope = yield* decodeObject(kind, input, reading, current)
+  yield
+  checkIdentity(kind, envelope.metadata, current)
+  return envelope
+}
+
+/** The object with its defaults, and with a new generation if it differs from `current` in more than its metadata. */
+function nextGeneration(kind: Kind, replacement: Envelope, current: KubernetesObject): KubernetesObject {
+  const object = typedObject(completeObject(kind, replacement, current))
+  const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
+  if (!changed) return object
+  return { ...object, metadata: { ...object.metadata, generation: (current.metadata.generation ?? 0) + 1 } }
 }
 
 /** A policy of their own is not for containers that are never started again: Kubernetes passes it over here. */
@@ -223,10 +229,6 @@ function without(field: string, spec: unknown): unknown {
   if (!isJsonObject(spec)) return spec
   const { [field]: _left, ...rest } = spec
   return rest
-}
-
-function withGeneration(object: KubernetesObject, generation: number): KubernetesObject {
-  return { ...object, metadata: { ...object.metadata, generation } }
 }
 
 function tracksGeneration(kind: Kind): boolean {
