@@ -1,15 +1,15 @@
 import { networkInterfaces } from 'node:os'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { AnswerCache } from './answer-cache.ts'
-import type { ClusterNames } from './cluster-names.ts'
+import { AnswerCache } from './forwarding/answer-cache.ts'
+import type { ClusterNames } from './names/cluster-names.ts'
 import { DnsMetrics } from './dns-metrics.ts'
-import { Forwarder } from './forwarder.ts'
-import { addressBytes, addressKey } from './ip-address.ts'
+import { Forwarder } from './forwarding/forwarder.ts'
+import { addressBytes, addressKey } from './messages/ip-address.ts'
 import { Resolver } from './resolver.ts'
-import type { Upstream } from './resolvers-file.ts'
-import { TcpFace } from './tcp-face.ts'
-import { UdpFace } from './udp-face.ts'
+import type { Upstream } from './forwarding/resolvers-file.ts'
+import { TcpFace } from './listening/tcp-face.ts'
+import { UdpFace } from './listening/udp-face.ts'
 
 export interface DnsServerOptions {
   readonly names: ClusterNames

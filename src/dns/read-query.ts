@@ -6,8 +6,8 @@ import {
   mostUdpBytes,
   recordTypes,
   responseCodes,
-} from './message.ts'
-import { MalformedMessage, type MessageHead, headerBytes, readHead, readMessage } from './message-reader.ts'
+} from './messages/message.ts'
+import { MalformedMessage, type MessageHead, headerBytes, readHead, readMessage } from './messages/message-reader.ts'
 
 /** A question that can be answered. */
 export interface Query {

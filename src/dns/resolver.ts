@@ -1,9 +1,9 @@
 import type { Logger } from '../foundation/log.ts'
-import type { ForeignAnswer } from './answer-cache.ts'
-import type { ClusterNames } from './cluster-names.ts'
+import type { ForeignAnswer } from './forwarding/answer-cache.ts'
+import type { ClusterNames } from './names/cluster-names.ts'
 import type { DnsMetrics } from './dns-metrics.ts'
-import { type DomainName, sameName } from './domain-name.ts'
-import type { Forwarder } from './forwarder.ts'
+import { type DomainName, sameName } from './messages/domain-name.ts'
+import type { Forwarder } from './forwarding/forwarder.ts'
 import {
   type Message,
   type ResourceRecord,
@@ -13,8 +13,8 @@ import {
   mostUdpBytes,
   responseCodes,
   typeName,
-} from './message.ts'
-import { writeMessage } from './message-writer.ts'
+} from './messages/message.ts'
+import { writeMessage } from './messages/message-writer.ts'
 import { type Query, readQuery, replyTo } from './read-query.ts'
 
 export interface ResolverOptions {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import type { Clock } from '../foundation/clock.ts'
+import type { Clock } from '../../foundation/clock.ts'
 
 /** Somebody who knows the names that are not the cluster's. */
 export interface Upstream {

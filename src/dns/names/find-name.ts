@@ -1,9 +1,9 @@
 import type { ClusterIndex } from './cluster-index.ts'
-import { type DomainName, lowered, nameOf } from './domain-name.ts'
-import { addressBytes } from './ip-address.ts'
-import { type ResourceRecord, recordTypes } from './message.ts'
+import { type DomainName, lowered, nameOf } from '../messages/domain-name.ts'
+import { addressBytes } from '../messages/ip-address.ts'
+import { type ResourceRecord, recordTypes } from '../messages/message.ts'
 import { dashedAddressKey } from './named-service.ts'
-import { addressRecord, authorityRecord, pointerRecord, textRecord } from './new-record.ts'
+import { addressRecord, authorityRecord, pointerRecord, textRecord } from '../messages/new-record.ts'
 import { type ServiceRequest, parseClusterName } from './parse-cluster-name.ts'
 import { type Place, placesOf } from './service-places.ts'
 

@@ -1,8 +1,8 @@
-import { type DomainName, isWithin, nameKey, nameOf } from './domain-name.ts'
+import { type DomainName, isWithin, nameKey, nameOf } from '../messages/domain-name.ts'
 import { type ClusterZone, type Found, findName, recordTtl } from './find-name.ts'
-import { addressKey, reversedAddress } from './ip-address.ts'
-import { type Question, type ResourceRecord, recordTypes, responseCodes } from './message.ts'
-import { addressRecord, authorityRecord, locationRecord, pointerRecord } from './new-record.ts'
+import { addressKey, reversedAddress } from '../messages/ip-address.ts'
+import { type Question, type ResourceRecord, recordTypes, responseCodes } from '../messages/message.ts'
+import { addressRecord, authorityRecord, locationRecord, pointerRecord } from '../messages/new-record.ts'
 import type { Place } from './service-places.ts'
 
 export interface ClusterNamesOptions extends Omit<ClusterZone, 'zone'> {

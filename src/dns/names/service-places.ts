@@ -1,5 +1,5 @@
 import type { ClusterIndex } from './cluster-index.ts'
-import type { DomainName } from './domain-name.ts'
+import type { DomainName } from '../messages/domain-name.ts'
 import type { NamedPort, NamedService } from './named-service.ts'
 import type { ServiceRequest } from './parse-cluster-name.ts'
 

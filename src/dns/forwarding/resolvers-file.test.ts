@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { FakeClock } from '../foundation/fake-clock.ts'
+import { FakeClock } from '../../foundation/fake-clock.ts'
 import { ResolversFile, upstreamsIn } from './resolvers-file.ts'
 
 it('the resolvers are those of the file, each once and only what is an address', () => {

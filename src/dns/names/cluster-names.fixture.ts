@@ -1,14 +1,14 @@
-import { FakeClock } from '../foundation/fake-clock.ts'
-import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slice.ts'
-import type { KubernetesObject } from '../resources/kubernetes-object.ts'
-import type { Namespace } from '../resources/namespace.ts'
-import { HeldObjects } from '../resources/object-cache.ts'
-import type { Pod } from '../resources/pod.ts'
-import type { Service } from '../resources/service.ts'
+import { FakeClock } from '../../foundation/fake-clock.ts'
+import { type EndpointSlice, serviceNameLabel } from '../../resources/endpoint-slice.ts'
+import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
+import type { Namespace } from '../../resources/namespace.ts'
+import { HeldObjects } from '../../resources/object-cache.ts'
+import type { Pod } from '../../resources/pod.ts'
+import type { Service } from '../../resources/service.ts'
 import { ClusterIndex } from './cluster-index.ts'
 import { ClusterNames, type Sections } from './cluster-names.ts'
-import { type DomainName, nameOf } from './domain-name.ts'
-import { type ResourceRecord, internetClass, recordTypes, responseCodes } from './message.ts'
+import { type DomainName, nameOf } from '../messages/domain-name.ts'
+import { type ResourceRecord, internetClass, recordTypes, responseCodes } from '../messages/message.ts'
 
 /** What an informer would have, put in by hand. */
 export class HandCache<T extends KubernetesObject> extends HeldObjects<T> {

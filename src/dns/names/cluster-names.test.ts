@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { refOf } from '../resources/object-ref.ts'
+import { refOf } from '../../resources/object-ref.ts'
 import { NamesStage, dnsPort, http, newPod, newService, newSlice } from './cluster-names.fixture.ts'
 
 const soa = 'authority cluster.local. 30 SOA'

@@ -1,7 +1,7 @@
-import { backoffMs } from '../cluster/pace/backoff.ts'
-import type { CancelTimer, Clock } from '../foundation/clock.ts'
-import { errorMessage } from '../foundation/errors.ts'
-import type { Logger } from '../foundation/log.ts'
+import { backoffMs } from '../../cluster/pace/backoff.ts'
+import type { CancelTimer, Clock } from '../../foundation/clock.ts'
+import { errorMessage } from '../../foundation/errors.ts'
+import type { Logger } from '../../foundation/log.ts'
 
 export interface ListenInTimeOptions {
   readonly address: string

@@ -1,8 +1,8 @@
 import { type Server, type Socket, createServer, isIPv6 } from 'node:net'
-import type { CancelTimer, Clock } from '../foundation/clock.ts'
-import type { DnsMetrics } from './dns-metrics.ts'
-import { MessageFramer, framed } from './message-framer.ts'
-import type { QueryAnswerer } from './resolver.ts'
+import type { CancelTimer, Clock } from '../../foundation/clock.ts'
+import type { DnsMetrics } from '../dns-metrics.ts'
+import { MessageFramer, framed } from '../messages/message-framer.ts'
+import type { QueryAnswerer } from '../resolver.ts'
 
 export interface TcpFaceOptions {
   readonly resolver: QueryAnswerer

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { createSocket } from 'node:dgram'
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest'
-import { FakeClock } from '../foundation/fake-clock.ts'
-import { silentLogger } from '../foundation/log.ts'
+import { FakeClock } from '../../foundation/fake-clock.ts'
+import { silentLogger } from '../../foundation/log.ts'
 import { ListenInTime } from './listen-in-time.ts'
 import { UdpFace } from './udp-face.ts'
 

@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
 import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
-import { FakeClock } from '../foundation/fake-clock.ts'
-import { newService, recordText } from './cluster-names.fixture.ts'
+import { FakeClock } from '../../foundation/fake-clock.ts'
+import { newService, recordText } from '../names/cluster-names.fixture.ts'
 import {
   TcpClient,
   askUdp,
@@ -12,10 +12,10 @@ import {
   replyOf,
   startServer,
   startUpstream,
-} from './dns-stage.fixture.ts'
+} from '../dns-stage.fixture.ts'
 import { attemptMs, mostQuestions } from './forwarder.ts'
-import { type Message, codeName, recordTypes } from './message.ts'
-import { addressRecord, authorityRecord, pointerRecord } from './new-record.ts'
+import { type Message, codeName, recordTypes } from '../messages/message.ts'
+import { addressRecord, authorityRecord, pointerRecord } from '../messages/new-record.ts'
 import type { Upstream } from './resolvers-file.ts'
 
 const address = Buffer.from([192, 0, 2, 7])

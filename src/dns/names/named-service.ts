@@ -1,6 +1,6 @@
-import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slice.ts'
-import type { Service } from '../resources/service.ts'
-import { addressBytes, addressKey } from './ip-address.ts'
+import { type EndpointSlice, serviceNameLabel } from '../../resources/endpoint-slice.ts'
+import type { Service } from '../../resources/service.ts'
+import { addressBytes, addressKey } from '../messages/ip-address.ts'
 
 /** What names can be made of for one port; where nothing is declared there is one port without a number. */
 export interface NamedPort {

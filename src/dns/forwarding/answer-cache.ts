@@ -1,5 +1,5 @@
-import type { Sections } from './cluster-names.ts'
-import { type ResourceRecord, recordTypes, responseCodes } from './message.ts'
+import type { Sections } from '../names/cluster-names.ts'
+import { type ResourceRecord, recordTypes, responseCodes } from '../messages/message.ts'
 
 /** An answer of somebody else. */
 export interface ForeignAnswer extends Sections {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { AnswerCache, type ForeignAnswer, lifetimeOf } from './answer-cache.ts'
-import { addressRecord, authorityRecord, textRecord } from './new-record.ts'
+import { addressRecord, authorityRecord, textRecord } from '../messages/new-record.ts'
 
 const limits = { entries: 3, bytes: 64 * 1024, longestSeconds: 30 }
 const record = (ttl: number) => addressRecord(['www', 'example'], Buffer.from([192, 0, 2, 1]), ttl)

@@ -1,10 +1,10 @@
 import { createSocket } from 'node:dgram'
 import { connect, isIPv6 } from 'node:net'
-import type { Clock } from '../foundation/clock.ts'
-import { nameKey } from './domain-name.ts'
-import { MessageFramer, framed } from './message-framer.ts'
-import type { Message, Question } from './message.ts'
-import { readMessage } from './message-reader.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import { nameKey } from '../messages/domain-name.ts'
+import { MessageFramer, framed } from '../messages/message-framer.ts'
+import type { Message, Question } from '../messages/message.ts'
+import { readMessage } from '../messages/message-reader.ts'
 import type { Upstream } from './resolvers-file.ts'
 
 export interface ExchangeOptions {
