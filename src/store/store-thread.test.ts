@@ -12,6 +12,7 @@ let path: string
 let gate: StepGate
 let store: SqliteStore
 const troubles: StoreTrouble[] = []
+let onLost = Promise.withResolvers<void>()
 let onBack = Promise.withResolvers<void>()
 
 beforeEach(async () => {
@@ -19,9 +20,11 @@ beforeEach(async () => {
   path = join(folder, 'sluice.db')
   gate = new StepGate()
   troubles.length = 0
+  onLost = Promise.withResolvers()
   onBack = Promise.withResolvers()
   const onTrouble = (trouble: StoreTrouble) => {
     troubles.push(trouble)
+    if (trouble.type === 'lost') onLost.resolve()
     if (trouble.type === 'back') onBack.resolve()
   }
   store = await openSqliteStore({ path, gate, onTrouble })
@@ -179,8 +182,8 @@ describe('a store whose thread is lost', () => {
     gate.arm('received', 'exit')
     const lost = outcomeOf(create('a'))
     await gate.reached()
-    while (!store.failure) await new Promise((resolve) => setImmediate(resolve))
-    expect(store.failure.code).toBe('store_interrupted')
+    await onLost.promise
+    expect(store.failure?.code).toBe('store_interrupted')
     expect(await outcomeOf(create('b'))).toBe('store_interrupted')
     expect(store.get(keyOf('kept'))?.revision).toBe(1)
     await onBack.promise

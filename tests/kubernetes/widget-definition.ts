@@ -1,10 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { askUntil } from './ask-until.ts'
 import type { ContractServer } from './contract-server.ts'
 import type { WireObject } from './wire-object.ts'
 
-export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+/** Schemas of fields. */
+export const text = { type: 'string' }
+export const count = { type: 'integer' }
+export const rules = (...all: Array<Record<string, unknown>>) => ({ 'x-kubernetes-validations': all })
 
-const deadlineMs = 30_000
+export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
 type Fields = Record<string, unknown>
 
@@ -74,20 +77,11 @@ export class WidgetDefinition {
 
   /** A real server takes a moment to serve what it was told. */
   async untilAnswered(path: string, code: number): Promise<WireObject> {
-    return this.until(
+    const { body } = await askUntil(
       () => this.#server.http('GET', path),
       (answer) => answer.code === code,
-    ).then(({ body }) => body)
-  }
-
-  async until<T>(look: () => Promise<T>, isThere: (seen: T) => boolean): Promise<T> {
-    const deadline = Date.now() + deadlineMs
-    for (;;) {
-      const seen = await look()
-      if (isThere(seen)) return seen
-      if (Date.now() > deadline) throw new Error(`gave up waiting; the last answer was ${JSON.stringify(seen)}`)
-      await delay(50)
-    }
+    )
+    return body
   }
 }
 
@@ -102,3 +96,7 @@ export function causesOf(body: WireObject): string[] {
   }
   return causes.map(({ reason, field, message }) => `${field} ${reason} ${message}`).sort()
 }
+
+/** The cause for a value that is not of the type it must have. */
+export const typeFault = (field: string, type: string, found: string) =>
+  `${field} FieldValueTypeInvalid Invalid value: "${found}": ${field} in body must be of type ${type}: "${found}"`
