@@ -17,11 +17,11 @@ export interface Birth extends Reading {
   readonly namespace: string | undefined
   readonly uid: string
   readonly now: number
-  /** What is put behind `generateName`. */
+  /** What is appended to `generateName`. */
   readonly nameSuffix: string
 }
 
-/** What arrives at a create → what is stored. */
+/** Turns the input of a create into what is stored. */
 export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases<KubernetesObject> {
   const envelope = yield* decodeObject(kind, input, birth)
   yield
@@ -39,7 +39,10 @@ export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases
   return object
 }
 
-/** A custom kind's schema and the rules in it say everything that a real API server would know of it, too. */
+/**
+ * For a custom kind, the schema and the rules in it say everything, since a real API server would know nothing else of
+ * it.
+ */
 function* checkContent(
   kind: Kind,
   object: KubernetesObject,
@@ -75,7 +78,7 @@ function checkNamespaceOfRequest(kind: Kind, sent: unknown, requested: string | 
   )
 }
 
-/** What arrives at an update → what is stored in place of `current`. The status stays as it is. */
+/** Turns the input of an update into what replaces `current`. The status stays as it is. */
 export function* prepareUpdate(
   kind: Kind,
   input: unknown,
@@ -97,8 +100,8 @@ export function* prepareUpdate(
 }
 
 /**
- * What arrives at the status subresource → the object with only its status replaced, and of a core
- * kind what others say about it.
+ * Turns the input of the status subresource into the object with only its status replaced; for core kinds, some
+ * metadata as well.
  */
 export function* prepareStatus(
   kind: Kind,
@@ -114,7 +117,7 @@ export function* prepareStatus(
   return object
 }
 
-/** What arrives at a Pod's ephemeral containers → the Pod with only these replaced. */
+/** Turns the input of a Pod's `ephemeralcontainers` subresource into the Pod with only these replaced. */
 export function* prepareEphemeralContainers(
   kind: Kind,
   input: unknown,
@@ -149,7 +152,7 @@ function nextGeneration(kind: Kind, replacement: Envelope, current: KubernetesOb
   return { ...object, metadata: { ...object.metadata, generation: (current.metadata.generation ?? 0) + 1 } }
 }
 
-/** A policy of their own is not for containers that are never started again: Kubernetes passes it over here. */
+/** Ephemeral containers are never restarted: Kubernetes ignores their restart policies here. */
 function withoutRestarts(containers: unknown): unknown {
   if (!Array.isArray(containers)) return undefined
   return containers.map((container: unknown) => {
@@ -159,7 +162,7 @@ function withoutRestarts(containers: unknown): unknown {
   })
 }
 
-/** Kubernetes keeps the spec of a core kind apart from its status, not the metadata; of a custom one both. */
+/** A status write may change metadata for core kinds, but not for custom ones. */
 function metadataBesideStatus(kind: Kind, sent: JsonObject, current: ObjectMeta): ObjectMeta {
   if (kind.origin === 'custom') return current
   const { keptByStatus = [] } = kind
@@ -169,7 +172,7 @@ function metadataBesideStatus(kind: Kind, sent: JsonObject, current: ObjectMeta)
   return { ...current, ...Object.fromEntries(changed.map((field) => [field, sent[field]])) }
 }
 
-/** Name, namespace, uid and version of what was sent must be those of the object it is meant for. */
+/** Name, namespace, uid and version, where they were sent, must be those of the current object. */
 function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject): void {
   const { name, uid, resourceVersion } = current.metadata
   if (sent['name'] !== undefined && sent['name'] !== '' && sent['name'] !== name) {
@@ -183,7 +186,7 @@ function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject):
   }
   const version = sent['resourceVersion']
   if (version === undefined || version === null || version === '' || version === '0') {
-    // Ours are CustomResources elsewhere, and those must say what they replace.
+    // Our kinds are CustomResources elsewhere, where an update must say which version it replaces.
     if (kind.origin === 'custom') {
       throw invalidObject(kind, name, [invalid('metadata.resourceVersion', 0, 'must be specified for an update')])
     }
@@ -216,12 +219,12 @@ function checkFinalizersOfDeleted(next: KubernetesObject, current: KubernetesObj
   return [forbidden('metadata.finalizers', why)]
 }
 
-/** Everything that is neither metadata nor status: what a generation counts the changes of. */
+/** Everything that is neither metadata nor status: a change of it makes a new generation. */
 function contentOf(kind: Kind, object: KubernetesObject): JsonObject {
   const { metadata: _metadata, status, ...content } = object
   const { notInGeneration } = kind
   if (notInGeneration !== undefined) return { ...content, spec: without(notInGeneration, content['spec']) }
-  // Without a subresource of its own the status is content like any other.
+  // Without a subresource of its own, the status is ordinary content.
   return kind.hasStatus || kind.origin === 'core' ? content : { ...content, status }
 }
 
@@ -235,7 +238,7 @@ function tracksGeneration(kind: Kind): boolean {
   return kind.origin === 'custom' || kind.hasGeneration === true
 }
 
-/** Decoding has made sure of the types; only a name may still be missing, and is refused by name. */
+/** Decoding has checked the types; only the name may still be missing, which validation reports. */
 function typedObject(object: Envelope): KubernetesObject {
   return isNamed(object) ? object : { ...object, metadata: { ...object.metadata, name: '' } }
 }
