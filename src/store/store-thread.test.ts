@@ -66,7 +66,7 @@ describe('a store whose disk takes its time', () => {
     const live = collect(1, 5)
     const first = create('b')
     await gate.reached()
-    // Decided on top of what is being written: by turns, so that they go in several batches.
+    // Decided on top of what is being written; in several turns, so that they go in several batches.
     const later = [update('a', 1)]
     await new Promise((resolve) => setImmediate(resolve))
     later.push(update('a', 2), store.delete(keyOf('b')))
@@ -157,7 +157,7 @@ describe('a store whose thread is lost', () => {
     'by "%s" when it has %s a commit tells who waits that the writes were %s, and goes on',
     async (action, step, outcome) => {
       await create('kept')
-      // Answered by the thread: it is done with that write.
+      // Answered by the thread, so it is done with that write.
       await collect(0, 1)
       const live = collect(0, outcome === 'made' ? 4 : 2)
       gate.arm(step, action)

@@ -29,7 +29,7 @@ export const migrations: readonly string[] = [
   `CREATE TABLE left_out (resource TEXT PRIMARY KEY, before INTEGER NOT NULL, floor INTEGER NOT NULL) STRICT;`,
 ]
 
-/** Brings the file to the newest schema; each step is all or nothing. */
+/** Brings the file to the newest schema; each step happens completely or not at all. */
 export function migrate(database: DatabaseSync, path: string, steps: readonly string[] = migrations): void {
   const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
   if (found > steps.length) {
