@@ -17,7 +17,7 @@ import { DnsServer } from './dns-server.ts'
 
 const namespace = 'shop'
 
-/** The whole way: an API server, informers that follow it, and Node's own client of the DNS server. */
+/** The whole chain: an API server, informers that follow it, and Node's DNS client. */
 async function startCluster() {
   const stop = new AbortController()
   const client = new EmbeddedClient(new ClusterApi({ store: new MemoryStore(), kinds: coreKinds, clock: systemClock }))

@@ -10,7 +10,7 @@ import { tcpLimits } from './listening/tcp-face.ts'
 
 const many = Array.from({ length: 150 }, (_, at) => ({ address: `10.1.1.${at}`, hostname: `db-${at}` }))
 
-/** A cluster with a bit of everything, and Node's own client for it. */
+/** A cluster with a bit of everything, and Node's DNS client for it. */
 async function startCluster() {
   const started = await startServer()
   const { stage, port } = started

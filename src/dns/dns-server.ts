@@ -13,7 +13,7 @@ import { UdpFace } from './listening/udp-face.ts'
 
 export interface DnsServerOptions {
   readonly names: ClusterNames
-  /** Who is asked for all other names; see `ResolversFile`. */
+  /** The resolvers for all other names; see `ResolversFile`. */
   readonly upstreams: () => Promise<readonly Upstream[]>
   readonly clock: Clock
   readonly log: Logger
@@ -29,9 +29,7 @@ export interface DnsListener {
 
 const freePortAttempts = 10
 
-/**
- * The cluster's DNS server, at as many addresses as it is asked to listen on; each over UDP and TCP, on the same port.
- */
+/** The cluster's DNS server. It can listen at several addresses, each over UDP and TCP on the same port. */
 export class DnsServer {
   readonly #resolver: Resolver
   readonly #forwarder: Forwarder
@@ -50,7 +48,7 @@ export class DnsServer {
     return [...this.#listeners]
   }
 
-  /** Port 0 picks one that is free for both. Rejects when the address or the port cannot be had. */
+  /** Port 0 picks one that is free for both. Rejects when the address or the port is not available. */
   async listen(address: string, port: number): Promise<DnsListener> {
     for (let attempt = 1; ; attempt++) {
       const tcp = new TcpFace(this.#faces)

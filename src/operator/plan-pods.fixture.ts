@@ -40,7 +40,7 @@ const freshHash =
 export interface PodFacts {
   hash?: string
   ready?: boolean
-  /** Milliseconds ago. */
+  /** For how many milliseconds. */
   draining?: number
   terminating?: boolean
   phase?: string
@@ -102,7 +102,7 @@ export interface Case {
 
 export const busyBy = (table: Record<string, number | undefined>) => ({ busy: (name: string) => table[name] })
 
-/** What is planned in this case, in the words of its row. */
+/** What is planned for this row. */
 export function plannedIn({ spec, pods = [], facts }: Case) {
   const { create, recall, drain, delete: remove, status } = planPods(modelWith(spec), pods, factsWith(facts))
   const names = (list: readonly Pod[]) => list.map(({ metadata }) => metadata.name).sort()
@@ -112,7 +112,7 @@ export function plannedIn({ spec, pods = [], facts }: Case) {
 
 const anyPhase: unknown = expect.any(String)
 
-/** What the row says should be planned: nothing is done that it does not name. */
+/** What the row expects: nothing is done that it does not name. */
 export function wantedIn({ create = 0, recall = [], drain = [], delete: remove = [], phase, message = /./ }: Case) {
   const said: unknown = expect.stringMatching(message)
   return { create, recall, drain, delete: remove, phase: phase ?? anyPhase, message: said }

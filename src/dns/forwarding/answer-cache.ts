@@ -1,7 +1,7 @@
 import type { Sections } from '../names/cluster-names.ts'
 import { type ResourceRecord, recordTypes, responseCodes } from '../messages/message.ts'
 
-/** An answer of somebody else. */
+/** An answer from another resolver. */
 export interface ForeignAnswer extends Sections {
   readonly authenticData: boolean
 }
@@ -16,14 +16,14 @@ interface Entry {
 export interface CacheLimits {
   readonly entries: number
   readonly bytes: number
-  /** However long an answer says that it holds. */
+  /** However long an answer says that it is valid. */
   readonly longestSeconds: number
 }
 
-/** As the usual Corefile: nothing is remembered for longer than half a minute. */
+/** As in the usual Corefile, nothing is cached for longer than half a minute. */
 export const usualCacheLimits: CacheLimits = { entries: 10_000, bytes: 16 * 1024 * 1024, longestSeconds: 30 }
 
-/** Answers that still hold, the least recently used ones making room for new ones. */
+/** A cache of answers that are still valid; the least recently used make room for new ones. */
 export class AnswerCache {
   readonly #limits: CacheLimits
   readonly #entries = new Map<string, Entry>()
@@ -41,7 +41,7 @@ export class AnswerCache {
     const entry = this.#entries.get(key)
     if (!entry) return undefined
     this.#entries.delete(key)
-    // A clock that was set back says nothing about how old an answer is.
+    // After the clock was set back, the age of an answer is unknown.
     if (now >= entry.until || now < entry.storedAt) {
       this.#bytes -= entry.bytes
       return undefined
@@ -50,7 +50,10 @@ export class AnswerCache {
     return aged(entry.answer, Math.floor((now - entry.storedAt) / 1000))
   }
 
-  /** Keeps it as long as it says, and returns it as it is to be told: no record holds for longer than it is kept. */
+  /**
+   * Caches the answer for its lifetime, and returns it as it is to be sent: no record is valid for longer than it is
+   * cached.
+   */
   put(key: string, answer: ForeignAnswer, now: number): ForeignAnswer {
     const { longestSeconds, entries, bytes } = this.#limits
     const capped = withTtls(answer, (ttl) => Math.min(ttl, longestSeconds))
@@ -71,12 +74,12 @@ export class AnswerCache {
   }
 }
 
-/** In seconds; `undefined` for what must not be remembered: failures, and denials that do not say for how long. */
+/** In seconds; `undefined` for what must not be cached: failures, and negative answers that do not say for how long. */
 export function lifetimeOf({ rcode, answers, authorities }: Sections): number | undefined {
   if (rcode !== responseCodes.NOERROR && rcode !== responseCodes.NXDOMAIN) return undefined
   const authority = authorities.find(({ type }) => type === recordTypes.SOA)
   const least = Math.min(...answers.map(({ ttl }) => ttl), Number.POSITIVE_INFINITY)
-  // An alias alone denies what was asked for behind it; it holds for as long as both.
+  // An alias without a record behind it is a negative answer; it is valid for as long as both.
   if (answers.length > 0 && rcode === responseCodes.NOERROR && !authority) return least
   if (!authority) return undefined
   const numbers = authority.data.at(-1)

@@ -13,7 +13,7 @@ export interface ExchangeOptions {
   readonly signal: AbortSignal
 }
 
-/** One question over UDP, from a port of its own that nobody can know. Rejects when no answer comes in time. */
+/** Asks over UDP, from a random port of its own. Rejects when no answer comes in time. */
 export function askOverUdp(
   query: Message,
   bytes: Buffer,
@@ -23,19 +23,20 @@ export function askOverUdp(
   return inTime(options, (resolve, reject) => {
     const socket = createSocket(isIPv6(upstream.address) ? 'udp6' : 'udp4')
     socket.on('error', reject)
-    // A connected socket takes datagrams from there only. What does not fit is left: it may be somebody else's guess.
+    // A connected socket receives datagrams from that address only. One that does not match is ignored: it may be a
+    // forgery.
     socket.on('message', (answer) => {
       const message = answerTo(query, answer)
       if (message) resolve(message)
     })
     socket.on('connect', () => socket.send(bytes))
-    // Without a callback, what fails here is an error of the socket as everything else.
+    // Without a callback, a failure here is an error of the socket like any other.
     socket.connect(upstream.port, upstream.address)
     return () => socket.close()
   })
 }
 
-/** The same over a connection, for answers that are too large for a datagram. */
+/** The same over TCP, for answers that are too large for a datagram. */
 export function askOverTcp(
   query: Message,
   bytes: Buffer,
@@ -60,7 +61,7 @@ export function askOverTcp(
   })
 }
 
-/** `undefined` unless it is the answer to just this question. */
+/** `undefined` unless it is the answer to exactly this question. */
 function answerTo({ id, questions: [asked] }: Message, bytes: Buffer): Message | undefined {
   try {
     const message = readMessage(bytes)
@@ -76,7 +77,7 @@ function sameQuestion(one: Question, other: Question): boolean {
   return one.type === other.type && one.class === other.class && nameKey(one.name) === nameKey(other.name)
 }
 
-/** Whatever happens first ends it, and what it used is given back. */
+/** Settles with whatever happens first, and then releases what was used. */
 function inTime<T>(
   { clock, deadlineMs, signal }: ExchangeOptions,
   begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,

@@ -23,7 +23,7 @@ const nameIn = ({ questions }: Message) => questions[0]?.name ?? []
 const told = (query: Message, ttl = 300) => replyOf(query, { answers: [addressRecord(nameIn(query), address, ttl)] })
 const denied = (query: Message) => replyOf(query, { rcode: 3, authorities: [authorityRecord(['example'], 1, 20)] })
 
-/** The code, and the answers as text. */
+/** The response code, and the answers as text. */
 async function ask(port: number, query: Message): Promise<string[]> {
   const { rcode, answers } = await askUdp(port, query)
   return [codeName(rcode), ...answers.map(recordText)]

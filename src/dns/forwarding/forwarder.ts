@@ -22,28 +22,28 @@ export interface ForwarderOptions {
 
 export interface ForeignQuestion {
   readonly question: Question
-  /** Who asks, for its share of what may be under way. */
+  /** Who asks, for its share of the questions in progress. */
   readonly client: string
   readonly dnssecOk: boolean
   readonly checkingDisabled: boolean
 }
 
-/** What an attempt may take, and how many there are: together less than the 5 s that C libraries wait. */
+/** How long an attempt may take, and how many there are: together less than the 5 s that C libraries wait. */
 export const attemptMs = 2_000
 const mostAttempts = 2
-/** Questions under way, in all and for one client. */
+/** Questions in progress, in all and per client. */
 export const mostQuestions = { inAll: 1_000, perClient: 100 }
-/** Who did not answer comes last for so long. */
+/** For this long, a resolver that did not answer is asked last. */
 const mistrustMs = 10_000
 
 const refusal: ForeignAnswer = noAnswer(responseCodes.REFUSED)
 const failure: ForeignAnswer = noAnswer(responseCodes.SERVFAIL)
 
-/** Asks the machine's own resolvers for what the cluster does not know, and remembers for a while what they said. */
+/** Asks the machine's resolvers for names outside the cluster, and caches their answers for a while. */
 export class Forwarder {
   readonly #options: ForwarderOptions
   /**
-   * The same question is under way once, whoever else asks it: so a question that comes back to us goes round no
+   * Each question is in progress only once, whoever asks it, so that a question which comes back to us goes round no
    * further.
    */
   readonly #underWay = new Map<string, Promise<ForeignAnswer>>()
@@ -56,7 +56,7 @@ export class Forwarder {
     this.#options = options
   }
 
-  /** Never rejects: what fails is an answer, too. */
+  /** Never rejects: a failure is an answer, too. */
   async ask(asked: ForeignQuestion): Promise<ForeignAnswer> {
     const { cache, clock, metrics } = this.#options
     const key = keyOf(asked)
@@ -84,7 +84,7 @@ export class Forwarder {
     }
   }
 
-  /** Who waits is told that it failed. */
+  /** Whoever still waits gets a failure. */
   close(): void {
     this.#stop.abort()
   }
@@ -144,7 +144,7 @@ export class Forwarder {
     return { rcode, answers, authorities, additionals, authenticData }
   }
 
-  /** As the file has them, but those that failed lately at the end. */
+  /** In the order of the file, with those that failed lately at the end. */
   #inOrder(upstreams: readonly Upstream[]): readonly Upstream[] {
     const now = this.#options.clock.now()
     for (const [place, failedAt] of this.#failedAt) if (now - failedAt > mistrustMs) this.#failedAt.delete(place)

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import type { Clock } from '../../foundation/clock.ts'
 
-/** Somebody who knows the names that are not the cluster's. */
+/** A resolver for names outside the cluster. */
 export interface Upstream {
   readonly address: string
   readonly port: number
@@ -12,9 +12,7 @@ const rereadMs = 5_000
 const mostUpstreams = 15
 const mostBytes = 1024 * 1024
 
-/**
- * The machine's own resolvers, as its `resolv.conf` says. Read again while it is in use, because networks come and go.
- */
+/** The machine's resolvers, as named in its `resolv.conf`. Read again while in use, because networks come and go. */
 export class ResolversFile {
   readonly #path: string
   readonly #clock: Clock
@@ -31,7 +29,7 @@ export class ResolversFile {
     if (Math.abs(now - this.#readAt) < rereadMs) return this.#known
     this.#readAt = now
     const before = this.#known
-    // A file that is just being replaced says nothing about the resolvers.
+    // While the file is being replaced, the previous resolvers are used.
     this.#known = readFile(this.#path).then(
       (bytes) => upstreamsIn(bytes.toString('utf8', 0, mostBytes)),
       () => before,
@@ -40,7 +38,7 @@ export class ResolversFile {
   }
 }
 
-/** As a C library reads it, without its limit of three. */
+/** Read as a C library does, but without its limit of three. */
 export function upstreamsIn(text: string): readonly Upstream[] {
   const addresses = text.split('\n').flatMap((line) => {
     const [word, address = ''] = line.trim().split(/\s+/)

@@ -39,7 +39,7 @@ describe('listening for names', () => {
     problem = new Error('taken')
     await start(listen)
     await clock.advance(3_600_000)
-    // An hour has sixty minutes; those before the longest pause are a few more.
+    // An hour has sixty minutes; the shorter pauses at the beginning add a few attempts.
     expect(tries).toBeGreaterThan(30)
     expect(tries).toBeLessThan(150)
     expect(told).toEqual([

@@ -7,7 +7,7 @@ export interface ListenInTimeOptions {
   readonly address: string
   readonly port: number
   listen(address: string, port: number): Promise<unknown>
-  /** Told once of each reason why not, and once when it listens after all. */
+  /** Told once of each reason for not listening, and once when it listens after all. */
   tell(news: { readonly listens: boolean; readonly message: string }): void
   readonly clock: Clock
   readonly log: Logger
@@ -16,8 +16,8 @@ export interface ListenInTimeOptions {
 const retryLimits = { firstMs: 1_000, longestMs: 60_000 }
 
 /**
- * Listens as soon as that is possible: a DNS server of the machine may have the port on all of its addresses, and
- * somebody may take it away later. Pods run without names until then.
+ * Listens as soon as that is possible: a DNS server of the machine may occupy the port on all of its addresses, and be
+ * stopped later. Until then, Pods run without names.
  */
 export class ListenInTime {
   readonly #options: ListenInTimeOptions
@@ -31,7 +31,7 @@ export class ListenInTime {
     this.#options = options
   }
 
-  /** The first try is over when it is done; it never throws. */
+  /** Resolves after the first attempt; never rejects. */
   start(): Promise<void> {
     this.#trying = this.#try()
     return this.#trying

@@ -13,15 +13,17 @@ export interface TcpFaceOptions {
 export const tcpLimits = {
   connections: 512,
   connectionsPerClient: 32,
-  /** Queries of one connection that wait for their answers; more are read when there are fewer. */
+  /** Queries of one connection in progress; more are read when there are fewer. */
   underWay: 64,
-  /** Queries of one connection that are answered in a turn of the event loop. */
+  /** Queries of one connection that are answered in one turn of the event loop. */
   perTurn: 32,
   /** From one whole query to the next, answers included. */
   idleMs: 10_000,
 }
 
-/** Queries over connections, several on one, each with its length before it. Answers go as they come. */
+/**
+ * Queries over TCP, several per connection, each preceded by its length. Answers are sent in the order they are ready.
+ */
 export class TcpFace {
   readonly #options: TcpFaceOptions
   readonly #server: Server
@@ -40,7 +42,7 @@ export class TcpFace {
       this.#server.once('error', reject)
       this.#server.listen({ port, host: address, ipv6Only: isIPv6(address) }, () => {
         this.#server.off('error', reject)
-        // Out of file descriptors for a moment: the next connection may be taken again.
+        // Out of file descriptors for a moment: the next connection may succeed.
         this.#server.on('error', () => {})
         const bound = this.#server.address()
         resolve(typeof bound === 'object' && bound ? bound.port : port)
@@ -76,7 +78,7 @@ export class TcpFace {
   }
 }
 
-/** One connection: pieces in, answers out. */
+/** One connection: chunks in, answers out. */
 class Conversation {
   readonly #socket: Socket
   readonly #address: string
@@ -108,7 +110,10 @@ class Conversation {
     this.#cancelIdle()
   }
 
-  /** Answers what is whole, as long as the client takes answers and not too many are under way; so much in a turn. */
+  /**
+   * Answers complete queries, as long as the client reads answers and not too many are in progress; only so many per
+   * turn.
+   */
   #proceed(): void {
     for (let count = 0; !this.#ended && !this.#full; count++) {
       if (count === tcpLimits.perTurn) return this.#later()
@@ -128,7 +133,7 @@ class Conversation {
     setImmediate(() => this.#proceed())
   }
 
-  /** For the rest of a query; a client that has no more to say is left when all is answered. */
+  /** Waits for the rest of a query; a connection that the client has ended is closed when all is answered. */
   #wait(): void {
     if (!this.#saidAll) this.#socket.resume()
     else if (this.#underWay === 0) this.#socket.end()
@@ -141,7 +146,7 @@ class Conversation {
   #send(bytes: Buffer | undefined): void {
     this.#underWay--
     if (this.#ended) return
-    // What is not to be answered was no query: there is no telling where the next one would begin.
+    // What gets no answer was not a query, so it is unknown where the next one would begin.
     if (!bytes) return void this.#socket.destroy()
     this.#socket.write(framed(bytes))
     this.#rest()
@@ -152,7 +157,7 @@ class Conversation {
     this.#proceed()
   }
 
-  /** Begins the time in which the next query has to come whole. */
+  /** Starts the time in which the next query must be complete. */
   #rest(): void {
     this.#cancelIdle()
     this.#cancelIdle = this.#options.clock.after(tcpLimits.idleMs, () => this.#socket.destroy())

@@ -2,7 +2,7 @@ import { type Socket, createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import type { QueryAnswerer } from '../resolver.ts'
 
-/** Queries in datagrams: what cannot be answered or sent is dropped, and the client asks again. */
+/** Queries over UDP: what cannot be answered or sent is dropped, and the client asks again. */
 export class UdpFace {
   readonly #socket: Socket
   #closed = false

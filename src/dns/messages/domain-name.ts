@@ -1,10 +1,10 @@
-/** The labels of a name, first to last; a character is a byte (latin1), in the case it came in. The root has none. */
+/** The labels of a name, first to last; each character is a byte (latin1), in its original case. The root has none. */
 export type DomainName = readonly string[]
 
 export const mostNameBytes = 255
 export const mostLabelBytes = 63
 
-/** `undefined` where the text cannot be a name on the wire. A dot at the end changes nothing. */
+/** `undefined` if the text cannot be a name on the wire. A trailing dot changes nothing. */
 export function nameOf(text: string): DomainName | undefined {
   const whole = text.endsWith('.') ? text.slice(0, -1) : text
   if (whole === '') return []
@@ -13,14 +13,14 @@ export function nameOf(text: string): DomainName | undefined {
   return fits && wireLength(labels) <= mostNameBytes ? labels : undefined
 }
 
-/** How many bytes it takes without compression, its end included. */
+/** The length in bytes without compression, including the final zero. */
 export function wireLength(name: DomainName): number {
   let length = 1
   for (const label of name) length += 1 + label.length
   return length
 }
 
-/** The same for names that differ in the case of letters only; a dot inside a label is no border between two. */
+/** Equal for names that differ only in case; a dot inside a label is not a separator. */
 export function nameKey(name: DomainName): string {
   let key = ''
   for (const label of name) key += String.fromCharCode(label.length) + lowered(label)
@@ -31,12 +31,12 @@ export function sameName(one: DomainName, other: DomainName): boolean {
   return one.length === other.length && one.every((label, at) => lowered(label) === lowered(other[at] ?? ''))
 }
 
-/** Whether it is the zone's own name or below it. */
+/** Whether a name is the zone's own or below it. */
 export function isWithin(name: DomainName, zone: DomainName): boolean {
   return name.length >= zone.length && sameName(name.slice(name.length - zone.length), zone)
 }
 
-/** Only the letters of ASCII have two cases in DNS. */
+/** In DNS, only ASCII letters have two cases. */
 export function lowered(label: string): string {
   return /[A-Z]/.test(label) ? label.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : label
 }

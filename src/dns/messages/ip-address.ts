@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { type DomainName, lowered } from './domain-name.ts'
 
-/** An address in the order of the network, 4 or 16 bytes; `undefined` where the text is none, or has a scope. */
+/** An address in network order, 4 or 16 bytes; `undefined` if the text is not an address, or has a scope. */
 export function addressBytes(text: string): Buffer | undefined {
   if (isIPv4(text)) return Buffer.from(text.split('.').map(Number))
   if (!isIPv6(text) || text.includes('%')) return undefined
@@ -14,12 +14,12 @@ export function addressBytes(text: string): Buffer | undefined {
   return bytes
 }
 
-/** The same for every way to write the address. */
+/** Equal for every notation of the address. */
 export function addressKey(bytes: Buffer): string {
   return bytes.toString('latin1')
 }
 
-/** Which address a name of the reverse trees stands for: `4.3.2.1.in-addr.arpa` or 32 digits under `ip6.arpa`. */
+/** The address that a reverse name stands for: `4.3.2.1.in-addr.arpa`, or 32 digits under `ip6.arpa`. */
 export function reversedAddress(name: DomainName): Buffer | undefined {
   const tree = name.slice(-2).map(lowered).join('.')
   const digits = name.slice(0, -2).toReversed()

@@ -69,7 +69,7 @@ const empty: Message = {
 }
 const web = empty.questions[0]?.name ?? []
 
-/** Reads it, or says that it is none; anything else is thrown. */
+/** Reads a message or says that it is malformed; anything else is thrown. */
 function tryRead(some: Buffer): Message | 'malformed' {
   try {
     return readMessage(some)
@@ -105,7 +105,7 @@ describe('a message on the wire', () => {
   it('has names compressed, but not the targets of SRV records', () => {
     const target = ['db-0', ...web]
     const answers = Array.from({ length: 30 }, (_, at) => addressRecord(web, Buffer.from([10, 1, 0, at]), 30))
-    // 12 of the header, the question, and for each answer a pointer instead of the name.
+    // 12 bytes of header, the question, and for each answer a pointer instead of the name.
     expect(writeMessage({ ...empty, answers }, 1_232)).toHaveLength(12 + wireLength(web) + 4 + 30 * 16)
     const location = locationRecord(web, { weight: 1, port: 80, target }, 30)
     expect(writeMessage({ ...empty, answers: [location] }, 1_232)).toHaveLength(
@@ -169,7 +169,7 @@ describe('bytes from anybody', () => {
   })
 
   it('cost no more than their length allows, however their names refer to each other', () => {
-    // A name of 120 labels, and then as many records as fit, each with a name that ends in it.
+    // A name of 120 labels, followed by as many records as fit, each with a name that ends in it.
     const labels = Array.from({ length: 120 }, () => [1, 97]).flat()
     const head = Buffer.from([0, 7, 0x80, 0, 0, 1, 0xff, 0xff, 0, 0, 0, 0])
     const question = Buffer.from([...labels, 0, 0, 1, 0, 1])
@@ -183,7 +183,7 @@ describe('a name', () => {
   it('is the same in any case, and no other one', () => {
     expect(sameName(['WEB', 'a'], ['web', 'A'])).toBe(true)
     expect(nameKey(['WEB', 'a'])).toBe(nameKey(['web', 'A']))
-    // A dot inside of a label is no border; letters outside of ASCII have no other case.
+    // A dot inside a label is not a separator; letters outside ASCII have no other case.
     expect(nameKey(['a.b'])).not.toBe(nameKey(['a', 'b']))
     expect(sameName(['\u00c9'], ['\u00e9'])).toBe(false)
   })

@@ -1,6 +1,6 @@
-/** Cuts what comes over a connection into messages, each of which has its length before it. */
+/** Splits a connection's data into messages, each of which is preceded by its length. */
 export class MessageFramer {
-  /** What has come and is not a whole message yet; put together only when it is. */
+  /** Chunks of a message that is not complete yet; joined only when it is. */
   #pieces: Buffer[] = []
   #bytes = 0
 
@@ -9,7 +9,7 @@ export class MessageFramer {
     this.#bytes += piece.length
   }
 
-  /** The next one that is whole. */
+  /** The next complete message. */
   next(): Buffer | undefined {
     if (this.#bytes < 2) return undefined
     const [first] = this.#pieces
@@ -30,7 +30,7 @@ export class MessageFramer {
   }
 }
 
-/** The message as it goes over a connection. */
+/** The message with its length in front, as it is sent over TCP. */
 export function framed(message: Buffer): Buffer {
   const bytes = Buffer.allocUnsafe(2 + message.length)
   bytes.writeUInt16BE(message.length)

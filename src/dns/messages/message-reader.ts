@@ -2,7 +2,7 @@ import { type DomainName, mostNameBytes } from './domain-name.ts'
 import { type Edns, type Header, type Message, type Question, type ResourceRecord, recordTypes } from './message.ts'
 import { layoutOf } from './record-layout.ts'
 
-/** Bytes that are no message; what to do about it is up to who reads. */
+/** The bytes are not a message; the reader decides what to do about it. */
 export class MalformedMessage extends Error {}
 
 export const headerBytes = 12
@@ -17,7 +17,7 @@ export interface MessageHead extends Header {
   }
 }
 
-/** The first twelve bytes, which say what is to be expected of the rest. */
+/** The first twelve bytes, which describe the rest. */
 export function readHead(bytes: Buffer): MessageHead {
   if (bytes.length < headerBytes) throw new MalformedMessage('shorter than a header')
   const flags = bytes.readUInt16BE(2)
@@ -42,7 +42,7 @@ export function readHead(bytes: Buffer): MessageHead {
   }
 }
 
-/** Throws `MalformedMessage`, and takes time in proportion to the bytes, whatever they are. */
+/** Throws `MalformedMessage`. Takes time proportional to the number of bytes, whatever they are. */
 export function readMessage(bytes: Buffer): Message {
   const { counts, ...head } = readHead(bytes)
   const reader = new MessageReader(bytes)
@@ -58,12 +58,12 @@ export function readMessage(bytes: Buffer): Message {
   return { ...head, rcode, questions, answers, authorities, additionals, edns: option && ednsOf(option) }
 }
 
-/** Counts come from outside: an array of that length is not made before its items are there. */
+/** Counts come from outside: no array of that length is allocated before its items are read. */
 function* upTo(count: number): Iterable<number> {
   for (let at = 0; at < count; at++) yield at
 }
 
-/** OPT has the fields of a record, and other meanings for them. */
+/** OPT has the fields of a record with other meanings. */
 function ednsOf({ class: udpBytes, ttl }: ResourceRecord): Edns {
   return { udpBytes, version: (ttl >>> 16) & 0xff, dnssecOk: (ttl & 0x8000) !== 0 }
 }
@@ -71,7 +71,7 @@ function ednsOf({ class: udpBytes, ttl }: ResourceRecord): Edns {
 class MessageReader {
   readonly #bytes: Buffer
   #at = headerBytes
-  /** Labels and jumps that may still be followed: names that point to names could otherwise be read over and over. */
+  /** Labels and jumps that may still be followed: otherwise names that point to names could be read over and over. */
   #steps: number
 
   constructor(bytes: Buffer) {
@@ -107,7 +107,7 @@ class MessageReader {
     return data
   }
 
-  /** A copy: what is kept of a message must not keep all of it. */
+  /** A copy, so that keeping a part does not keep the whole message in memory. */
   #slice(end: number): Buffer {
     if (end > this.#bytes.length) throw new MalformedMessage('a record that ends too soon')
     const part = Buffer.from(this.#bytes.subarray(this.#at, end))
@@ -127,7 +127,7 @@ class MessageReader {
     const bytes = this.#bytes
     let at = this.#at
     let resumeAt: number | undefined
-    /** A pointer leads to before where it was reached from, so that every chain of them ends. */
+    /** A pointer must lead to before where it was reached from, so that every chain ends. */
     let startedAt = at
     let length = 1
     for (;;) {

@@ -6,12 +6,12 @@ import { layoutOf } from './record-layout.ts'
 const optionBytes = 11
 /** Pointers have 14 bits. */
 const farthestPointer = 0x3fff
-/** Room for a message and one record that turns out to be too much; used by one message at a time. */
+/** Room for a message and one record that turns out not to fit; used for one message at a time. */
 const room = Buffer.allocUnsafe(2 * mostMessageBytes + 1_024)
 
 /**
- * The message in at most `limit` bytes. Answers that do not fit are left out, and the message says that it is
- * truncated; additional records are a courtesy, and are left out without a word.
+ * The message in at most `limit` bytes. Answers that do not fit are left out, and the message is marked as truncated;
+ * additional records are optional and left out silently.
  */
 export function writeMessage(message: Message, limit: number): Buffer {
   const { edns } = message
@@ -48,19 +48,19 @@ function flagsOf(message: Message, truncated: boolean): number {
 
 class MessageWriter {
   #at = headerBytes
-  /** Where the rest of a name begins. By its letters as they are: a name is not to be given another's case. */
+  /** Where the rest of a name was written. Case-sensitive, so that no name gets another's case. */
   readonly #written = new Map<string, number>()
-  /** The same for whole names that come again, as that of a question in its answers. */
+  /** The same for whole names that occur again, such as the question's in the answers. */
   readonly #names = new Map<DomainName, number>()
 
-  /** How many of them fit. */
+  /** Returns how many records fit. */
   records(records: readonly ResourceRecord[], bound: number): number {
     for (const [index, record] of records.entries()) {
       const before = this.#at
       this.#record(record)
       if (this.#at <= bound) continue
       this.#at = before
-      // What was noted beyond is overwritten, and must not be pointed to.
+      // What was noted beyond this will be overwritten and must not be pointed to.
       for (const [rest, at] of this.#written) if (at >= before) this.#written.delete(rest)
       for (const [name, at] of this.#names) if (at >= before) this.#names.delete(name)
       return index
@@ -129,7 +129,7 @@ class MessageWriter {
   }
 }
 
-/** From each label to the end, as keys. */
+/** Keys for the rest of the name from each label on. */
 function restsOf(name: DomainName): string[] {
   const rests = [...name]
   let rest = ''

@@ -1,6 +1,6 @@
 import type { DomainName } from './domain-name.ts'
 
-/** The types that this server knows by name; all others pass through it as bytes. */
+/** The types that this server knows by name; all others pass through as bytes. */
 export const recordTypes = {
   A: 1,
   NS: 2,
@@ -34,9 +34,9 @@ export const responseCodes = {
 } as const
 
 export const internetClass = 1
-/** What a client that says nothing takes over UDP. */
+/** What a client accepts over UDP unless it says otherwise. */
 export const leastUdpBytes = 512
-/** What passes everywhere without fragments. */
+/** What passes everywhere without fragmentation. */
 export const mostUdpBytes = 1_232
 export const mostMessageBytes = 65_535
 
@@ -46,7 +46,7 @@ export interface Question {
   readonly class: number
 }
 
-/** What a record says: bytes, and names where the type has some, which may be compressed on the wire. */
+/** The data of a record: bytes, and names where the type has some, which may be compressed on the wire. */
 export type RecordData = ReadonlyArray<Buffer | DomainName>
 
 export interface ResourceRecord {
@@ -77,7 +77,7 @@ export interface Header {
 }
 
 export interface Message extends Header {
-  /** With the upper bits that the OPT record has. */
+  /** Including the upper bits from the OPT record. */
   readonly rcode: number
   readonly questions: readonly Question[]
   readonly answers: readonly ResourceRecord[]

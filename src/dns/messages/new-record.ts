@@ -32,13 +32,13 @@ export function locationRecord(
   return { name, type: recordTypes.SRV, class: internetClass, ttl, data: [numbers, target] }
 }
 
-/** Of at most 255 characters. */
+/** At most 255 characters. */
 export function textRecord(name: DomainName, text: string, ttl: number): ResourceRecord {
   const bytes = Buffer.from(text)
   return { name, type: recordTypes.TXT, class: internetClass, ttl, data: [Buffer.from([bytes.length]), bytes] }
 }
 
-/** Who answers for a zone, and for how long it may be remembered that there is nothing. */
+/** The SOA record: who answers for a zone, and how long negative answers may be cached. */
 export function authorityRecord(zone: DomainName, serial: number, ttl: number): ResourceRecord {
   const numbers = Buffer.alloc(20)
   for (const [at, value] of [serial % 2 ** 32, 7_200, 1_800, 86_400, ttl].entries())

@@ -1,13 +1,10 @@
 import { recordTypes } from './message.ts'
 
-/** Where the names are in what a record of this type says: so many bytes, then so many names, then bytes. */
+/** Where the names are in the data of a type: so many bytes, then so many names, then bytes. */
 export interface RecordLayout {
   readonly bytesBefore: number
   readonly names: number
-  /**
-   * Types that are newer than compression must not be written compressed, because others do not know where their names
-   * are.
-   */
+  /** Types newer than compression must not be compressed, because others do not know where their names are. */
   readonly compressible: boolean
 }
 
@@ -21,7 +18,7 @@ const layouts = new Map<number, RecordLayout>([
   [recordTypes.SOA, { bytesBefore: 0, names: 2, compressible: true }],
   [recordTypes.MX, preferenceAndName],
   [recordTypes.SRV, { bytesBefore: 6, names: 1, compressible: false }],
-  // MD, MF, MB, MG and MR; MINFO; RP; AFSDB and RT; PX; KX; DNAME: somebody may still compress them.
+  // MD, MF, MB, MG and MR; MINFO; RP; AFSDB and RT; PX; KX; DNAME: some may still compress them.
   ...[3, 4, 7, 8, 9].map((type): [number, RecordLayout] => [type, oneName]),
   [14, { bytesBefore: 0, names: 2, compressible: true }],
   [17, { bytesBefore: 0, names: 2, compressible: false }],
@@ -32,7 +29,7 @@ const layouts = new Map<number, RecordLayout>([
   [39, { ...oneName, compressible: false }],
 ])
 
-/** `undefined`: nothing but bytes. */
+/** `undefined`: only bytes. */
 export function layoutOf(type: number): RecordLayout | undefined {
   return layouts.get(type)
 }

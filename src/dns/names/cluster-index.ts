@@ -17,18 +17,19 @@ export interface ClusterCaches {
 }
 
 /**
- * What names there are, found by name and by address; follows the cluster object by object and never looks through all.
+ * The cluster's names, indexed by name and by address. Follows the cluster object by object and never searches all of
+ * them.
  */
 export class ClusterIndex {
   readonly #caches: ClusterCaches
   readonly #clock: Clock
   readonly #services = new Map<string, NamedService>()
-  /** By cluster IP; there is one Service for each, except for a moment when one takes over another's. */
+  /** By cluster IP. There is one Service for each, except for a moment when one takes over another's. */
   readonly #byClusterIp = new Map<string, Map<string, NamedService>>()
   readonly #endpoints = new EndpointGroups()
-  /** Which Service a slice was last put under. */
+  /** The Service that a slice was last stored under. */
   readonly #sliceOwners = new Map<string, string>()
-  /** By address, then by the key of the Pod, its namespace. */
+  /** By address, then by the key of the Pod: its namespace. */
   readonly #pods = new Map<string, Map<string, string>>()
   readonly #podAddresses = new Map<string, readonly string[]>()
   readonly #stops: ReadonlyArray<() => void>
@@ -45,18 +46,18 @@ export class ClusterIndex {
     ]
   }
 
-  /** Nothing more is heard of the cluster. */
+  /** Stops following the cluster. */
   close(): void {
     for (const stop of this.#stops) stop()
   }
 
-  /** False until all that there is has been seen: before, what is not found may be there. */
+  /** False until everything has been seen: before that, what is not found may still exist. */
   get synced(): boolean {
     const { services, slices, pods, namespaces } = this.#caches
     return services.synced && slices.synced && pods.synced && namespaces.synced
   }
 
-  /** Goes up with every change: the seconds of the last one. */
+  /** The time of the last change in seconds, so that it increases with changes. */
   get serial(): number {
     return Math.floor(this.#changedAt / 1000)
   }
@@ -125,7 +126,7 @@ export class ClusterIndex {
 
   #putPod(key: string, pod: Pod | undefined): void {
     for (const address of this.#podAddresses.get(key) ?? []) takeFrom(this.#pods, address, key)
-    // The address of a Pod that has ended may be another's by now.
+    // The address of a Pod that has ended may belong to another by now.
     const there = pod && !isPodFinished(pod) && !isPodTerminating(pod) ? addressesOf(pod) : []
     if (there.length === 0) return void this.#podAddresses.delete(key)
     this.#podAddresses.set(key, there)

@@ -10,7 +10,7 @@ import { ClusterNames, type Sections } from './cluster-names.ts'
 import { type DomainName, nameOf } from '../messages/domain-name.ts'
 import { type ResourceRecord, internetClass, recordTypes, responseCodes } from '../messages/message.ts'
 
-/** What an informer would have, put in by hand. */
+/** The cache of an informer, filled by hand. */
 export class HandCache<T extends KubernetesObject> extends HeldObjects<T> {
   override synced = true
 }
@@ -59,7 +59,7 @@ export function newPod(name: string, address: string, status: Partial<NonNullabl
   }
 }
 
-/** A cluster of names, and what it answers in words that fit into a table. */
+/** A cluster with names, and its answers as text for tables. */
 export class NamesStage {
   readonly services = new HandCache<Service>()
   readonly slices = new HandCache<EndpointSlice>()
@@ -81,7 +81,7 @@ export class NamesStage {
     })
   }
 
-  /** `NOERROR`, then a line for each record; or where the answer is to be had. */
+  /** `NOERROR`, then a line for each record; or where the answer can be found. */
   ask(name: string, type: keyof typeof recordTypes): string[] {
     const answer = this.names.answer({ name: nameOf(name) ?? [], type: recordTypes[type], class: internetClass })
     if (answer.kind === 'elsewhere') return ['elsewhere']

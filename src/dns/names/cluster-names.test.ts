@@ -56,7 +56,7 @@ describe('a Service with a cluster IP', () => {
     ],
     ['_http._udp.web.default.svc.cluster.local', 'SRV', noSuchName],
     ['_dns._tcp.web.default.svc.cluster.local', 'SRV', noSuchName],
-    // Its endpoints have names too.
+    // Its endpoints have names, too.
     [
       '10-1-0-5.web.default.svc.cluster.local',
       'A',

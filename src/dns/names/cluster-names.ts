@@ -8,7 +8,7 @@ import type { Place } from './service-places.ts'
 export interface ClusterNamesOptions extends Omit<ClusterZone, 'zone'> {
   /** `cluster.local`, for example. */
   readonly clusterDomain: string
-  /** From 0 to 1: where a list of addresses begins, so that clients who take the first share them. */
+  /** From 0 to 1: where a list of addresses begins, so that clients who take the first are spread. */
   readonly random?: () => number
 }
 
@@ -31,7 +31,7 @@ type FoundHere = Exclude<Found, { kind: 'alias' }>
 const mostAliases = 10
 
 /**
- * What the names of Services and Pods stand for: DNS-Based Service Discovery, version 1.1.0, answered as CoreDNS does.
+ * What the names of Services and Pods resolve to: DNS-Based Service Discovery, version 1.1.0, answered as CoreDNS does.
  */
 export class ClusterNames {
   readonly #cluster: ClusterZone
@@ -56,7 +56,7 @@ export class ClusterNames {
       const { target } = found
       const alias = pointerRecord(at, recordTypes.CNAME, target, recordTtl)
       if (type === recordTypes.CNAME) return answered([alias])
-      // Aliases in a circle are there, but say nothing; and they are followed for addresses only.
+      // Aliases in a circle exist but lead nowhere, and they are only followed for addresses.
       const circle = seen.has(nameKey(at)) || seen.size >= mostAliases
       if (circle || (type !== recordTypes.A && type !== recordTypes.AAAA)) return this.#denied(name, false)
       seen.add(nameKey(at))
@@ -66,7 +66,7 @@ export class ClusterNames {
     }
   }
 
-  /** Names for addresses; an address of nobody here may be known elsewhere. */
+  /** Names of addresses; an address that is not the cluster's may be known elsewhere. */
   #reverse({ name, type }: Question): NamesAnswer {
     const address = type === recordTypes.PTR ? reversedAddress(name) : undefined
     if (!address) return { kind: 'elsewhere' }
@@ -87,7 +87,7 @@ export class ClusterNames {
   ): NamesAnswer {
     const { answers, additionals } = this.#recordsOf(at, type, found)
     if (answers.length > 0) return answered([...aliases, ...answers], additionals)
-    // An alias of nothing is there all the same.
+    // An alias of nothing still exists.
     return this.#denied(name, found.kind === 'missing' && aliases.length === 0)
   }
 
@@ -101,10 +101,10 @@ export class ClusterNames {
     return { answers, additionals: [] }
   }
 
-  /** Nothing to tell, with who says so and for how long it holds. */
+  /** A negative answer, with the SOA record that says how long it is valid. */
   #denied(name: DomainName, missing: boolean): NamesAnswer {
     const { index, zone } = this.#cluster
-    // What is not found may be there, as long as not everything has been seen.
+    // Until everything has been seen, what is not found may still exist.
     const denial = index.synced ? responseCodes.NXDOMAIN : responseCodes.SERVFAIL
     const rcode = missing ? denial : responseCodes.NOERROR
     const authority = authorityRecord(name.slice(name.length - zone.length), index.serial, recordTtl)
@@ -122,7 +122,7 @@ function answered(answers: readonly ResourceRecord[], additionals: readonly Reso
   return { kind: 'answer', rcode: responseCodes.NOERROR, answers, authorities: [], additionals }
 }
 
-/** Each port of each target once, all as likely as the others; the addresses of targets go along. */
+/** Each port of each target once, with equal weights; the targets' addresses are added. */
 function locationsOf(name: DomainName, places: readonly Place[]): Pick<Sections, 'answers' | 'additionals'> {
   const weight = Math.max(1, Math.floor(100 / places.length))
   const reachable = places.flatMap(({ port, ...place }) => (port === undefined ? [] : [{ ...place, port }]))

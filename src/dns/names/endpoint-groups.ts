@@ -3,19 +3,21 @@ import type { NamedEndpoint } from './named-service.ts'
 /** The endpoints of one Service. */
 interface EndpointGroup {
   readonly slices: Map<string, readonly NamedEndpoint[]>
-  /** By the first label of their names, in small letters. */
+  /** By the first label of their names, in lower case. */
   readonly byLabel: Map<string, Set<NamedEndpoint>>
 }
 
 const nobody: ReadonlyMap<string, readonly NamedEndpoint[]> = new Map()
 const none: ReadonlySet<NamedEndpoint> = new Set()
 
-/** The endpoints of every Service, slice by slice: a change costs what its slice has, and a look-up what it finds. */
+/**
+ * The endpoints of every Service, by slice: a change costs as much as its slice has, and a look-up as much as it finds.
+ */
 export class EndpointGroups {
   readonly #groups = new Map<string, EndpointGroup>()
   readonly #byAddress = new Map<string, Set<NamedEndpoint>>()
 
-  /** Replaces what the slice had; an empty list takes it away. */
+  /** Replaces the endpoints of a slice; an empty list removes it. */
   put(service: string, slice: string, endpoints: readonly NamedEndpoint[]): void {
     const group = this.#groups.get(service) ?? { slices: new Map(), byLabel: new Map() }
     for (const endpoint of group.slices.get(slice) ?? []) {

@@ -7,11 +7,11 @@ import { addressRecord, authorityRecord, pointerRecord, textRecord } from '../me
 import { type ServiceRequest, parseClusterName } from './parse-cluster-name.ts'
 import { type Place, placesOf } from './service-places.ts'
 
-/** A zone and what its names are made of. */
+/** A zone, and where its names come from. */
 export interface ClusterZone {
   readonly index: ClusterIndex
   readonly zone: DomainName
-  /** The Service that this server is reached through; without it `serverAddresses` are told. */
+  /** The Service through which this server is reached; without it, `serverAddresses` are used. */
   readonly serverService: { readonly namespace: string; readonly name: string }
   readonly serverAddresses: () => readonly string[]
 }
@@ -20,7 +20,7 @@ export type Found =
   | { readonly kind: 'places'; readonly places: readonly Place[] }
   | { readonly kind: 'alias'; readonly target: DomainName }
   | FoundRecords
-  /** The name is there, but nothing of what it is asked for. */
+  /** The name exists, but has nothing of the requested type. */
   | { readonly kind: 'empty' }
   | { readonly kind: 'missing' }
 
@@ -30,7 +30,7 @@ interface FoundRecords {
   readonly additionals: readonly ResourceRecord[]
 }
 
-/** As the usual Corefile says it. */
+/** As in the usual Corefile. */
 export const recordTtl = 30
 const versionTtl = 28_800
 const schemaVersion = '1.1.0'
@@ -38,7 +38,7 @@ const schemaVersion = '1.1.0'
 const missing: Found = { kind: 'missing' }
 const empty: Found = { kind: 'empty' }
 
-/** What there is under a name of the zone. */
+/** What exists under a name of the zone. */
 export function findName(cluster: ClusterZone, name: DomainName, type: number): Found {
   const { index, zone } = cluster
   const request = parseClusterName(name.slice(0, name.length - zone.length).map(lowered))
@@ -72,7 +72,7 @@ function findService({ index, zone }: ClusterZone, request: ServiceRequest): Fou
     const places = placesOf(index, service, request, zone)
     return places ? { kind: 'places', places } : missing
   }
-  // An alias has no parts, and an address is no name.
+  // An alias has no ports or endpoints, and an address is not a name.
   const target = addressBytes(externalName) ? undefined : nameOf(externalName)
   if (endpoint !== undefined || port !== '' || protocol !== '' || !target?.length) return missing
   return { kind: 'alias', target }

@@ -2,19 +2,19 @@ import { type EndpointSlice, serviceNameLabel } from '../../resources/endpoint-s
 import type { Service } from '../../resources/service.ts'
 import { addressBytes, addressKey } from '../messages/ip-address.ts'
 
-/** What names can be made of for one port; where nothing is declared there is one port without a number. */
+/** What names are made of for one port; without declared ports there is one without a number. */
 export interface NamedPort {
   readonly name: string
   readonly protocol: string
   readonly port: number | undefined
 }
 
-/** What DNS has to know of a Service. */
+/** What DNS needs to know about a Service. */
 export interface NamedService {
   readonly namespace: string
   readonly name: string
   readonly headless: boolean
-  /** Of a Service of that type only. */
+  /** Only for Services of that type. */
   readonly externalName: string | undefined
   readonly publishNotReady: boolean
   readonly addresses: readonly Buffer[]
@@ -25,7 +25,7 @@ export interface NamedService {
 export interface NamedEndpoint {
   readonly namespace: string
   readonly service: string
-  /** The first label of its name: the hostname it was given, else the address with dashes. */
+  /** The first label of its name: its hostname, or else its address with dashes. */
   readonly label: string
   readonly address: Buffer
   readonly ready: boolean
@@ -55,7 +55,7 @@ export function namedEndpoints(slice: EndpointSlice): readonly NamedEndpoint[] |
   return slice.endpoints.flatMap(({ addresses, conditions, ...endpoint }) => {
     const { hostname } = endpoint
     const label = typeof hostname === 'string' && hostname !== '' ? hostname : undefined
-    // Kubernetes: an unset `ready` means ready.
+    // In Kubernetes, an unset `ready` means ready.
     const ready = conditions?.ready !== false
     return addresses.flatMap((text) => {
       const address = addressBytes(text)
@@ -64,13 +64,13 @@ export function namedEndpoints(slice: EndpointSlice): readonly NamedEndpoint[] |
   })
 }
 
-/** `10-0-0-7`, or for the other family `fd00--1`; a label must not end with a dash. */
+/** `10-0-0-7`, or `fd00--1` for IPv6; a label must not end with a dash. */
 function dashed(address: string): string {
   const label = address.replace(/[.:]/g, '-')
   return label.endsWith('-') ? `${label}0` : label
 }
 
-/** The address that a label such as `10-0-0-7` stands for, as the key of an index. */
+/** The key of the address that a label such as `10-0-0-7` stands for. */
 export function dashedAddressKey(label: string): string | undefined {
   const separator = /^\d+-\d+-\d+-\d+$/.test(label) ? '.' : ':'
   const bytes = addressBytes(label.replaceAll('-', separator))

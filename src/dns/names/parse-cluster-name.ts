@@ -1,6 +1,6 @@
 /** What a name below the cluster's domain asks for. */
 export type ClusterNameRequest =
-  /** A name under which there are others, and nothing of its own: `svc`, and the domain itself. */
+  /** A name that has others below it and nothing of its own: `svc`, and the domain itself. */
   | { readonly kind: 'branch' }
   | { readonly kind: 'namespace'; readonly namespace: string }
   | ServiceRequest
@@ -20,7 +20,7 @@ export interface ServiceRequest {
   readonly protocol: string
 }
 
-/** From the labels before the cluster's domain, in small letters. */
+/** Parses the labels before the cluster's domain, in lower case. */
 export function parseClusterName(labels: readonly string[]): ClusterNameRequest {
   const [tree, namespace, name, ...rest] = labels.toReversed()
   if (tree === undefined) return { kind: 'branch' }

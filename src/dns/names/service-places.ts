@@ -7,13 +7,13 @@ import type { ServiceRequest } from './parse-cluster-name.ts'
 export interface Place {
   readonly address: Buffer
   readonly port: number | undefined
-  /** The name of the address, for who asks for the port too. */
+  /** The name of the address, for SRV records. */
   readonly target: DomainName
 }
 
 /**
- * The places of a Service that is reached through its cluster IP, of one without (its endpoints), or of one endpoint;
- * each as often as it has ports that were asked for. `undefined` where the name does not exist.
+ * Where a Service can be reached: at its cluster IPs, at its endpoints if it is headless, or at one endpoint; once for
+ * each requested port. `undefined` if the name does not exist.
  */
 export function placesOf(
   index: ClusterIndex,
