@@ -18,7 +18,7 @@ export const roleRef = (kind: 'Role' | 'ClusterRole', name: string) => ({
   name,
 })
 
-/** Gives the role to the user, in the test's namespace. */
+/** Gives a role with these rules to the subject, in the test's namespace. */
 export async function give(server: ContractServer, name: string, rules: unknown, subject: object): Promise<void> {
   await server.ok('POST', server.path('roles', rbac), { metadata: { name }, rules })
   const binding = { metadata: { name }, roleRef: roleRef('Role', name), subjects: [subject] }
@@ -26,7 +26,7 @@ export async function give(server: ContractServer, name: string, rules: unknown,
 }
 
 /**
- * The code of an answer, once it is what is expected. The real server learns of roles a moment later and trusts a token
+ * The code of an answer, once it is the expected one. The real server learns of roles a moment later and trusts a token
  * it has seen for ten seconds; the embedded one knows at once.
  */
 export async function codeSoon(

@@ -4,8 +4,8 @@ const pauseMs = 50
 const deadlineMs = 30_000
 
 /**
- * Asks until the answer is what is waited for. Only for what a real server brings about a moment after it has answered,
- * because it follows its own objects as a client does, and what no watch tells of.
+ * Asks until the answer is the one that is waited for. Only for what a real server does a moment after it has answered,
+ * because it watches its own objects like a client, and what cannot be watched from outside.
  */
 export async function askUntil<T>(ask: () => Promise<T>, isThere: (answer: T) => boolean): Promise<T> {
   const deadline = Date.now() + deadlineMs

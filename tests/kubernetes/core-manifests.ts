@@ -1,7 +1,4 @@
-/**
- * Objects as clients send them, for every core kind: those a server takes, with little said in them, and those it must
- * refuse.
- */
+/** Objects as clients send them, for every core kind: minimal ones that a server accepts, and ones it must refuse. */
 type Fields = Record<string, unknown>
 
 export interface Manifest extends Fields {

@@ -21,7 +21,7 @@ const notCompared = new Set([
   'metadata.resourceVersion',
   'metadata.managedFields',
   'metadata.namespace',
-  // No controller is there to take them away again: see "protection finalizers" and "node registration".
+  // No controller is there to remove them again: see "protection finalizers" and "node registration".
   'metadata.finalizers',
   'spec.taints',
   'status.daemonEndpoints',
@@ -29,7 +29,7 @@ const notCompared = new Set([
   'status.lastPhaseTransitionTime',
 ])
 
-/** Every field on a line of its own, in order, so that a difference is easy to see. */
+/** Every field on a line of its own, sorted, so that a difference is easy to see. */
 function linesOf(value: unknown, path = ''): string[] {
   if (value === null || value === undefined || notCompared.has(path)) return []
   if (typeof value === 'object' && Object.keys(value).length > 0) {
@@ -39,7 +39,7 @@ function linesOf(value: unknown, path = ''): string[] {
   return [`  ${path}: ${JSON.stringify(value)}`]
 }
 
-/** Drawn anew every time. */
+/** Different every time. */
 const addressOfService = /"10\.96\.\d+\.\d+"/g
 const tokenVolume = /kube-api-access-[a-z0-9]{5}/g
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g

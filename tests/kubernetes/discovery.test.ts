@@ -14,7 +14,7 @@ interface Resource {
   readonly version?: string
 }
 
-/** What the issue of the embedded cluster lists; a real server has more. */
+/** What both serve; a real server has more. */
 const served = {
   v1: [
     'configmaps',

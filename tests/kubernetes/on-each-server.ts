@@ -18,7 +18,7 @@
 import { afterAll, beforeAll, beforeEach, describe, inject } from 'vitest'
 import { ContractServer, absentServer } from './contract-server.ts'
 
-/** Declares the tests once for each server of this run. A server that is not there is skipped, saying why. */
+/** Declares the tests once for each server of this run. The tests of a missing server are skipped, saying why. */
 export function onEachServer(declare: (server: ContractServer) => void): void {
   const missing = inject('missingServer')
   const addresses = missing === undefined ? inject('contractServers') : [absentServer]
@@ -27,7 +27,7 @@ export function onEachServer(declare: (server: ContractServer) => void): void {
     describe.skipIf(missing !== undefined)(`the ${address.name} server${missing ? ` (${missing})` : ''}`, () => {
       beforeAll(() => server.connect())
       beforeEach((test) => {
-        // A test that turns to a kubectl that is not there is skipped, saying so.
+        // A test that needs a kubectl which is missing is skipped, saying so.
         server.skipTest = (why) => test.skip(why)
         return server.openNamespace()
       })

@@ -52,7 +52,7 @@ onEachServer((server) => {
         async () => [await ask(protobuf), await ask(json)] as const,
         ([one, other]) => one.headers['etag'] === other.headers['etag'],
       )
-      // Where nothing is written, it is zero.
+      // In protobuf, a missing number is zero.
       const expected = JSON.stringify(text.body).replaceAll(/"minimum":0,|,"minimum":0(?=\})/g, '')
       expect(readOpenApiV2(binary.bytes)).toEqual(JSON.parse(expected))
     })

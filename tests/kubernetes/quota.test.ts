@@ -13,7 +13,10 @@ onEachServer((server) => {
   const post = (resource: string, body: unknown, group = 'v1') =>
     server.http('POST', server.path(resource, group), body)
 
-  /** In force once it says how much is used, which a controller does where there is one. */
+  /**
+   * Creates a quota, which is in force once its status says how much is used; a controller writes that where there is
+   * one.
+   */
   const limit = async (hard: Record<string, string>, spec: Record<string, unknown> = {}) => {
     const quota = await server.ok('POST', server.path('resourcequotas'), {
       metadata: { name: 'q' },

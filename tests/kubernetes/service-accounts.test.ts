@@ -48,7 +48,7 @@ onEachServer((server) => {
       expect(await codeSoon(server, ask, 401)).toBe(401)
       await account('bot')
       const another = (await server.kubectl('create token bot')).trim()
-      // Once it takes the new account's token, the server knows of the new account, and so does its judgement of the old.
+      // Once the server accepts the new account's token it knows of the new account, and judges the old token by it.
       const askAgain = () => server.http('GET', '/api', undefined, { token: another })
       expect(await codeSoon(server, askAgain, 200)).toBe(200)
       expect((await ask()).code).toBe(401)

@@ -159,7 +159,7 @@ function tryCreate(server: ContractServer, body: unknown) {
   return server.http('POST', server.path('services'), body)
 }
 
-/** A real server gives an address back a moment later. */
+/** A real server releases an address a moment later. */
 function eventually<T extends { readonly code: number }>(attempt: () => Promise<T>): Promise<T> {
   return askUntil(attempt, ({ code }) => code < 300)
 }

@@ -27,7 +27,7 @@ export class WidgetDefinition {
     return `widgets.${this.group}`
   }
 
-  /** Where widgets of the test's namespace are. */
+  /** The path of widgets in the test's namespace. */
   path(rest = '', version = 'v1'): string {
     return this.#server.path(`widgets${rest}`, `${this.group}/${version}`)
   }
@@ -37,8 +37,7 @@ export class WidgetDefinition {
   }
 
   /**
-   * With the fields of `spec` that are given; further settings of the version, of the definition's spec and of its
-   * names.
+   * A definition with these fields of `spec`, and further settings of the version, the definition's spec and its names.
    */
   manifest(properties: Fields, version: Fields = {}, spec: Fields = {}, names: Fields = {}): Fields {
     return {
@@ -75,7 +74,7 @@ export class WidgetDefinition {
     return body
   }
 
-  /** A real server takes a moment to serve what it was told. */
+  /** A real server takes a moment to serve a new kind. */
   async untilAnswered(path: string, code: number): Promise<WireObject> {
     const { body } = await askUntil(
       () => this.#server.http('GET', path),
@@ -89,7 +88,7 @@ export function schemaOf(properties: Fields, further: Fields = {}): Fields {
   return { schema: { openAPIV3Schema: { type: 'object', properties, ...further } } }
 }
 
-/** Field, reason and message of each cause, ordered by field. */
+/** Field, reason and message of each cause, sorted by field. */
 export function causesOf(body: WireObject): string[] {
   const { causes = [] } = (body['details'] ?? {}) as {
     causes?: Array<{ reason: string; field: string; message: string }>
@@ -97,6 +96,6 @@ export function causesOf(body: WireObject): string[] {
   return causes.map(({ reason, field, message }) => `${field} ${reason} ${message}`).sort()
 }
 
-/** The cause for a value that is not of the type it must have. */
+/** The cause for a value of the wrong type. */
 export const typeFault = (field: string, type: string, found: string) =>
   `${field} FieldValueTypeInvalid Invalid value: "${found}": ${field} in body must be of type ${type}: "${found}"`

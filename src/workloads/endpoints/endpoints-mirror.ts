@@ -4,7 +4,7 @@ import type { ObjectRef } from '../../resources/kubernetes-object.ts'
 import { isMirrored, managedByMirror, planMirroredSlices } from './endpoints-mirror-plan.ts'
 import { type EndpointsControllerOptions, EndpointsQueue } from './endpoints-queue.ts'
 
-/** Endpoints that somebody wrote → EndpointSlices, which is what connections are led by. */
+/** Endpoints written by hand → EndpointSlices, by which connections are routed. */
 export class EndpointsMirror {
   readonly #options: EndpointsControllerOptions
   readonly #queue: EndpointsQueue

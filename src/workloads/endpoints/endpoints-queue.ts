@@ -9,7 +9,7 @@ import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import type { Service } from '../../resources/service.ts'
 import { ManagedSlices } from './managed-slices.ts'
 
-/** What the two controllers between Endpoints and EndpointSlices are given. */
+/** What the two controllers between Endpoints and EndpointSlices need. */
 export interface EndpointsControllerOptions {
   readonly client: ClusterClient
   readonly services: ObjectCache<Service>
@@ -23,7 +23,7 @@ export interface EndpointsQueueOptions extends EndpointsControllerOptions {
   readonly name: string
   /** Whose slices are followed: the value of their `managed-by` label. */
   readonly manager: string
-  /** All that happens to a Service within this time is one change. */
+  /** Everything that happens to a Service within this time is one change. */
   readonly gatherMs?: number
   readonly reconcile: Reconcile
 }

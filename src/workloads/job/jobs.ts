@@ -84,7 +84,7 @@ export class Jobs {
   }
 
   async #remove(job: Job, { verdict, remove }: JobPlan, signal: AbortSignal): Promise<void> {
-    // Pods of a Job that goes on do not count as failed when it is we who take them away.
+    // Pods of a Job that goes on do not count as failed when the controller itself removes them.
     if (!verdict) await releaseTracked(this.#options.client, remove, signal)
     const failure = await this.#expectedPods.delete(job, remove, signal)
     if (failure !== undefined) throw failure
@@ -120,7 +120,7 @@ export class Jobs {
   }
 }
 
-/** Named in the status as not counted yet, and still held: an earlier attempt to let them go was interrupted. */
+/** Listed in the status as uncounted and still held: an earlier attempt to release them was interrupted. */
 function counted({ status }: Job, pods: readonly Pod[]): readonly Pod[] {
   const { succeeded = [], failed = [] } = status?.uncountedTerminatedPods ?? {}
   const named = new Set([...succeeded, ...failed])

@@ -1,7 +1,7 @@
-/** What came of doing something many times. */
+/** The outcome of a slow start. */
 export interface SlowStart {
   readonly succeeded: number
-  /** Not even begun, because one before failed. */
+  /** Not begun, because an earlier one failed. */
   readonly skipped: number
   readonly failure: unknown
 }
@@ -23,7 +23,7 @@ export async function slowStart<T>(items: readonly T[], act: (item: T) => Promis
     const failed = outcomes.filter(({ status }) => status === 'rejected')
     succeeded += size - failed.length
     const [first] = failed
-    // A cluster in this process has done it all without waiting for anything: others come first now.
+    // A cluster in the same process does all this without ever waiting, so others get their turn now.
     if (size === mostAtOnce) await new Promise<void>((resolve) => setImmediate(resolve))
     if (first?.status === 'rejected') return { succeeded, skipped: left, failure: first.reason }
   }

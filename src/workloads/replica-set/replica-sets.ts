@@ -72,7 +72,7 @@ export class ReplicaSets {
     }
     if (type === 'deleted' || (previous && !before && sameStatus(previous.metadata.labels, object.metadata.labels)))
       return
-    // Nobody's Pod: whoever selects it may take it in.
+    // An orphan: any ReplicaSet that selects it may adopt it.
     for (const replicaSet of this.#options.replicaSets.list()) {
       if (replicaSet.metadata.namespace !== namespace) continue
       if (selects(replicaSet.spec.selector, object.metadata.labels ?? {})) this.#queue.add(refOf(replicaSet))
@@ -84,14 +84,14 @@ export class ReplicaSets {
     const replicaSet = replicaSets.get(ref)
     if (!replicaSet) return {}
     const { uid = '', deletionTimestamp } = replicaSet.metadata
-    // Asked before the Pods are looked at: what is seen in between can only make it too careful.
+    // Asked before the Pods are read: a change in between can only make it too careful.
     const mayManage = this.#expectedPods.allShown(replicaSet)
     const adoption = planAdoption(replicaSet, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace).filter(isPodActive))
     const kinds = { owner: replicaSetKind, owned: podKind }
     const active = (await adoptObjects(client, kinds, replicaSet, adoption, signal)).filter(isPodActive)
     const managing = mayManage && deletionTimestamp === undefined
     const outcome = managing ? await this.#manage(replicaSet, active, signal) : {}
-    // One moment for both: what is not yet available in the status is looked at again.
+    // The same time for both, so that what the status does not show as available is looked at again.
     const now = clock.now()
     const status = replicaSetStatus(replicaSet, active, outcome.failure, now)
     if (!sameStatus(status, replicaSet.status)) {
