@@ -34,7 +34,7 @@ function checkExpression(field: string, expression: unknown): FieldError[] {
   }
 }
 
-/** Whether a selector that is well-formed selects these labels; one that selects nothing at all selects everything. */
+/** Whether a well-formed selector selects these labels; an empty one selects everything. */
 export function selects(selector: Json, labels: Json): boolean {
   const equal = textEntriesIn(selector, 'matchLabels').every(([key, value]) => labels[key] === value)
   return equal && listIn(selector, 'matchExpressions').every((expression) => matches(expression, labels))
