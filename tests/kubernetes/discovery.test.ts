@@ -29,7 +29,7 @@ const served = {
     'secrets',
     'serviceaccounts',
     'services',
-  ].filter((name) => name !== 'endpoints'),
+  ],
   'apps/v1': ['controllerrevisions', 'deployments', 'replicasets', 'statefulsets'],
   'batch/v1': ['jobs'],
   'coordination.k8s.io/v1': ['leases'],
