@@ -5,6 +5,7 @@ import type { ContractServer } from './contract-server.ts'
 import * as core from './core-manifests.ts'
 import { acceptedNetworkManifests, refusedNetworkManifests } from './network-manifests.ts'
 import { onEachServer } from './on-each-server.ts'
+import * as refused from './refused-manifests.ts'
 import type { WireObject } from './wire-object.ts'
 
 // The answers were recorded from a real server: vitest run -u --project kubernetes
@@ -12,7 +13,7 @@ import type { WireObject } from './wire-object.ts'
 const answers = (name: string) => `./answers/core-objects/${name}.txt`
 
 const acceptedManifests = [...core.acceptedManifests, ...acceptedNetworkManifests]
-const refusedManifests = [...core.refusedManifests, ...refusedNetworkManifests]
+const refusedManifests = [...refused.refusedManifests, ...refusedNetworkManifests]
 
 /** What differs from run to run, or on purpose. */
 const notCompared = new Set([

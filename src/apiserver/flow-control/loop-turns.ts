@@ -35,7 +35,7 @@ export interface WorkSpan {
   isOpen: boolean
 }
 
-/** Shorter turns are not worth measuring. */
+/** Less work than this in a turn is not worth a callback in the next one. */
 const noticedMs = 2
 
 /**
