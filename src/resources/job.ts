@@ -160,10 +160,7 @@ function metadataOfTemplate(job: JsonObject): JsonObject {
   return isJsonObject(template) && isJsonObject(template['metadata']) ? template['metadata'] : {}
 }
 
-/**
- * The completions of an indexed Job may change together with its parallelism, and the Pods of a suspended Job may be
- * placed elsewhere.
- */
+/** The completions of an indexed Job may change together with its parallelism; the template while it is suspended. */
 function checkJobUpdate(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
   const [after, before] = [specOf(next), specOf(previous)]
   const resized = before['completionMode'] === 'Indexed' && after['completions'] === after['parallelism']

@@ -10,7 +10,7 @@ interface RefusedRange {
   why(address: string): string
 }
 
-/** In Kubernetes' order and words; those after that only matter because this cluster is a machine. */
+/** Kubernetes' ranges, in its order and words; the last one only matters because this machine does the connecting. */
 const refused: readonly RefusedRange[] = [
   range(['0.0.0.0/32', '::/128'], (address) => `may not be unspecified (${address})`),
   range(['127.0.0.0/8', '::1/128'], () => 'may not be in the loopback range (127.0.0.0/8, ::1/128)'),

@@ -64,6 +64,6 @@ export function refuseManyCommas(text: Buffer, most: number, deepest = Infinity)
       if (depth > deepest) throw tooDeep(deepest)
     } else if (byte === closeBracket || byte === closeBrace) depth -= 1
   }
-  // So many commas mean one more item.
+  // A list has one item more than commas.
   if (commas >= most) throw tooManyValues(most)
 }

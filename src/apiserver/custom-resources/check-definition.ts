@@ -170,7 +170,7 @@ interface Part<T> {
   readonly path: string
 }
 
-/** Checks something that every version has; if all versions have the same, it is checked and named once. */
+/** A part of every version, with its path; if it is the same in all versions, only once, with the shared path. */
 function onceEach<T>(
   versions: readonly Version[],
   part: (version: Version) => T | undefined,

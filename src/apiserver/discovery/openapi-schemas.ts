@@ -91,7 +91,7 @@ export class SchemaCollection {
     // Kubernetes' own types do not say so: it is known that they accept anything.
     if (schema['x-sluice-type-name'] !== undefined) delete result['x-kubernetes-preserve-unknown-fields']
     else if (isV2 && (isOpen || schema.nullable)) {
-      // Version 2 cannot say "one of two types", and its readers would refuse the other one, so it says nothing.
+      // Version 2 cannot say that anything, or null, is allowed, and its readers would refuse it: the type is left out.
       const { type: _type, nullable: _nullable, ...rest } = result
       return rest
     }

@@ -77,8 +77,8 @@ export class ObjectBounds implements AdmissionPlugin {
   }
 
   /**
-   * Applies only when there is too much of everything, and never to what the cluster itself keeps: then growth is
-   * refused, too.
+   * Once the cluster holds too many bytes in all, updates that make an object much larger are refused, too, except the
+   * cluster's own.
    */
   #refuseGrowth({ kind, object, previous, user }: AdmissionRequest): undefined {
     if (!user || !previous) return

@@ -92,7 +92,7 @@ function planScale(deployment: Deployment, sets: Sets): Resize[] {
   return isRecreate(deployment.spec) ? [] : proportionalSizes(deployment, current ? [...old, current] : [...old])
 }
 
-/** The size is right, but the annotation that it is compared with is not written yet. */
+/** The size is right, but the annotation that records what it was made for is out of date. */
 function annotated(deployment: Deployment, set: ReplicaSet): Resize[] {
   const replicas = replicasOf(deployment.spec)
   const known = set.metadata.annotations?.[desiredReplicas]

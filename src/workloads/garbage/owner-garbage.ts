@@ -98,7 +98,7 @@ export class OwnerGarbage {
     else if (object.metadata.deletionTimestamp === undefined) await this.#judge(key, kind, object, signal)
   }
 
-  /** Deletes the object unless one of its owners still exists. */
+  /** Acts on the state of the object's owners: the object stays, loses references to them, or is deleted. */
   async #judge(key: string, kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { uid = '', resourceVersion, ownerReferences = [], finalizers = [] } = object.metadata
     if (ownerReferences.length === 0) return

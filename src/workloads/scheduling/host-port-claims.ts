@@ -15,7 +15,7 @@ export function hostPortClaims(pod: Pod): Amounts {
   return new Map(claimsOf(pod).map((claim) => [nameOf(claim), 1]))
 }
 
-/** Whether a Pod on the node has one of these ports, at the same address or at all addresses. */
+/** Whether a Pod on the node has one of these ports: at the same address, or where either uses all addresses. */
 export function hasPortConflict(pod: Pod, used: Amounts | undefined): boolean {
   if (!used) return false
   const isUsed = (claim: Claim) => (used.get(nameOf(claim)) ?? 0) > 0

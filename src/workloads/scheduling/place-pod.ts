@@ -8,7 +8,7 @@ import { untoleratedTaint } from './tolerated-taints.ts'
 
 export type Placement = { readonly node: string } | { readonly unschedulable: string }
 
-/** Finds a node with room for the Pod. Nodes with many free cards come last: large models need neighbouring cards. */
+/** Finds a node with room for the Pod: the one with fewest free cards, to keep cards together for large models. */
 export function placePod(pod: Pod, nodes: readonly Node[], usedByNode: ReadonlyMap<string, Amounts>): Placement {
   const unsupported = requiredAffinity(pod)
   if (unsupported) return { unschedulable: `${unsupported} is not supported by this scheduler; use spec.nodeSelector.` }

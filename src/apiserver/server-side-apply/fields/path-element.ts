@@ -12,8 +12,8 @@ const heldElements = new Map<string, string>()
 let others = 0
 
 /**
- * The element for a field name. Remembered, because nearly all names come again, and strings that were concatenated
- * anew are several times as slow as object keys.
+ * The element for a field name. Remembered, because nearly all names come again, and a newly concatenated string costs
+ * several times as much as a key of an object as one that has been a key before.
  */
 export function fieldElement(name: string): string {
   const held = heldElements.get(name)
