@@ -17,7 +17,7 @@ export interface EventRecorderOptions {
   readonly settleMs?: number
 }
 
-/** What those who report something need. */
+/** The part of the recorder that those who report something use. */
 export type Events = Pick<EventRecorder, 'record'>
 
 /** For controllers on the way from a request to its process: by then a wake is over. */

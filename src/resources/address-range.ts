@@ -75,7 +75,7 @@ export function placeIn(range: AddressRange, text: string): number | undefined {
   return isInside ? Number(address.value - range.first) : undefined
 }
 
-/** The reverse. */
+/** The address at a position of the range. */
 export function addressAt({ family, first }: AddressRange, place: number): string {
   return formatAddress({ family, value: first + BigInt(place) })
 }

@@ -2,7 +2,6 @@ import { type FieldError, forbidden, invalid } from './field-error.ts'
 import { type JsonObject, isJsonObject, sameJson, valueAtPath } from './json-value.ts'
 import type { KubernetesObject } from './kubernetes-object.ts'
 
-/** What an update must not do to an object. */
 export type UpdateRule = (next: KubernetesObject, previous: KubernetesObject) => FieldError[]
 
 /** A field that must not change. */

@@ -41,7 +41,7 @@ export type StoreTrouble =
   | { readonly type: 'not back'; readonly error: Error; readonly againInMs: number }
   | { readonly type: 'back'; readonly revision: number; readonly notMade: number }
 
-/** A decided write, and who waits for it. */
+/** A decided write with its caller's promise. */
 interface Waiting {
   /**
    * Everything up to this revision must be durable before the outcome is told: what a write conflicts with may not be

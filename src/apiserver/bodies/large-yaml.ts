@@ -4,14 +4,12 @@ import { mostValues as usualValues, tooManyValues } from './body-values.ts'
 import { badYaml } from './yaml-refusal.ts'
 import type { ParsedText } from './yaml-text.ts'
 
-/** What the thread is asked to read. */
 export interface YamlTask {
   readonly text: string
   /** Values with more fields and items are refused in the thread: handing them over takes long, too. */
   readonly mostValues: number
 }
 
-/** What the thread answers. */
 export interface YamlAnswer {
   readonly parsed?: ParsedText
   readonly refused?: string
@@ -39,7 +37,6 @@ export class LargeYaml {
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
-  /** How many texts are being read or waiting. */
   get waiting(): number {
     return this.#waiting
   }

@@ -123,7 +123,6 @@ export class RequestBody {
     return value
   }
 
-  /** The body as a manifest to apply. */
   async readManifest(reading: BodyReading): Promise<JsonObject> {
     const bytes = await this.#readBody()
     if (bytes[0] === openBrace) refuseManyCommas(bytes, this.mostValues, deepestManifest)

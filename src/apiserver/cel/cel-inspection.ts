@@ -2,7 +2,7 @@ import type { ASTNode, SourceRange } from '@marcbachmann/cel-js'
 import { failedAt } from './cel-errors.ts'
 import { expression, foreign, renamed } from './cel-functions.ts'
 
-/** What a rule uses. */
+/** What a rule contains that matters for checking it. */
 export interface Inspection {
   readonly names: ReadonlySet<string>
   /** Each `has(…)`, and the field it is about. */

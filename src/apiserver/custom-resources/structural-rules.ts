@@ -29,7 +29,7 @@ const onlyOutside: ReadonlyArray<readonly [keyword: keyof StructuralSchema | 'ti
   ['x-kubernetes-validations', 'empty'],
 ]
 
-/** A schema that is being judged. */
+/** What checking a schema carries along: where errors go, its patterns, and the pace of its phases. */
 interface Judged {
   readonly add: Add
   readonly patterns: PatternCheck
@@ -197,7 +197,6 @@ function* checkComplete(schema: StructuralSchema, path: string, judged: Judged):
   }
 }
 
-/** The schemas directly inside one. */
 function* schemasIn(schema: StructuralSchema, path: string): Generator<readonly [StructuralSchema, string]> {
   const { properties = {}, additionalProperties, items } = schema
   for (const [field, inner] of Object.entries(properties)) yield [inner, `${path}.properties[${field}]`]

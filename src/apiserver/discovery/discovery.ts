@@ -13,12 +13,10 @@ const allVerbs: readonly ResourceVerb[] = [
 ]
 const readAndWrite = ['get', 'patch', 'update']
 
-/** The verbs of a kind. */
 export function verbsOf(kind: Kind): readonly ResourceVerb[] {
   return kind.verbs ?? allVerbs
 }
 
-/** The subresources of a kind. */
 export function subresourcesOf(kind: Kind): SubresourceFacts[] {
   const own = { group: kind.group, version: kind.version, kind: kind.kind }
   const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' }

@@ -27,7 +27,6 @@ export interface Waiter {
   go(): void
 }
 
-/** A stretch of work that is being measured. */
 export interface WorkSpan {
   readonly caller: Caller
   readonly startedAt: number
@@ -48,7 +47,6 @@ export class LoopTurns {
   readonly queue: LevelQueue<Waiter>
   #spentMs = 0
   #chargedMs = 0
-  /** The work that is being measured. */
   #span: WorkSpan | undefined
   #isScheduled = false
   #isServing = false

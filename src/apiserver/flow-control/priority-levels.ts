@@ -19,7 +19,7 @@ export const priorityLevels: readonly PriorityLevel[] = [
   { name: 'anonymous', weight: 5, writes: 8 },
 ]
 
-/** Whom a request is charged to. */
+/** Whom a request is charged to: a priority level, and a flow in it. */
 export interface Caller {
   readonly level: LevelName
   readonly flow: string

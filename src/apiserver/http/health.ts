@@ -1,6 +1,6 @@
 import { StatusError } from '../../resources/status-error.ts'
 
-/** Something that must be in order. */
+/** A condition of `/livez` and `/readyz`, such as a store that accepts writes. */
 export interface HealthCheck {
   readonly name: string
   /** Left out of `/livez`: whether requests may be sent here, not whether the server is alive. */

@@ -25,7 +25,6 @@ export function internalError(): StatusError {
 export class HttpExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** What the client sends. */
   readonly body: RequestBody
   /** Set when the client asks to switch the connection from HTTP to another protocol. */
   readonly upgrade: ConnectionUpgrade | undefined

@@ -151,7 +151,6 @@ export class ResourceRequests {
     exchange.sendJson(200, subresource === 'scale' ? scaleOf(scalePathsOf(kind), updated) : updated)
   }
 
-  /** Server-side apply. */
   async #apply(request: ResourceRequest, subresource: Subresource | undefined, options: NamedWrite): Promise<void> {
     const { exchange, target, query } = request
     const { kind } = target

@@ -10,7 +10,6 @@ export interface ProtobufFacts {
 }
 
 export interface MessageFields {
-  /** By field number. */
   readonly fields: ReadonlyMap<number, { readonly name: string; readonly isGiven: boolean }>
   readonly inline: ReadonlyMap<number, MessageFields>
 }

@@ -54,7 +54,6 @@ export class ProtobufWriter {
     this.#at += size
   }
 
-  /** The bytes that were written. */
   finish(): Buffer {
     const result = Buffer.allocUnsafeSlow(this.#at)
     this.#bytes.copy(result, 0, 0, this.#at)

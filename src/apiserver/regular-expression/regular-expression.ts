@@ -36,7 +36,6 @@ export class RegularExpression {
     this.#automaton = LazyAutomaton.canRun(this.#steps) ? new LazyAutomaton(this.#steps) : undefined
   }
 
-  /** The number of its steps. */
   get size(): number {
     return this.#steps.length
   }

@@ -15,7 +15,6 @@ export interface ApplyRequest {
   readonly kind: TrackedKind
   /** Without its managed fields. `undefined`: the object does not exist yet. */
   readonly current: JsonObject | undefined
-  /** The managers so far. */
   readonly managers: Managers
   readonly manifest: JsonObject
   readonly manager: string

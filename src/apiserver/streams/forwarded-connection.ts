@@ -6,7 +6,6 @@ export interface ForwardedConnection {
   readonly pod: string
   readonly uid: string
   readonly port: number
-  /** What the client sends and receives. */
   readonly data: Duplex
   /** Receives the error message, after which both are over. */
   readonly error: Writable

@@ -1,6 +1,5 @@
 import type { ContainerStreams } from '../pods/pod-access.ts'
 
-/** The streams that a client asks for. */
 export interface WantedStreams {
   readonly stdin: boolean
   readonly stdout: boolean

@@ -14,7 +14,7 @@ export interface FloodOptions {
 
 interface FloodOrder {
   readonly options: FloodOptions
-  /** Not 0: stop. */
+  /** Not 0 when the client is to stop. */
   readonly over: Int32Array
 }
 

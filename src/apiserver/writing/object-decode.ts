@@ -13,7 +13,6 @@ import type { Phases } from './write-phases.ts'
 /** What happens to unknown fields: they are dropped silently, dropped with a warning, or refused. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
-/** How to read a body. */
 export interface Reading {
   readonly fieldValidation: FieldValidation
   readonly warn: (warning: string) => void

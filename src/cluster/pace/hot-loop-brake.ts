@@ -32,7 +32,6 @@ const free: Admission = { waitMs: 0, begins: false }
 export class HotLoopBrake {
   readonly #heats = new RecentMap<Heat>(mostKeys)
 
-  /** How many keys it remembers. */
   get size(): number {
     return this.#heats.size
   }

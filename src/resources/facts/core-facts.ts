@@ -20,7 +20,6 @@ export function coreSchema(group: string, version: string, kind: string): Struct
   return typeNamed(name)
 }
 
-/** Whether there are facts about a kind. */
 export function hasCoreSchema(group: string, version: string, kind: string): boolean {
   return typeOfKind(group, version, kind) !== undefined
 }

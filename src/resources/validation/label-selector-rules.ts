@@ -2,7 +2,6 @@ import { type FieldError, faultsOfEach, forbidden, invalid, required } from '../
 import { type Json, fieldIn, listIn, objectIn, textEntriesIn, textIn, textsIn } from './json-access.ts'
 import { checkLabelValue, checkLabels, checkQualifiedName } from './name-syntax.ts'
 
-/** What is wrong with a label selector. */
 export function checkLabelSelector(field: string, selector: Json): FieldError[] {
   const expressions = faultsOfEach(listIn(selector, 'matchExpressions'), (expression, index) =>
     checkExpression(`${field}.matchExpressions[${index}]`, expression),

@@ -6,7 +6,6 @@ import { checkQualifiedName } from './name-syntax.ts'
 const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage'])
 const notNegative = 'must be greater than or equal to 0'
 
-/** What a container may request and use. */
 export function checkContainerResources(field: string, resources: Json | undefined): FieldError[] {
   const limits = new Map(textEntriesIn(resources, 'limits'))
   const requests = new Map(textEntriesIn(resources, 'requests'))

@@ -44,7 +44,6 @@ export class LogKeeping {
     return this.#isBehind || this.#log.leftOut !== undefined || this.#log.needsCheckpoint
   }
 
-  /** Does one piece of the work. */
   step(): void {
     if (this.#log.needsCheckpoint) return this.#log.checkpoint()
     if (this.#isBehind) {

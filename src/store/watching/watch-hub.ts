@@ -1,7 +1,6 @@
 import { approximateBytes } from './approximate-bytes.ts'
 import { SlowWatcher, type StoreEvent, type StoreSelector } from '../store.ts'
 
-/** How far a watcher may be behind. */
 export interface WatchBuffer {
   readonly events: number
   /** Roughly, of the JSON of the objects. */

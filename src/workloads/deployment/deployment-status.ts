@@ -143,7 +143,7 @@ export function pauseHappening(deployment: Deployment): Happening | undefined {
     : { status: 'Unknown', reason: 'DeploymentResumed', message: 'Deployment is resumed' }
 }
 
-/** The Deployment with this in its status. */
+/** The Deployment with this as the `Progressing` condition of its status. */
 export function withHappening(deployment: Deployment, happening: Happening, now: number): Deployment {
   const next = condition('Progressing', happening.status, happening.reason, happening.message)
   const conditions = putUpdated(deployment.status?.conditions ?? [], next, now)

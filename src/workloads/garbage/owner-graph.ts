@@ -40,7 +40,6 @@ export class OwnerGraph {
     return this.#blocking.has(uid)
   }
 
-  /** The key of a waiting owner. */
   waitingKey(uid: string): string | undefined {
     return this.#waiting.get(uid)
   }

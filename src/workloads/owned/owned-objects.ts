@@ -27,7 +27,6 @@ export class OwnedObjects<T extends KubernetesObject> {
     return ownerUid === undefined ? [] : [...(this.#byOwner.get(ownerUid)?.values() ?? [])]
   }
 
-  /** Objects that nobody manages. */
   orphansIn(namespace: string | undefined): readonly T[] {
     return [...(this.#byOwner.get(orphanGroup(namespace))?.values() ?? [])]
   }

@@ -1,4 +1,3 @@
-/** Who makes a request. */
 export interface User {
   readonly name: string
   readonly uid?: string | undefined
@@ -38,7 +37,7 @@ export function serviceAccountOf(userName: string): { namespace: string; name: s
   return { namespace, name }
 }
 
-/** A user as reviews show it. */
+/** The `userInfo` of reviews. */
 export function userInfo({ name, uid, groups, extra }: User): Record<string, unknown> {
   return {
     username: name,

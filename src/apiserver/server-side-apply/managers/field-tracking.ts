@@ -11,7 +11,6 @@ import { managersBefore, metadataOf, trackUpdate } from './track-update.ts'
 import type { Phases } from '../../writing/write-phases.ts'
 import { type TrackedKind, countedAtBirth, countedFields, trackedKind } from './tracked-kind.ts'
 
-/** Who writes, and when. */
 export interface Writer {
   readonly manager: string
   readonly now: number

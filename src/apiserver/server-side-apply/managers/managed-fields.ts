@@ -75,7 +75,6 @@ const nobody: Managers = new Map()
 /** Entries that were read before; objects are shared and never changed in place. */
 const readEntries = new WeakMap<object, Managers>()
 
-/** The managers of a stored object. */
 export function managersOf(entries: unknown): Managers {
   if (typeof entries !== 'object' || entries === null) return nobody
   const known = readEntries.get(entries)
