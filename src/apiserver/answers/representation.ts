@@ -13,7 +13,10 @@ const mostRanges = 32
 const chosen = new Map<string, Representation>()
 const mostChosen = 256
 
-/** The first media type in the client's order that can be served; otherwise 406, which names those that can. */
+/**
+ * The first media type in the client's order that can be served; otherwise 406, which names those that can. Remembers
+ * its answers, because all clients together send only a few different headers.
+ */
 export function chooseRepresentation(accept = ''): Representation {
   let representation = chosen.get(accept)
   if (representation === undefined) {
