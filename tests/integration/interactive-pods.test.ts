@@ -34,7 +34,10 @@ describe.skipIf(!canTalk)('people at a Pod', () => {
     children.push(child)
     let said = ''
     child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()))
-    const sees = (what: string) => until(`"${what}" after ${said}`, patienceMs, () => said.includes(what))
+    const sees = (what: string) =>
+      until(`"${what}"`, patienceMs, () => said.includes(what)).catch((error: unknown) => {
+        throw new Error(`all that was seen: ${said}`, { cause: error })
+      })
     // What is typed is seen, too: answers must not look like it.
     const type = (text: string) => child.stdin.write(`${text}\n`)
     return { child, sees, type, said: () => said }
