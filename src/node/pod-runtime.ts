@@ -83,6 +83,11 @@ export interface PodIdentity {
   readonly uid: string
 }
 
+export function podIdentity({ metadata }: Pod): PodIdentity {
+  const { uid = '', namespace = '', name } = metadata
+  return { uid, namespace, name }
+}
+
 export interface ContainerLaunch {
   readonly pod: Pod
   readonly container: Container

@@ -32,6 +32,9 @@ export interface ContainerProcessOptions {
   readonly sharesProcesses?: boolean
 }
 
+/** What the process of one start of a container gets. */
+export type ProcessOptionsFor = (podUid: string, container: string, attempt: number) => ContainerProcessOptions
+
 /** How often to look whether a process that is not our child is still there: nobody tells us. */
 const watchPeriodMs = 250
 /** How long to wait for what a dead leader left behind, after SIGKILL, before going on with a warning. */

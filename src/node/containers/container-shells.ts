@@ -3,9 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clock } from '../../foundation/clock.ts'
-import { ContainerProcess, type ContainerProcessOptions } from './container-process.ts'
 import { type Cgroups, removeGroups } from '../isolation/cgroups.ts'
-import type { ContainerScript } from '../isolation/container-script.ts'
 import { ContainerShell, type RootBaseAhead } from '../isolation/container-shell.ts'
 import { machineRootAhead } from '../isolation/container-view.ts'
 import type { Isolation } from '../isolation/detect-isolation.ts'
@@ -14,7 +12,7 @@ import { namespaceCommand, plainShellCommand } from '../isolation/isolated-comma
 import { SpareShell, type SpareShellOptions } from '../isolation/spare-shell.ts'
 import type { ContainerRecord } from '../pods/pod-records.ts'
 import { type ContainerLaunch, ContainerRefused } from '../pod-runtime.ts'
-import { type ProcessIdentity, isAlive } from '../processes/process-identity.ts'
+import { isAlive } from '../processes/process-identity.ts'
 
 /** Whose the shells are: what the list of the machine's processes shows, and marks in their own environment. */
 export interface ShellOwner {
@@ -36,8 +34,11 @@ export type NextNetwork = Pick<SpareShellOptions, 'nextNetwork' | 'onNextNetwork
 /** Where Pods share the machine's. */
 export const machineNetwork: NextNetwork = { nextNetwork: () => '', onNextNetwork: () => () => {} }
 
-/** Makes processes of prepared containers; what takes long about that is done ahead where it can be. */
-export class ContainerStarts {
+/**
+ * The shells that become the first processes of containers. Making one (with namespaces, cgroups and mounts) takes
+ * longest of all that a start needs, so one is always kept ready where that is possible.
+ */
+export class ContainerShells {
   readonly #clock: Clock
   readonly #owner: ShellOwner
   readonly #networks: NextNetwork
@@ -87,17 +88,6 @@ export class ContainerStarts {
   /** Something was mounted or unmounted that shells do not see by themselves. */
   mountsChanged(): void {
     this.#shells?.renew()
-  }
-
-  /** The program runs once `record` has noted what its process is known by. */
-  async run(
-    shell: ContainerShell,
-    isolation: Isolation,
-    script: ContainerScript,
-    record: (identity: ProcessIdentity) => Promise<void>,
-    options: ContainerProcessOptions,
-  ): Promise<ContainerProcess> {
-    return ContainerProcess.enter(shell, script, isolation.mode === 'namespaces', record, options)
   }
 
   close(): void {
