@@ -263,8 +263,8 @@ export class NetworkStage {
 class OutsideMachine {
   readonly #name: string
   readonly #device: string
-  /** Where this machine and that one see each other. */
-  readonly #link = `203.0.113.${4 * randomInt(64)}`
+  /** Where this machine and that one see each other: among so many that two stages hardly ever have the same. */
+  readonly #link = `198.19.${randomInt(256)}.${4 * randomInt(64)}`
   readonly #link6 = `2001:db8:${randomInt(1, 2 ** 16).toString(16)}:${randomInt(1, 2 ** 16).toString(16)}`
   readonly near6 = `${this.#link6}::1`
   readonly far6 = `${this.#link6}::2`
