@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { configMapKind } from '../resources/config-map.ts'
 import { eventKind } from '../resources/event.ts'
-import type { Pod } from '../resources/pod.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
 import { AgentStage, isRunning, statusOf } from './agent-stage.fixture.ts'
 
 let stage: AgentStage
@@ -35,13 +34,19 @@ async function countedEvents(name: string, reason: string) {
 
 describe('a Pod whose port somebody has on all addresses', () => {
   it('waits visibly, is tried again ever more rarely, and runs once the port is free', async () => {
-    await begin()
+    const clock = new FakeClock(Date.now())
+    await begin({ clock })
+    const untilLater = (name: string, holds: (pod: Pod) => boolean) =>
+      stage.until(name, (pod) => {
+        void clock.advance(1000)
+        return holds(pod)
+      })
     const port = await unusedPort()
     const ports = [{ containerPort: port }]
     const listen = `require('net').createServer().listen(${port}, '0.0.0.0', () => console.log('listens'))`
     const readinessProbe = { tcpSocket: { port }, periodSeconds: 1 }
     await stage.create('redis-leader', `exec ${process.execPath} -e "${listen}"`, { ports, readinessProbe })
-    await stage.until('redis-leader', (pod) => statusOf(pod)?.ready === true)
+    await untilLater('redis-leader', (pod) => statusOf(pod)?.ready === true)
 
     const written = vi.spyOn(stage.client, 'changeStatus')
     const told = vi.spyOn(stage.client, 'create')
@@ -52,16 +57,15 @@ describe('a Pod whose port somebody has on all addresses', () => {
     expect(waitingMessage(waiting)).toContain('all addresses')
     expect(waitingMessage(waiting)).not.toMatch(/\d+\.\d+\.\d+\.\d+/)
 
-    // Long enough for thousands of rounds of one that is tried again at once.
-    await wait(1500)
-    await stage.pod('redis-follower')
-    expect(written.mock.calls.length).toBeLessThanOrEqual(5)
+    // Time and turns enough for hundreds of rounds of one that is tried again at once.
+    for (let turn = 0; turn < 300; turn += 1) await clock.advance(100)
+    expect(written.mock.calls.filter(([kind]) => kind === podKind).length).toBeLessThanOrEqual(5)
     expect(told.mock.calls.length).toBeLessThanOrEqual(5)
     const failures = await countedEvents('redis-follower', 'FailedCreatePodSandBox')
     expect(failures).toHaveLength(1)
 
     await stage.delete('redis-leader', 0)
-    await stage.until('redis-follower', isRunning)
+    await untilLater('redis-follower', isRunning)
   }, 30_000)
 })
 

@@ -114,11 +114,14 @@ describe.skipIf(!permitted)('a container with a terminal', () => {
   })
 
   it('without input waits for none', async () => {
-    const launch = stage.launch('read line && echo read || echo "nothing $?"', { tty: true })
+    const launch = stage.launch('echo asks; read line && echo read || echo "nothing $?"', { tty: true })
     const runtime = stage.runtime()
     await runtime.start(launch, never)
-    await runtime.exec(launch.pod.metadata.uid ?? '', 'main', ['/bin/sleep', '0.3'], {}, never)
-    expect(stage.said(launch.pod)).toBe('')
+    await expect.poll(() => stage.said(launch.pod), patience).toContain('asks')
+    // Its program sleeps as long as it reads; if it did not read any more, it would not be there.
+    const untilReading = ['/bin/sh', '-c', 'until grep -q "^State:.S" /proc/2/status; do :; done']
+    await runtime.exec(launch.pod.metadata.uid ?? '', 'main', untilReading, {}, never)
+    expect(stage.said(launch.pod).trim()).toBe('asks')
     await runtime.stop(launch.pod.metadata.uid ?? '', 0)
   })
 

@@ -15,11 +15,11 @@ import { terminationMessage } from '../containers/termination-message.ts'
 
 const headBytes = '2030-01-01T00:00:00.000000000Z stdout F '.length
 
-/** The longest time in which the event loop did not turn. */
+/** The most that the event loop computed in one turn. Not the longest turn: the machine has others to serve, too. */
 class LoopWatch {
   longestMs = 0
   turns = 0
-  #last = performance.now()
+  #last = computedMs()
   #stopped = false
 
   constructor() {
@@ -31,12 +31,17 @@ class LoopWatch {
   }
 
   #turn(): void {
-    const now = performance.now()
+    const now = computedMs()
     this.longestMs = Math.max(this.longestMs, now - this.#last)
     this.turns += 1
     this.#last = now
     if (!this.#stopped) setImmediate(() => this.#turn())
   }
+}
+
+function computedMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
 }
 
 describe('a container that says a lot', () => {
@@ -59,8 +64,7 @@ describe('a container that says a lot', () => {
     const running = await runtime.start(launch, never)
     await running.exited
     watch.stop()
-    // It was two minutes in one turn. Beside other programs on the machine, one of ours may wait a while for its own
-    // turn.
+    // It was two minutes in one turn.
     expect(watch.longestMs).toBeLessThan(1000)
     expect(stage.said(launch.pod).endsWith('\nthe end')).toBe(true)
     const files = filesOf()

@@ -14,7 +14,7 @@ export type Asker = (typeof podNames)[number] | 'machine' | 'outside'
 /** Four Pods that listen, under the rules of the network, seen by their addresses of one family. */
 export class RuledPods {
   readonly family: 4 | 6
-  /** Of the machine, for the Pod `web`. The machine has each port once, and another run of the tests may be under way. */
+  /** The machine's port that leads to `web`. Random, since another run of the tests may be under way on the machine. */
   readonly hostPort = randomInt(20_000, 30_000)
   #stage: NetworkStage | undefined
 
@@ -139,7 +139,7 @@ export function policy(name: string, spec: NetworkPolicy['spec'], namespace = 'd
   })
 }
 
-/** The same tests for each family of addresses that the machine has; without a policy or a Service before each of them. */
+/** Runs the tests for each family of addresses that the machine has. Each begins without policies and Services. */
 export function describeRules(title: string, define: (pods: RuledPods) => void): void {
   const families = hasIpv6 ? ([4, 6] as const) : ([4] as const)
   for (const family of families) {
