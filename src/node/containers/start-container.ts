@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../resources/pod.ts'
 import type { PodPlace } from '../network/pod-network.ts'
 import type { RunningContainer } from '../pod-runtime.ts'
-import type { PodWorkerServices } from '../pod-worker-services.ts'
+import type { PodWorkerServices } from '../pods/pod-worker-services.ts'
 import { namesInEnvironment } from '../environment/referenced-objects.ts'
 
 export interface ContainerStart {

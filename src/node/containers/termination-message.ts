@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { lastBytes, wholeFrom } from '../cut-text.ts'
+import { lastBytes, wholeFrom } from './cut-text.ts'
 import { parseRecord } from '../logs/log-format.ts'
 
 export const longestMessage = 4096

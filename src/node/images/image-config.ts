@@ -1,4 +1,4 @@
-import { type ConfigDocument, configSchema, readDocument } from './image-documents.ts'
+import { type ConfigDocument, configSchema, readDocument } from './archives/image-documents.ts'
 
 /** What an image says about how it runs. */
 export interface ImageConfig {

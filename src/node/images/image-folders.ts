@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { pathOf } from './archive-fault.ts'
+import { pathOf } from './tar/archive-fault.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
-import { removeTreeInTurns } from './root-files.ts'
+import { removeTreeInTurns } from './roots/root-files.ts'
 
 /** Where the images of a data directory are. */
 export function imagesFolder(dataDirectory: string): string {

@@ -19,10 +19,10 @@ import {
   ociArchive,
   ociLayout,
   packers,
-} from './image-archive.fixture.ts'
+} from './archives/image-archive.fixture.ts'
 import { ImageLibrary, type ImportOptions } from './image-library.ts'
 import { ImportedImages } from './imported-images.ts'
-import { file, folder, hardLink, sha256, symlink, writeTar } from './tar-writer.fixture.ts'
+import { file, folder, hardLink, sha256, symlink, writeTar } from './tar/tar-writer.fixture.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-images-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

@@ -1,4 +1,4 @@
-import { parseDigest } from './digest.ts'
+import { parseDigest } from './archives/digest.ts'
 
 /** The name of an image, taken apart as docker does it. */
 export interface ImageReference {

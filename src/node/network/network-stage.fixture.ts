@@ -19,9 +19,9 @@ import { findProgram } from '../isolation/detect-isolation.ts'
 import { addressAt, placeIn } from '../../resources/address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { NftTool } from './filter-tool.ts'
-import { ConntrackTool } from './flow-tool.ts'
+import { ConntrackTool } from './rules/flow-tool.ts'
 import { NetworkNames } from './network-names.ts'
-import { NetworkRules } from './network-rules.ts'
+import { NetworkRules } from './rules/network-rules.ts'
 import { openNetwork } from './open-network.ts'
 
 const run = promisify(execFile)

@@ -1,4 +1,4 @@
-import { lastBytes } from '../cut-text.ts'
+import { lastBytes } from '../containers/cut-text.ts'
 import { longestMessage } from '../containers/termination-message.ts'
 
 /** The error of `bind` in the words of the C library, Go, Node, Python, Java … */

@@ -1,6 +1,6 @@
 import { type Condition, timestamp, withCondition } from '../../resources/kubernetes-object.ts'
 import type { ContainerState, ContainerStatus, Pod } from '../../resources/pod.ts'
-import { firstBytes } from '../cut-text.ts'
+import { firstBytes } from '../containers/cut-text.ts'
 import { type ContainerMemory, containerStatus } from '../containers/container-memory.ts'
 import { isSidecar } from './pod-parts.ts'
 import { type PodPlan, isPassed, willStart } from './pod-plan.ts'

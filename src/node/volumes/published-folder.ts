@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { inTurns } from '../in-turns.ts'
+import { inTurns } from './in-turns.ts'
 import type { VolumeFiles } from './volume-files.ts'
 
 const dataLink = '..data'
