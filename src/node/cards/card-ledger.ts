@@ -3,10 +3,10 @@ import { parseQuantity } from '../../resources/quantity.ts'
 import type { Card } from './card.ts'
 import { isSidecar } from '../pods/pod-parts.ts'
 
-/** Which cards each container of a Pod got, by the container's name. */
+/** The cards of each container of a Pod, by container name. */
 export type PodCards = ReadonlyMap<string, readonly number[]>
 
-/** Who has which card. A card has one holder at most, and stays held until the holder's processes are gone. */
+/** Who holds which card. A card has at most one holder, who keeps it until all its processes are gone. */
 export class CardLedger {
   readonly #cards: readonly Card[]
   readonly #holders = new Map<number, string>()
@@ -17,7 +17,10 @@ export class CardLedger {
     this.#cards = cards
   }
 
-  /** All the cards a Pod asks for, or a sentence that says what is missing. Asking again gives the same ones. */
+  /**
+   * Gives a Pod all the cards it asks for, or a sentence that says what is missing. Asking again returns the same
+   * cards.
+   */
   take(pod: Pod): PodCards | { readonly missing: string } {
     const uid = pod.metadata.uid ?? ''
     const held = this.#byPod.get(uid) ?? new Map<string, readonly number[]>()
@@ -47,7 +50,7 @@ export class CardLedger {
       const missing = grant(container, [...free])
       if (missing) return { missing }
     }
-    // Init containers that end run before the others and may use their cards.
+    // Init containers that are no sidecars have ended when the others start, so they can use the same cards.
     for (const container of inits) {
       const missing = grant(container, [...own, ...free])
       if (missing) return { missing }
@@ -56,7 +59,7 @@ export class CardLedger {
     return granted
   }
 
-  /** What an adopted container already has. */
+  /** Notes the cards that an adopted container already uses. */
   remember(podUid: string, container: string, indices: readonly number[]): void {
     const held = this.#byPod.get(podUid) ?? new Map<string, readonly number[]>()
     this.#byPod.set(podUid, held)
@@ -71,17 +74,17 @@ export class CardLedger {
     }
   }
 
-  /** What is known of these. */
+  /** Details of the cards with these indices. */
   describe(indices: readonly number[]): readonly Card[] {
     return this.#cards.filter(({ index }) => indices.includes(index))
   }
 
-  /** Cards that do not answer: who has one keeps it, nobody else gets it. */
+  /** Marks cards that do not answer: their holders keep them, but nobody else gets them. */
   setLost(indices: ReadonlySet<number>): void {
     this.#lost = indices
   }
 
-  /** The cards that can be handed out, now or when they are free again. */
+  /** Cards that work, whether free or held. */
   get usable(): readonly Card[] {
     return this.#cards.filter(({ index }) => !this.#lost.has(index))
   }

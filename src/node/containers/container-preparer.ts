@@ -35,30 +35,30 @@ export interface ContainerPreparerOptions {
   readonly hostIP: string
   readonly hostIP6?: string | undefined
   readonly hostPathAllowed: boolean
-  /** What no container sees, wherever it lies. */
+  /** Paths of the machine that are hidden from every container. */
   readonly covered: readonly string[]
   marks(launch: ContainerLaunch): Readonly<Record<string, string>>
 }
 
-/** A container ready to run: what its first process is told, and what to remember of it. */
+/** A container that is ready to run: the script for its first process, and what to record about it. */
 export interface PreparedContainer {
   readonly script: ContainerScript
   readonly record: Omit<ContainerRecord, 'pid' | 'startTime' | 'startedAt' | 'sharesProcesses'>
 }
 
-/** Where a container finds what its process reads, writes and leaves behind. */
+/** The files on the machine that a container's process reads, writes and leaves behind. */
 interface ContainerFiles {
   readonly output: string
   readonly input: ContainerInput
   readonly exitFile: string
-  /** The folder that the node keeps for it. */
+  /** The folder the node keeps for this container. */
   readonly own: string
   readonly message: Mount
 }
 
-/** What of this program's own environment its Pods get; nothing else leaks into them. */
+/** The only variables of this program that containers inherit. */
 const inheritedVariables = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'LD_LIBRARY_PATH', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
-/** Where containers without an image find the folder that is all of their Pod's. */
+/** Where containers without an image see the folder that their Pod's containers share. */
 const homeInside = '/home/pod'
 
 /** Turns a container's spec into a command for this machine, with its root, rights, limits and files in place. */
@@ -69,7 +69,7 @@ export class ContainerPreparer {
     this.#options = options
   }
 
-  /** `output` is the file that what it says is added to; its process is in `groupsAhead`. */
+  /** The container's output is appended to the file `output`. `groupsAhead` are cgroups its process is already in. */
   async prepare(
     launch: ContainerLaunch,
     output: string,
@@ -261,7 +261,7 @@ export class ContainerPreparer {
     }
   }
 
-  /** What the cluster says is written for the group in the first place; the rest is given to it here. */
+  /** Gives the Pod's volumes to its group (fsGroup). Volumes filled from the cluster are already written for it. */
   async #giveVolumes({ pod }: ContainerLaunch, mounts: readonly Mount[], signal: AbortSignal): Promise<void> {
     const group = volumeGroup(pod)
     if (!group || process.getuid?.() !== 0) return
@@ -288,7 +288,7 @@ function plainScript(
   })
 }
 
-/** Of cards that nobody has described nothing is known but that they are cards. */
+/** Cards without a description are treated as cards of unknown kind. */
 function devicesOf({ cards, cardFacts }: ContainerLaunch): CardDevices {
   const described = cardFacts ?? cards.map((index) => ({ index, kind: '', simulated: false }))
   return cardDevices(described, cards.length > 0 ? namesInFolder('/dev') : [])
@@ -296,7 +296,8 @@ function devicesOf({ cards, cardFacts }: ContainerLaunch): CardDevices {
 
 function rootBase(image: FoundImage): RootBase {
   if (image.found === 'root') return { kind: 'image', files: realpathSync.native(image.root) }
-  // Also for commands of the container's own: it is what every program of this one runs on.
+  // The Node executable is always visible: the programs of this one run on it, also when a container has its own
+  // command.
   return { kind: 'machine', visible: [process.execPath, ...image.visible] }
 }
 
@@ -315,16 +316,16 @@ function placeOf({ mountPath, folder, root, readOnly }: Mount) {
   return { mountPath, folder, root, readOnly }
 }
 
-/** `file` is in a folder whose path has no links; anything that was there before is gone. */
+/** Makes an empty termination message file. `file` is in a folder whose path has no links. */
 function messageMount(mountPath: string, file: string): Mount {
   rmSync(file, { force: true })
   writeFileSync(file, '')
-  // Whoever runs the container may write it.
+  // Any user of the container may write it.
   chmodSync(file, 0o666)
   return { mountPath, folder: file, root: file, readOnly: false }
 }
 
-/** The files of names, except where the container mounts something else. */
+/** Writes `/etc/hosts` and the like for the container, except those it mounts itself. */
 function nameFiles({ names, container }: ContainerLaunch, own: string): Mount[] {
   const mounted = new Set(containerParts(container).volumeMounts.map(({ mountPath }) => mountPath))
   return (names?.files ?? []).flatMap(({ path, text }) => {
@@ -335,7 +336,7 @@ function nameFiles({ names, container }: ContainerLaunch, own: string): Mount[] 
   })
 }
 
-/** Asked for here, where paths are only replaced: a program that is not there would only be an exit code. */
+/** Refuses a program that does not exist. Without namespaces nothing else would: the shell would only exit with 127. */
 function requireProgram({ program, env, workingDir, mounts }: LaunchPlan): void {
   const there = program.includes('/')
     ? isExecutable(onMachine(isAbsolute(program) ? program : join(workingDir, program), mounts))
@@ -343,7 +344,7 @@ function requireProgram({ program, env, workingDir, mounts }: LaunchPlan): void 
   if (!there) throw new ContainerRefused('RunContainerError', `cannot run "${program}": there is no such program`)
 }
 
-/** One that was added to the Pod has no limits of its own: it may have what all others together may. */
+/** An ephemeral container has no limits of its own: it gets those of the whole Pod. */
 function limitsOf({ pod, container }: ContainerLaunch) {
   if (pod.spec.ephemeralContainers?.some(({ name }) => name === container.name)) {
     return { memoryBytes: podLimit(pod, 'memory') || undefined, cpus: podLimit(pod, 'cpu') || undefined }

@@ -14,7 +14,7 @@ import type { ContainerRecord } from '../pods/pod-records.ts'
 import { type ContainerLaunch, ContainerRefused } from '../pod-runtime.ts'
 import { isAlive } from '../processes/process-identity.ts'
 
-/** Whose the shells are: what the list of the machine's processes shows, and marks in their own environment. */
+/** Who owns the shells: shown in the machine's process list, and marked in their environment. */
 export interface ShellOwner {
   readonly owner: string
   readonly env: Readonly<Record<string, string>>
@@ -22,16 +22,16 @@ export interface ShellOwner {
 
 export interface StartingShell {
   readonly shell: ContainerShell
-  /** It is among the processes of another container. */
+  /** Whether it runs in the PID namespace of another container. */
   readonly sharesProcesses: boolean
-  /** What it asked for and does without. */
+  /** What the container asked for but does not get. */
   readonly warning?: string
 }
 
-/** What is known of the network that the next container will be in. */
+/** Tells which network the next container will be in. */
 export type NextNetwork = Pick<SpareShellOptions, 'nextNetwork' | 'onNextNetwork'>
 
-/** Where Pods share the machine's. */
+/** For Pods that share the machine's network. */
 export const machineNetwork: NextNetwork = { nextNetwork: () => '', onNextNetwork: () => () => {} }
 
 /**
@@ -46,7 +46,7 @@ export class ContainerShells {
   #shells: SpareShell | undefined
   #closed = false
 
-  /** `owner` is for processes that are nobody's yet: they must be known for ours, too. */
+  /** `owner` marks shells that wait: they belong to no Pod yet, but must be recognised as this node's. */
   constructor(clock: Clock, owner: ShellOwner, networks: NextNetwork, cgroups: Cgroups) {
     this.#clock = clock
     this.#owner = owner
@@ -54,21 +54,21 @@ export class ContainerShells {
     this.#cgroups = cgroups
   }
 
-  /** From now on there is a shell that waits for a container. */
+  /** Begins to keep a shell ready. */
   async prepare(isolation: Isolation): Promise<void> {
-    // Of a run that was killed.
+    // Left by a run that was killed.
     await rm(this.#bases, { recursive: true, force: true })
     if (!this.#closed) this.#shellsOf(isolation).refillSoon()
   }
 
-  /** The first process of a container that is going to be in this network: to be run in, or discarded. */
+  /** A shell for a container in this network. The caller runs something in it or discards it. */
   take(isolation: Isolation, network: string): ContainerShell {
     return this.#shellsOf(isolation).take(network)
   }
 
   /**
-   * The same for one that may ask to be among the processes of another, which is `found`: nothing of it can be made
-   * ahead.
+   * A shell for this container. One that targets another container (`found`) joins that one's PID namespace, so its
+   * shell cannot be made ahead.
    */
   shellFor(launch: ContainerLaunch, isolation: Isolation, found: ContainerRecord | undefined): StartingShell {
     const { target, network = '' } = launch
@@ -85,7 +85,7 @@ export class ContainerShells {
     return { shell: this.take(isolation, network), sharesProcesses: false, warning }
   }
 
-  /** Something was mounted or unmounted that shells do not see by themselves. */
+  /** Tells that a mount was made or removed which existing shells cannot see. */
   mountsChanged(): void {
     this.#shells?.renew()
   }
@@ -95,7 +95,10 @@ export class ContainerShells {
     this.#shells?.close()
   }
 
-  /** That of containers without an image: those with one have another. A user's is known only with the container. */
+  /**
+   * What can be set up ahead: the root of a container without an image. Other roots, and user namespaces, depend on the
+   * container.
+   */
   #baseAhead(isolation: Isolation): RootBaseAhead | undefined {
     if (isolation.mode !== 'namespaces' || isolation.tools.asUser) return undefined
     const folder = join(this.#bases, randomUUID())

@@ -1,4 +1,4 @@
-/** Of a text in UTF-8, no more than so many bytes from its beginning, in whole characters. */
+/** The beginning of a text, at most `count` bytes of UTF-8, without a broken character at its end. */
 export function firstBytes(text: string, count: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= count) return text
@@ -7,14 +7,14 @@ export function firstBytes(text: string, count: number): string {
   return bytes.subarray(0, end).toString()
 }
 
-/** The same from its end. */
+/** The end of a text, at most `count` bytes of UTF-8, without a broken character at its beginning. */
 export function lastBytes(text: string, count: number): string {
   const bytes = Buffer.from(text)
   if (bytes.length <= count) return text
   return wholeFrom(bytes.subarray(bytes.length - count)).toString()
 }
 
-/** Without what is left of a character whose beginning was cut off. */
+/** Drops the rest of a character whose beginning was cut off. */
 export function wholeFrom(bytes: Buffer): Buffer {
   let begin = 0
   while (begin < 3 && isInside(bytes[begin])) begin += 1

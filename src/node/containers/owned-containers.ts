@@ -31,7 +31,7 @@ export interface OwnedContainer extends RunningContainer {
   heldInput?: number | undefined
 }
 
-/** What is handed over with a process. */
+/** A container's process, and what belongs to it. */
 export interface NewlyOwned {
   readonly pod: PodIdentity
   readonly container: string

@@ -12,10 +12,7 @@ import { packingOf, unpacked } from '../tar/layer-stream.ts'
 import { readOciLayout } from './oci-layout.ts'
 import { UnpackBudget, type UnpackLimits } from '../tar/unpack-budget.ts'
 
-/**
- * Opens what holds images: an archive, one that is packed as a whole, standard input (`-`), or a folder with an OCI
- * layout.
- */
+/** Opens an image source: a tar archive (also compressed), standard input (`-`), or a folder with an OCI layout. */
 export async function openImageSource(
   path: string,
   options: { readonly staging: string; readonly limits: UnpackLimits; readonly signal: AbortSignal },
@@ -24,15 +21,15 @@ export async function openImageSource(
   if (path === '-') return ArchiveSource.open(await spool(process.stdin, options), signal)
   const facts = await stat(path)
   if (facts.isDirectory()) return new FolderSource(path)
-  // A pipe or device can be read only once.
+  // A pipe or device can be read only once, so it is copied first.
   if (!facts.isFile()) return ArchiveSource.open(await spool(createReadStream(path), options), signal)
   if ((await packingOfFile(path)) === 'none') return ArchiveSource.open(path, signal)
   return ArchiveSource.open(await spool(createReadStream(path), options), signal)
 }
 
 /**
- * Every image in it, for the machine that is wanted. An archive that is an OCI layout and docker's is read as the
- * former.
+ * Describes every image in the source that fits the wanted platform. If an archive is both an OCI layout and docker's
+ * format, the layout counts.
  */
 export async function readImages(
   source: ImageSource,

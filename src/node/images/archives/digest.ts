@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { ArchiveFault } from '../tar/archive-fault.ts'
 
-/** What something's content must hash to: `sha256:<64 hexadecimal digits>`. */
+/** The hash that some content must have: `sha256:<64 hexadecimal digits>`. */
 export interface Digest {
   readonly algorithm: 'sha256' | 'sha512'
   readonly hex: string
@@ -31,7 +31,7 @@ export function sha256Of(content: Buffer): Digest {
   return { algorithm: 'sha256', hex: createHash('sha256').update(content).digest('hex') }
 }
 
-/** Hands on every piece; after the last one it fails unless the whole was what it should be. */
+/** Passes all pieces through, and throws after the last one if the hash is wrong. */
 export async function* verified(
   pieces: AsyncIterable<Buffer>,
   expected: Digest,

@@ -6,9 +6,8 @@ import type { ImagePlatform } from './image-platform.ts'
 import type { ImageSource } from './image-source.ts'
 
 /**
- * The images of what `docker save` wrote before it wrote OCI layouts, and what `skopeo copy docker-archive:` still
- * writes. There the configuration's file is called after its digest, and the configuration has the digests of the
- * layers.
+ * Reads docker's own archive format, which `docker save` wrote before OCI layouts and `skopeo copy docker-archive:`
+ * still writes. The configuration's file is named after its digest; the configuration lists the digests of the layers.
  */
 export async function readDockerArchive(source: ImageSource, wanted: ImagePlatform): Promise<ImageDescription[]> {
   const content = await source.document('manifest.json')
@@ -35,7 +34,7 @@ export async function readDockerArchive(source: ImageSource, wanted: ImagePlatfo
   return images
 }
 
-/** What an archive that is both says of names in docker's way, by the digests of the images. */
+/** The names that docker's manifest gives in an archive that is also an OCI layout, by image digest. */
 export async function dockerNames(source: ImageSource): Promise<ReadonlyMap<string, readonly string[]>> {
   const content = await source.document('manifest.json')
   if (!content) return new Map()

@@ -30,7 +30,9 @@ export function configOf({ layers, config, architecture = machine }: WrittenImag
   )
 }
 
-/** What `docker save` wrote for years: a folder for each layer; a layer that is there already is a link to it. */
+/**
+ * The format that `docker save` wrote for years: a folder for each layer, and links to layers that are already there.
+ */
 export function dockerArchive(images: readonly WrittenImage[]): Buffer {
   const entries: WrittenEntry[] = []
   const places = new Map<string, string>()
@@ -55,16 +57,16 @@ export function dockerArchive(images: readonly WrittenImage[]): Buffer {
 
 export interface OciOptions {
   readonly packer?: Packer
-  /** As docker writes it: names in whole, and its own manifest.json beside the index. */
+  /** As docker writes it: with whole names, and with its own manifest.json beside the index. */
   readonly docker?: boolean
-  /** One entry of the index that leads to all images, each for its machine. */
+  /** Puts all images, each for another platform, behind one entry of the index. */
   readonly asList?: boolean
   readonly refName?: string
-  /** What replaces a blob, by its digest, after everything was hashed. */
+  /** Damages a blob after everything was hashed. */
   readonly damage?: (digest: string, content: Buffer) => Buffer
 }
 
-/** The files of an OCI layout by their names. */
+/** The files of an OCI layout, by name. */
 export function ociLayout(images: readonly WrittenImage[], options: OciOptions = {}): Map<string, Buffer> {
   const {
     packer = packers.plain,

@@ -3,21 +3,21 @@ import { type Digest, requireDigest } from './digest.ts'
 import { type ConfigDocument, configSchema, readDocument } from './image-documents.ts'
 import { type ImagePlatform, platformFits, platformText } from './image-platform.ts'
 
-/** One layer: where its bytes are, what they hash to, and what they hash to once they are unpacked. */
+/** One layer: where its bytes are, and their hash before and after decompression. */
 export interface LayerDescription {
   readonly path: string
-  /** Old archives say nothing of the packed bytes. */
+  /** Of the compressed bytes; old archives do not give it. */
   readonly digest: Digest | undefined
   readonly diffId: Digest
 }
 
-/** An image as its archive describes it; nothing of it has been unpacked. */
+/** An image as its archive describes it; nothing is unpacked yet. */
 export interface ImageDescription {
-  /** What hash its configuration has: the image's own name among all images. */
+  /** The digest of its configuration, which identifies the image. */
   readonly id: Digest
-  /** As the archive calls it; not looked at yet. */
+  /** Names from the archive, not validated yet. */
   readonly names: readonly string[]
-  /** What `name@sha256:…` may say. */
+  /** Digests that `name@sha256:…` may refer to it by. */
   readonly digests: readonly string[]
   readonly config: Buffer
   readonly platform: ImagePlatform
@@ -32,7 +32,9 @@ interface DescribedParts {
   readonly layers: ReadonlyArray<{ readonly path: string; readonly digest: Digest | undefined }>
 }
 
-/** Puts together what manifest and configuration say, and sees that they agree. The configuration has been verified. */
+/**
+ * Combines manifest and configuration, and checks that they agree. The configuration's digest has been verified before.
+ */
 export function describeImage(parts: DescribedParts, wanted: ImagePlatform): ImageDescription {
   const document = readDocument(configSchema, parts.config, "the image's configuration")
   const platform = platformOf(document)

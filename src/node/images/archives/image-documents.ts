@@ -15,7 +15,7 @@ export const descriptorSchema = z.object({
 })
 export type Descriptor = z.infer<typeof descriptorSchema>
 
-/** `index.json` of an OCI layout, and the lists of images for several machines that it may lead to. */
+/** `index.json` of an OCI layout, and the indexes for several platforms that it may refer to. */
 export const indexSchema = z.object({
   mediaType: z.string().optional(),
   manifests: z.array(descriptorSchema).max(1000),
@@ -28,7 +28,7 @@ export const manifestSchema = z.object({
   layers: z.array(descriptorSchema).max(500),
 })
 
-/** `manifest.json`, docker's own list of what an archive has. */
+/** `manifest.json`, docker's own list of images in an archive. */
 export const dockerManifestSchema = z
   .array(z.object({ Config: z.string(), RepoTags: texts, Layers: z.array(z.string()).max(500).nullish() }))
   .max(1000)
@@ -54,7 +54,7 @@ export const configSchema = z.object({
 })
 export type ConfigDocument = z.infer<typeof configSchema>
 
-/** Reads one of them; `what` says which in errors. */
+/** Parses a document; `what` names it in errors. */
 export function readDocument<T>(schema: z.ZodType<T>, content: Buffer, what: string): T {
   let value: unknown
   try {

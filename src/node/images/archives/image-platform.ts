@@ -1,11 +1,11 @@
-/** What machine an image is for. */
+/** The operating system and architecture an image is for. */
 export interface ImagePlatform {
   readonly os: string
   readonly architecture: string
   readonly variant?: string | undefined
 }
 
-/** Node's names of architectures that Go, and so every image, calls otherwise. */
+/** Architectures that Node names differently than Go, whose names images use. */
 const architectures: Readonly<Record<string, string>> = { x64: 'amd64', ia32: '386', ppc64: 'ppc64le' }
 
 export function machinePlatform(arch: string = process.arch): ImagePlatform {
@@ -23,7 +23,7 @@ export function platformText({ os, architecture, variant }: ImagePlatform): stri
   return [os, architecture, ...(variant ? [variant] : [])].join('/')
 }
 
-/** A variant counts where both say one; `arm64` and `arm64/v8` are the same. */
+/** Compares variants only when both have one; `arm64` and `arm64/v8` are the same. */
 export function platformFits(offered: ImagePlatform, wanted: ImagePlatform): boolean {
   if (offered.os !== wanted.os || offered.architecture !== wanted.architecture) return false
   return !offered.variant || !wanted.variant || offered.variant === wanted.variant

@@ -4,13 +4,13 @@ import { ArchiveFault, shownPath } from '../tar/archive-fault.ts'
 import { FileSource, filePart } from '../tar/byte-source.ts'
 import { readTar } from '../tar/tar-reader.ts'
 
-/** The files that an image comes in: those of an archive, or of a folder with the layout of OCI. */
+/** The files of an image: those in an archive, or in a folder with an OCI layout. */
 export interface ImageSource {
-  /** How large a file is; `undefined` where there is none. */
+  /** A file's size; `undefined` if it does not exist. */
   size(path: string): Promise<number | undefined>
-  /** A small file, whole. */
+  /** A small file as a whole. */
   document(path: string): Promise<Buffer | undefined>
-  /** A file of any size, from its beginning each time. */
+  /** A file of any size, read from its beginning. */
   pieces(path: string): AsyncIterable<Buffer>
   close(): Promise<void>
 }
@@ -23,7 +23,7 @@ interface Member {
   readonly size: number
 }
 
-/** A tar archive that is read where it is: what is in it is found by its headers, and never unpacked to the disk. */
+/** A tar archive, read in place: its members are found by their headers and never unpacked to disk. */
 export class ArchiveSource implements ImageSource {
   readonly #file: FileHandle
   readonly #members: ReadonlyMap<string, Member>
@@ -83,7 +83,7 @@ async function findMembers(file: FileHandle, signal: AbortSignal): Promise<Reado
       }
       members.set(name, { start: entry.start, size: entry.size })
     }
-    // Layers that are there twice: docker writes the second one as a link that leads to the first.
+    // docker writes a layer that occurs twice as a link to the first.
     if (entry.type === 'symlink') links.set(name, memberName(join(name, '..', entry.linkName)))
     if (entry.type === 'link') links.set(name, memberName(entry.linkName))
   }
@@ -94,12 +94,12 @@ async function findMembers(file: FileHandle, signal: AbortSignal): Promise<Reado
   return members
 }
 
-/** Only compared with the names that documents give; nothing is ever opened by it. */
+/** Only compared with names in documents; never opened as a path. */
 function memberName(name: string): string {
   return normalize(`/${name}`).slice(1)
 }
 
-/** An OCI layout that lies unpacked in a folder. Whoever names the folder answers for what its links lead to. */
+/** An OCI layout in a folder. Links in it are followed: whoever names the folder is trusted. */
 export class FolderSource implements ImageSource {
   readonly #folder: string
 

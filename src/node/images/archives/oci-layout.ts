@@ -16,12 +16,12 @@ const configTypes = new Set([
 const layerType =
   /^application\/vnd\.(?:oci\.image\.layer(?:\.nondistributable)?\.v1\.tar(?:\+gzip|\+zstd)?|docker\.image\.rootfs\.(?:diff|foreign\.diff)\.tar(?:\.gzip|\.zstd)?)$/
 const refName = 'org.opencontainers.image.ref.name'
-/** Lists of lists; nobody has more. */
+/** The deepest nesting of indexes that is followed. */
 const deepestIndex = 4
 
 /**
- * The images of an OCI layout, one for each entry of its `index.json`, for the machine that is wanted; with `ref` only
- * those that are called so there.
+ * The images of an OCI layout for the wanted platform, one for each entry of `index.json`; with `ref`, only those with
+ * that reference.
  */
 export async function readOciLayout(
   source: ImageSource,
@@ -63,7 +63,10 @@ async function readEntry(source: ImageSource, entry: Descriptor, wanted: ImagePl
   }
 }
 
-/** The one for this machine. Lists may also hold what is no image, such as attestations, for the platform "unknown". */
+/**
+ * The image for the wanted platform. Indexes may also contain other things, such as attestations, with the platform
+ * "unknown".
+ */
 function choose(manifests: readonly Descriptor[], wanted: ImagePlatform): Descriptor {
   const fitting = manifests.filter(({ platform }) => platform && platformFits(plain(platform), wanted))
   const [only, ...others] = manifests
@@ -119,7 +122,7 @@ function blobPath({ digest }: Descriptor): string {
   return `blobs/${algorithm}/${hex}`
 }
 
-/** containerd and docker give the whole name; for others the reference is a name, or only a tag. */
+/** containerd and docker give the whole name; others give a reference, which may be only a tag. */
 function namesOf({ annotations }: Descriptor): string[] {
   const whole = annotations?.['io.containerd.image.name']
   if (whole !== undefined) return [whole]

@@ -21,11 +21,13 @@ export interface UnpackOptions {
 
 export interface UnpackedImage extends LayerNotes {
   readonly bytes: number
-  /** Entries that belong to whoever imported them instead of their owners. */
+  /** Entries that could not be given their owners and belong to the importing user instead. */
   readonly otherOwners: number
 }
 
-/** Makes `<folder>/rootfs` of an image's layers. Each layer is verified as a whole before its first file is written. */
+/**
+ * Unpacks an image's layers into `<folder>/rootfs`. Each layer is verified completely before its first file is written.
+ */
 export async function unpackImage(
   source: ImageSource,
   image: ImageDescription,
@@ -46,13 +48,13 @@ export async function unpackImage(
     const plain = verifiedLayer(source, layer, budget, signal)
     const target = { root: pathOf(rootfs), files, budget, notes, signal }
     await unpackLayer(readTar(new StreamSource(plain)), target)
-    // What follows the archive's end belongs to the digest, too.
+    // The digest also covers bytes after the archive's end.
     await drain(plain)
   }
   return { ...notes, bytes: budget.bytes, otherOwners: files.otherOwners }
 }
 
-/** The plain bytes of a layer; both digests are compared when the last one has been read. */
+/** The decompressed bytes of a layer. Throws at the end if one of its two digests is wrong. */
 function verifiedLayer(
   source: ImageSource,
   { path, digest, diffId }: LayerDescription,

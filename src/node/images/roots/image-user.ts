@@ -2,13 +2,13 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { pathBytes, pathOf } from '../tar/archive-fault.ts'
 import { resolveInside } from './root-path.ts'
 
-/** Who a container's program runs as. */
+/** The user that a container's program runs as. */
 export interface ImageUser {
   readonly uid: number
   readonly gid: number
-  /** Further groups, of a user that the image knows by name or number. */
+  /** Supplementary groups, if the image knows the user. */
   readonly groups: readonly number[]
-  /** Where the image says that this user lives. */
+  /** The user's home directory, if the image knows it. */
   readonly home: string | undefined
 }
 
@@ -23,8 +23,8 @@ const longestTable = 4 * 1024 * 1024
 const highestId = 2 ** 32 - 2
 
 /**
- * What `user` of an image's configuration means in its files: `""`, `name`, `uid`, each with or without `:group` or
- * `:gid`. A name has to be in `/etc/passwd`; a number need not be. `undefined` where there is no such user or group.
+ * Looks up the `user` of an image's configuration in its files: `""`, `name` or `uid`, each with or without `:group` or
+ * `:gid`. Names must be in `/etc/passwd`, numbers need not. `undefined` if there is no such user or group.
  */
 export function findImageUser(root: string, user: string): ImageUser | undefined {
   const [userPart = '', groupPart, ...more] = user.split(':')
@@ -59,7 +59,7 @@ function groupsOf(root: string) {
   })
 }
 
-/** Links are followed inside the root only, and what is no ordinary file is not waited for. */
+/** Follows links only inside the root, and reads only plain files, since opening others could block. */
 function rowsOf(root: string, table: string): string[][] {
   let descriptor: number
   try {

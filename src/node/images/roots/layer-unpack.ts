@@ -9,7 +9,7 @@ const whiteout = '.wh.'
 const auxiliary = '.wh..wh.'
 const opaque = '.wh..wh..opq'
 
-/** What a layer had that a container's root here does not get. */
+/** Things in a layer that are not carried over. */
 export interface LayerNotes {
   devices: number
   fifos: number
@@ -18,7 +18,7 @@ export interface LayerNotes {
 }
 
 export interface LayerTarget {
-  /** An absolute path without links, as bytes; nobody else writes below it. */
+  /** An absolute path without links, one character per byte. Nobody else may write below it. */
   readonly root: string
   readonly files: RootFiles
   readonly budget: UnpackBudget
@@ -26,9 +26,7 @@ export interface LayerTarget {
   readonly signal: AbortSignal
 }
 
-/**
- * Applies one layer to what the layers below it have left: adds and replaces what it has, removes what it says is gone.
- */
+/** Applies one layer on top of those below: adds and replaces its entries, and removes what its whiteouts name. */
 export async function unpackLayer(entries: AsyncIterable<TarEntry>, target: LayerTarget): Promise<void> {
   const layer = new LayerUnpacking(target)
   for await (const entry of entries) {
@@ -44,9 +42,7 @@ export async function unpackLayer(entries: AsyncIterable<TarEntry>, target: Laye
 
 class LayerUnpacking {
   readonly #target: LayerTarget
-  /**
-   * Everything this layer has, and the folders that lead there: what is gone of the layers below never takes it along.
-   */
+  /** Paths of this layer and their parent folders: a whiteout only removes what is from layers below. */
   readonly #own = new Set<string>()
   readonly #emptied = new Set<string>()
   readonly #folderTimes = new Map<string, number>()
@@ -79,8 +75,8 @@ class LayerUnpacking {
   }
 
   /**
-   * Times come last, because everything that is made in a folder changes its own. By then another entry may have put a
-   * link where a folder above it was: such a path leads elsewhere now, even out of the root.
+   * Sets times of folders at the end, since making files in a folder changes its time. By then a link may have taken
+   * the place of a folder on the way; such paths could lead out of the root and are skipped.
    */
   finish(): void {
     const { root } = this.#target
@@ -111,12 +107,12 @@ class LayerUnpacking {
         files.makeSymlink(path, entry)
         break
       case 'link':
-        // It may have been what was just replaced.
+        // The entry itself may just have replaced it.
         if (!isThere(source)) throw noSuchFile(entry)
         files.makeLink(path, source)
         break
       case 'file':
-        // What is stored was counted as it came.
+        // The stored bytes were counted as they were read; this adds the holes.
         budget.takeBytes(entry.size - entry.extents.reduce((sum, { length }) => sum + length, 0))
         await files.writeFile(path, entry, signal)
         break
@@ -124,10 +120,7 @@ class LayerUnpacking {
     this.#own.add(path)
   }
 
-  /**
-   * What a hard link leads to has to be there and inside the root, and is never reached through a link in its last
-   * part.
-   */
+  /** The target of a hard link must exist inside the root, and must not itself be a symbolic link that is followed. */
   #linkSource(entry: TarEntry): string {
     const segments = segmentsOf(entry.linkName)
     const last = segments.at(-1)
@@ -137,7 +130,7 @@ class LayerUnpacking {
     return source
   }
 
-  /** A folder that no entry describes is an ordinary one. */
+  /** Folders without an entry of their own get default attributes. */
   #makeFolders(folder: string): void {
     if (!isThere(folder)) {
       this.#makeFolders(dirname(folder))
@@ -159,13 +152,13 @@ class LayerUnpacking {
     const name = marker.slice(whiteout.length)
     if (name === '' || name === '.' || name === '..') throw new ArchiveFault('it takes away something without a name')
     const path = `${folder}/${name}`
-    // The layer itself may have something there: only what is below it is gone.
+    // If this layer has something there, too, only the content from the layers below is removed.
     if (!this.#own.has(path)) removeTree(path)
     else if (isFolderItself(path)) this.#takeAwayBelow(path)
   }
 
   #takeAwayBelow(folder: string): void {
-    // Nothing of the layers below can come back, so once is enough.
+    // Once is enough: nothing from the layers below can come back.
     if (this.#emptied.has(folder)) return
     this.#emptied.add(folder)
     for (const name of namesIn(folder)) {

@@ -24,16 +24,16 @@ import { ArchiveFault, pathBytes } from '../tar/archive-fault.ts'
 import { factsOf } from './root-path.ts'
 import type { TarEntry } from '../tar/tar-reader.ts'
 
-/** Linux has room for so much; -1 would mean "leave it". */
+/** The highest id that Linux allows; -1 would mean "leave unchanged". */
 const highestOwner = 2 ** 32 - 2
 
 /**
- * Makes and removes single files below a root. Paths are whole and their folders resolved; nothing here follows a link
- * in the last part. Whoever is not root owns everything, and can always look into and empty a folder.
+ * Makes and removes single files below a root. Paths are absolute with resolved folders, and a link in the last part is
+ * never followed. An ordinary user owns everything and can always read and empty a folder.
  */
 export class RootFiles {
   readonly #asRoot: boolean
-  /** Entries whose owner could not be given to them. */
+  /** How many entries could not be given their owner. */
   otherOwners = 0
 
   constructor(asRoot: boolean) {
@@ -57,7 +57,7 @@ export class RootFiles {
     const file = openSync(pathBytes(path), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
     try {
       await fill(file, entry, signal)
-      // The owner first: giving a file away takes its setuid bit.
+      // The owner first: changing it clears the setuid bit.
       if (this.#mayOwn(entry)) fchownSync(file, entry.uid, entry.gid)
       fchmodSync(file, entry.mode)
       futimesSync(file, ...times(entry.mtimeSeconds))
@@ -100,7 +100,7 @@ export function setFolderTime(path: string, seconds: number): void {
   utimesSync(pathBytes(path), ...times(seconds))
 }
 
-/** Removes what is there with everything in it; a link is removed, never followed. */
+/** Removes a file or a whole folder; a link is removed, not followed. */
 export function removeTree(path: string): void {
   const found = factsOf(path)
   if (!found) return
@@ -112,7 +112,7 @@ export function removeTree(path: string): void {
   rmdirSync(pathBytes(path))
 }
 
-/** The same for trees of any size, where others wait for the event loop. */
+/** The same for large folders, with turns for others on the event loop. */
 export async function removeTreeInTurns(path: string): Promise<void> {
   let sinceTurn = 0
   const removeBelow = async (folder: string): Promise<void> => {
@@ -128,7 +128,7 @@ export async function removeTreeInTurns(path: string): Promise<void> {
   if (isFolderItself(path)) await removeBelow(path)
 }
 
-/** File systems have no room for times after the year 2446. */
+/** File systems cannot store times after the year 2446. */
 function times(seconds: number): [number, number] {
   const within = Math.min(seconds, 2 ** 33)
   return [within, within]
@@ -143,7 +143,7 @@ async function fill(file: number, entry: TarEntry, signal: AbortSignal): Promise
     signal.throwIfAborted()
     for (let at = 0; at < piece.length;) {
       const extent = entry.extents[index]
-      // The extents were checked to hold exactly as many bytes as are stored.
+      // The extents were checked to match the stored size.
       if (extent === undefined) return
       const count = writeSync(
         file,

@@ -4,12 +4,12 @@ import { ArchiveFault, pathBytes, shownPath } from '../tar/archive-fault.ts'
 const longestPath = 4095
 const longestSegment = 255
 const deepestPath = 200
-/** As many as the kernel follows. */
+/** As many links as the kernel follows. */
 const mostLinks = 40
 
 /**
- * The parts of an entry's name. A name is always one below the root, whether it begins with `/`, `./` or neither; one
- * that goes up is refused, even where it would come down again.
+ * Splits an entry's name into parts. It is always relative to the root, whether it begins with `/`, `./` or neither;
+ * `..` is refused even where it would stay inside.
  */
 export function segmentsOf(name: string): readonly string[] {
   if (name.length > longestPath)
@@ -25,9 +25,8 @@ export function segmentsOf(name: string): readonly string[] {
 }
 
 /**
- * Where a path is, seen from inside a root: links on the way are followed as they would be after a chroot, so none
- * leads out. Parts that are not there are taken as they are. `root` must have no links, and nobody else may write below
- * it meanwhile.
+ * Resolves a path as after a chroot into the root: links are followed, but none leads out. Missing parts are taken
+ * literally. `root` must contain no links, and nobody else may write below it at the same time.
  */
 export function resolveInside(root: string, segments: readonly string[]): string {
   const ahead = segments.toReversed()
@@ -54,7 +53,7 @@ export function resolveInside(root: string, segments: readonly string[]): string
   return behind.length === 0 ? root : `${root}/${behind.join('/')}`
 }
 
-/** Whether the path is that of a folder, and every part of it behind the root as well: none is a link. */
+/** Whether the path and all its parents below the root are real folders, not links. */
 export function isFolderBelow(root: string, path: string): boolean {
   for (let end = path.length; end > root.length; end = path.lastIndexOf('/', end - 1)) {
     if (factsOf(path.slice(0, end))?.isDirectory() !== true) return false
@@ -62,7 +61,7 @@ export function isFolderBelow(root: string, path: string): boolean {
   return true
 }
 
-/** What is at a path itself, not where a link there leads; nothing is inside what is not a folder. */
+/** What is at a path, without following a link; `undefined` also where a parent is no folder. */
 export function factsOf(path: string): Stats | undefined {
   try {
     return lstatSync(pathBytes(path), { throwIfNoEntry: false })

@@ -1,13 +1,13 @@
 import type { FileHandle } from 'node:fs/promises'
 import { ArchiveFault } from './archive-fault.ts'
 
-/** Bytes read from the front, in order. */
+/** A sequence of bytes, read from front to back. */
 export interface ByteSource {
-  /** How many have been read or passed over. */
+  /** How many bytes were read or skipped so far. */
   readonly position: number
-  /** Exactly so many; `undefined` where there are none left. Ending in between is a fault. */
+  /** Exactly `count` bytes; `undefined` at the end. Throws if it ends in between. */
   take(count: number): Promise<Buffer | undefined>
-  /** The next few, `most` at most; `undefined` at the end. */
+  /** The next bytes, at most `most`; `undefined` at the end. */
   some(most: number): Promise<Buffer | undefined>
   skip(count: number): Promise<void>
 }
@@ -19,7 +19,7 @@ abstract class BufferedSource implements ByteSource {
   #held: Buffer = Buffer.alloc(0)
   #position = 0
 
-  /** What comes after everything it returned before; `undefined` at the end, never an empty piece. */
+  /** The next piece, never empty; `undefined` at the end. */
   protected abstract next(): Promise<Buffer | undefined>
 
   get position(): number {
@@ -71,7 +71,7 @@ abstract class BufferedSource implements ByteSource {
   }
 }
 
-/** What a stream brings, such as an unpacked layer. */
+/** Bytes of a stream, such as a decompressed layer. */
 export class StreamSource extends BufferedSource {
   readonly #pieces: AsyncIterator<Buffer>
 
@@ -89,7 +89,7 @@ export class StreamSource extends BufferedSource {
   }
 }
 
-/** A file: what is skipped is not read. */
+/** Bytes of a file. What is skipped is not read. */
 export class FileSource extends BufferedSource {
   readonly #file: FileHandle
   readonly #size: number

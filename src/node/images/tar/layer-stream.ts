@@ -7,14 +7,14 @@ import { zstdFrames } from './zstd-frames.ts'
 
 export type Packing = 'gzip' | 'zstd' | 'none'
 
-/** Told by the first bytes: media types say the same, but old archives have none, and some have the wrong ones. */
+/** Detects the compression by the first bytes: old archives have no media types, and some have wrong ones. */
 export function packingOf(firstBytes: Buffer): Packing {
   if (firstBytes[0] === 0x1f && firstBytes[1] === 0x8b) return 'gzip'
   if (firstBytes.length >= 4 && firstBytes.readUInt32LE(0) === 0xfd2fb528) return 'zstd'
   return 'none'
 }
 
-/** What is inside. Everything that comes out is counted, so that little that becomes much ends at the limit. */
+/** Decompresses, and counts the output against the budget, so that a small archive cannot fill the disk. */
 export async function* unpacked(
   pieces: AsyncIterable<Buffer>,
   budget: UnpackBudget,
@@ -58,7 +58,7 @@ async function* decompressed(
   const options = { chunkSize: 256 * 1024 }
   const unpack = packing === 'gzip' ? createGunzip(options) : createZstdDecompress(options)
   const source = Readable.from(pieces, { objectMode: true, highWaterMark: 1, signal })
-  // What goes wrong before, such as a wrong digest, is what is told.
+  // An earlier error, such as a wrong digest, is the one to report.
   source.on('error', (error) => unpack.destroy(error))
   source.pipe(unpack)
   try {

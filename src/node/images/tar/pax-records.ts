@@ -1,13 +1,13 @@
 import { ArchiveFault } from './archive-fault.ts'
 
-/** What a PAX header says of the entry that follows it; strings hold one character for each byte. */
+/** The records of a PAX header about the entry that follows; strings have one character per byte. */
 export interface PaxRecords {
   readonly values: ReadonlyMap<string, string>
-  /** Offsets and lengths of a sparse file, in the oldest way to say them: the same keys again and again. */
+  /** Offsets and lengths of a sparse file, in the oldest form: repeated keys. */
   readonly sparsePairs: readonly number[]
 }
 
-/** `<length> <key>=<value>\n`, one after another. */
+/** Parses records of the form `<length> <key>=<value>\n`. */
 export function readPaxRecords(content: Buffer): PaxRecords {
   const values = new Map<string, string>()
   const sparsePairs: number[] = []

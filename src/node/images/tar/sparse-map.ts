@@ -3,13 +3,13 @@ import type { ByteSource } from './byte-source.ts'
 import { type PaxRecords, wholeNumber } from './pax-records.ts'
 import { blockBytes, numberAt } from './tar-header.ts'
 
-/** Bytes that a sparse file has; in between are holes. */
+/** A piece of a sparse file that has bytes; the rest are holes. */
 export interface Extent {
   readonly offset: number
   readonly length: number
 }
 
-/** What is known of a sparse file: how long it is, where its bytes go, and how many bytes of the archive they are. */
+/** A sparse file: its length, where its bytes go, and how many bytes are stored. */
 export interface SparseMap {
   readonly name: string | undefined
   readonly size: number
@@ -19,7 +19,7 @@ export interface SparseMap {
 
 const mostExtents = 100_000
 
-/** GNU's own: four extents in the header block, further ones in blocks of 21 that follow it. */
+/** GNU's format: four extents in the header block, more in the blocks of 21 that follow. */
 export async function readGnuSparse(header: Buffer, stored: number, source: ByteSource): Promise<SparseMap> {
   const extents: Extent[] = []
   let block = header
@@ -42,7 +42,7 @@ export async function readGnuSparse(header: Buffer, stored: number, source: Byte
   return checked({ name: undefined, size: numberAt(header, 483, 12), extents, storedBytes: stored })
 }
 
-/** As PAX headers say it, in three versions; the newest keeps the extents in front of the file's bytes. */
+/** The three versions that PAX headers use; the newest stores the extents before the file's bytes. */
 export async function readPaxSparse(
   { values, sparsePairs }: PaxRecords,
   stored: number,
@@ -62,9 +62,7 @@ export async function readPaxSparse(
   return checked({ name, size, extents: inPairs(numbers), storedBytes: stored })
 }
 
-/**
- * A count, then an offset and a length for each extent, each number on a line of its own, filled up to whole blocks.
- */
+/** A count, then offset and length of each extent, one number per line, padded to whole blocks. */
 async function readMapBlocks(source: ByteSource, stored: number): Promise<{ numbers: number[]; bytes: number }> {
   const numbers: number[] = []
   let rest = ''
@@ -100,7 +98,7 @@ function requireFew(count: number): void {
   if (count > mostExtents) throw new ArchiveFault(`a sparse file has more than ${mostExtents} parts`)
 }
 
-/** In order, without overlap, inside the file, and exactly what is stored. */
+/** Checks that extents are in order, do not overlap, are inside the file, and match what is stored. */
 function checked(map: SparseMap): SparseMap {
   let end = 0
   let sum = 0

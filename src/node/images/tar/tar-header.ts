@@ -2,7 +2,7 @@ import { ArchiveFault } from './archive-fault.ts'
 
 export const blockBytes = 512
 
-/** The fields of a 512-byte header block as they are; strings hold one character for each byte. */
+/** The fields of a 512-byte header block; strings have one character per byte. */
 export interface TarHeader {
   readonly name: string
   readonly mode: number
@@ -10,12 +10,12 @@ export interface TarHeader {
   readonly gid: number
   readonly size: number
   readonly mtimeSeconds: number
-  /** One character. */
+  /** A single character. */
   readonly type: string
   readonly linkName: string
 }
 
-/** `undefined` for a block of zeros, which ends an archive. */
+/** `undefined` for a block of zeros, which ends the archive. */
 export function readTarHeader(block: Buffer): TarHeader | undefined {
   if (block.every((byte) => byte === 0)) return undefined
   requireChecksum(block)
@@ -39,7 +39,7 @@ export function textAt(block: Buffer, at: number, length: number): string {
   return block.toString('latin1', at, end < 0 ? at + length : at + end)
 }
 
-/** Octal digits, or, where the first bit is set, a binary number. Nothing that is counted here can be negative. */
+/** Octal digits or, if the first bit is set, a binary number. No field used here can be negative. */
 export function numberAt(block: Buffer, at: number, length: number): number {
   const first = block[at] ?? 0
   if ((first & 0x80) === 0) {
@@ -55,12 +55,12 @@ export function numberAt(block: Buffer, at: number, length: number): number {
   return value
 }
 
-/** Before 1970 is 1970: nobody relies on such times, and some archives have them. */
+/** Times before 1970, which some archives have, become 1970. */
 function timeAt(block: Buffer, at: number, length: number): number {
   return ((block[at] ?? 0) & 0xc0) === 0xc0 ? 0 : numberAt(block, at, length)
 }
 
-/** The sum of all bytes, its own field taken as blanks. Old programs added them up as signed numbers. */
+/** The checksum is the sum of all bytes, with its own field counted as blanks. Old programs added signed bytes. */
 function requireChecksum(block: Buffer): void {
   let sum = 0
   let signed = 0

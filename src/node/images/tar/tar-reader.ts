@@ -6,7 +6,7 @@ import { type TarHeader, blockBytes, readTarHeader } from './tar-header.ts'
 
 export type TarEntryType = 'file' | 'directory' | 'symlink' | 'link' | 'device' | 'fifo'
 
-/** One entry of an archive. Names hold one character for each byte. */
+/** One entry of an archive. Names have one character per byte. */
 export interface TarEntry {
   readonly type: TarEntryType
   readonly name: string
@@ -15,26 +15,25 @@ export interface TarEntry {
   readonly uid: number
   readonly gid: number
   readonly mtimeSeconds: number
-  /** How long the file is, holes included. */
+  /** The file's length, including holes. */
   readonly size: number
-  /** Where its bytes go; one extent unless it is sparse. */
+  /** Where its bytes go; a single extent unless the file is sparse. */
   readonly extents: readonly Extent[]
   /** Names of extended attributes. */
   readonly attributes: readonly string[]
-  /** Where in the archive its bytes begin. */
+  /** The position of its bytes in the archive. */
   readonly start: number
-  /** Its bytes, as long as the next entry has not been asked for. */
+  /** Its bytes; can be read until the next entry is asked for. */
   content(): AsyncGenerator<Buffer, void, undefined>
 }
 
-/** As long as Go's reader takes them, which is what writes nearly all images. */
+/** Go's limit; most images are written with Go. */
 const longestSpecialBytes = 1024 * 1024
 const pieceBytes = 1024 * 1024
 
 /**
- * Reads an archive entry by entry, as Go's archive/tar does: GNU and PAX names, sparse files of every kind, and the end
- * at the first two blocks of zeros. Neither `tar-stream` nor `tar` keeps names that are not UTF-8, or reads sparse
- * files.
+ * Reads an archive entry by entry as Go's archive/tar does: GNU and PAX names, all kinds of sparse files, ending at the
+ * first two blocks of zeros. Neither `tar-stream` nor `tar` keeps names that are not UTF-8, or reads sparse files.
  */
 export async function* readTar(source: ByteSource): AsyncGenerator<TarEntry, void, undefined> {
   let pax: PaxRecords | undefined
@@ -54,7 +53,7 @@ export async function* readTar(source: ByteSource): AsyncGenerator<TarEntry, voi
         pax = readPaxRecords(await special(source, header.size))
         continue
       case 'g':
-        // Said of all that follows, by programs such as git, and nothing that a layer needs. Go ignores it, too.
+        // A global header, as git writes. Layers do not need it, and Go ignores it, too.
         await special(source, header.size)
         continue
       case 'L':
@@ -70,7 +69,7 @@ export async function* readTar(source: ByteSource): AsyncGenerator<TarEntry, voi
     const end = source.position + storedBytes
     yield { ...entry, start: source.position, content: () => contentUntil(source, end) }
     await source.skip(end - source.position)
-    // Some programs leave out what fills up the last block.
+    // Some programs leave out the padding of the last block.
     if (storedBytes % blockBytes !== 0) await skipPadding(source, blockBytes - (storedBytes % blockBytes))
   }
 }
@@ -169,7 +168,7 @@ function cString(content: Buffer): string {
   return content.toString('latin1', 0, end < 0 ? content.length : end)
 }
 
-/** Seconds with a fraction; what is no such thing is not worth refusing an image for. */
+/** Seconds with a fraction; an invalid time is ignored rather than refusing the image. */
 function timeOf(text: string | undefined): number | undefined {
   return text !== undefined && /^\d{1,12}(?:\.\d{1,20})?$/.test(text) ? Number(text) : undefined
 }

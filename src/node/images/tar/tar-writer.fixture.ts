@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** What a test puts into an archive. Names and texts are UTF-8 unless they are bytes. */
+/** An entry that a test puts into an archive. Names and texts are UTF-8 unless given as bytes. */
 export interface WrittenEntry {
   readonly name: string | Buffer
-  /** As in the header: `0` a file, `5` a folder, `2` a symbolic link, `1` a hard link, … */
+  /** The type in the header: `0` a file, `5` a folder, `2` a symbolic link, `1` a hard link, … */
   readonly type?: string
   readonly content?: string | Buffer
   readonly linkName?: string | Buffer
@@ -11,13 +11,13 @@ export interface WrittenEntry {
   readonly uid?: number
   readonly gid?: number
   readonly mtime?: number
-  /** Instead of the content's own, for headers that lie. */
+  /** Overrides the content's size, for headers that lie. */
   readonly size?: number
-  /** Records of a PAX header in front of it. */
+  /** Records of a PAX header to write before it. */
   readonly pax?: Readonly<Record<string, string | Buffer>>
 }
 
-/** A tar archive, as a program would write it that has no scruples. */
+/** Writes a tar archive without any checks. */
 export function writeTar(entries: readonly WrittenEntry[], end = Buffer.alloc(1024)): Buffer {
   return Buffer.concat([...entries.flatMap(blocksOf), end])
 }

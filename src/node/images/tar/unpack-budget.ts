@@ -1,15 +1,15 @@
 import { ArchiveFault } from './archive-fault.ts'
 
-/** What an image may take of this machine, whatever its archive says. */
+/** How much an image may take, whatever its archive says. */
 export interface UnpackLimits {
-  /** Of all its layers together, unpacked; holes of sparse files count. */
+  /** Unpacked bytes of all layers; holes of sparse files count. */
   readonly bytes: number
   readonly entries: number
 }
 
 export const usualLimits: UnpackLimits = { bytes: 64 * 2 ** 30, entries: 2_000_000 }
 
-/** What is left of it. Asked before something is written. */
+/** What is left of the limits. Checked before something is written. */
 export class UnpackBudget {
   readonly #limits: UnpackLimits
   #bytes = 0

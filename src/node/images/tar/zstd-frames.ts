@@ -2,14 +2,14 @@ import { ArchiveFault } from './archive-fault.ts'
 import { type ByteSource, StreamSource } from './byte-source.ts'
 
 const frameMagic = 0xfd2fb528
-/** Frames that carry nothing of the content have one of sixteen marks. */
+/** The first of sixteen magic numbers of skippable frames. */
 const skippableMagic = 0x184d2a50
 const dictionaryBytes = [0, 1, 2, 4]
 const sizeBytes = [0, 2, 4, 8]
 
 /**
- * The frames of what zstd has packed, each as its pieces. Node unpacks one frame and says nothing of what follows it,
- * and some layers have one for each file.
+ * Splits zstd data into its frames, each given as pieces. Node decompresses only the first frame without a word about
+ * the rest, and some layers have a frame per file.
  */
 export async function* zstdFrames(
   packed: AsyncIterable<Buffer>,
@@ -24,12 +24,12 @@ export async function* zstdFrames(
     if (magic !== frameMagic) throw new ArchiveFault('a layer cannot be unpacked: it is not zstd all the way')
     const frame = frameFrom(source, mark)
     yield frame
-    // Whoever unpacks it may have seen its end before it came here.
+    // The decompressor may have stopped before the end of the frame.
     for await (const piece of frame) void piece
   }
 }
 
-/** Its header, its blocks up to the last one, and its checksum; what the blocks hold is not looked at. */
+/** The header, all blocks and the checksum of a frame; the content of blocks is not looked at. */
 async function* frameFrom(source: ByteSource, mark: Buffer): AsyncGenerator<Buffer, void, undefined> {
   const descriptor = await required(source, 1)
   const flags = descriptor[0] ?? 0
@@ -43,7 +43,7 @@ async function* frameFrom(source: ByteSource, mark: Buffer): AsyncGenerator<Buff
     const block = head.readUIntLE(0, 3)
     isLast = (block & 1) === 1
     const type = (block >>> 1) & 3
-    // One byte stands for all of a block that repeats it.
+    // A block of repeated bytes stores only one.
     const length = type === 1 ? 1 : block >>> 3
     if (type === 3) throw new ArchiveFault('a layer cannot be unpacked: it has a zstd block of no known type')
     yield Buffer.concat([head, await required(source, length)])
