@@ -1,14 +1,14 @@
 import { type FSWatcher, watch } from 'node:fs'
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 
-/** Not every file system reports changes. */
+/** Files are also polled, since not every file system reports changes. */
 const pollMs = 1000
-/** A file that changes all the time is looked at again after this, not after every change. */
+/** The least pause between two reports about a file that changes all the time. */
 const leastPauseMs = 10
 
 /**
- * Tells once that a file may have changed, then only after it is armed again. A program that writes a byte at a time
- * causes more reports than can be handled: while somebody is busy with the file, or has just been, none are asked for.
+ * Reports once that a file may have changed, and again only after it is re-armed. A program that writes a byte at a
+ * time causes more events than anybody can handle, so none are asked for while somebody is busy with the file.
  */
 export class FileChange {
   readonly #path: string
@@ -39,7 +39,7 @@ export class FileChange {
       this.#watcher = watch(this.#path, { persistent: false }, () => this.#seen())
       this.#watcher.on('error', () => {})
     } catch {
-      // Nothing to watch, or too much is watched already: the poll remains.
+      // The file is missing, or there are too many watches: polling still works.
     }
   }
 

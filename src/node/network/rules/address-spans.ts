@@ -1,6 +1,6 @@
 import { type AddressFamily, type AddressRange, formatAddress, lastOf } from '../../../resources/address-range.ts'
 
-/** Addresses of one family from the first to the last, both among them. */
+/** A range of addresses of one family, including both ends. */
 export interface AddressSpan {
   readonly first: bigint
   readonly last: bigint
@@ -10,7 +10,7 @@ export function spanOf(range: AddressRange): AddressSpan {
   return { first: range.first, last: lastOf(range) }
 }
 
-/** The same addresses in order, each once, in as few spans as there can be. */
+/** The same addresses, sorted and merged into as few spans as possible. */
 export function joinSpans(spans: readonly AddressSpan[]): AddressSpan[] {
   const joined: AddressSpan[] = []
   for (const span of spans.toSorted((one, other) => (one.first < other.first ? -1 : 1))) {
@@ -38,7 +38,7 @@ export function holdsAddress(spans: readonly AddressSpan[], address: bigint): bo
   return spans.some(({ first, last }) => first <= address && address <= last)
 }
 
-/** As nft writes it. */
+/** The span in nft's syntax. */
 export function formatSpan({ first, last }: AddressSpan, family: AddressFamily): string {
   const text = formatAddress({ family, value: first })
   return first === last ? text : `${text}-${formatAddress({ family, value: last })}`

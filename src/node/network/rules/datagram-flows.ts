@@ -4,8 +4,8 @@ import type { HostPort } from '../host-ports.ts'
 import type { ServiceRoute } from './service-plan.ts'
 
 /**
- * Who sends to whom over UDP, and who answers in its place: what the kernel remembers of a client for as long as it
- * goes on sending.
+ * A UDP flow in the kernel's connection table: a client, the address it sends to, and the endpoint that really answers.
+ * The kernel remembers it while the client goes on sending.
  */
 export interface DatagramFlow {
   readonly source: string
@@ -19,13 +19,13 @@ export interface DatagramFlow {
 export interface DatagramPlan {
   readonly routes: readonly ServiceRoute[]
   readonly hostPorts: readonly HostPort[]
-  /** Of each family. */
+  /** One for each family. */
   readonly ranges: readonly FamilyRanges[]
 }
 
 /**
- * Lines such as `udp 17 29 src=10.1.0.2 dst=10.2.0.7 sport=4000 dport=53 src=10.1.0.3 dst=10.1.0.2 sport=53 dport=4000
- * mark=0`.
+ * Parses lines such as `udp 17 29 src=10.1.0.2 dst=10.2.0.7 sport=4000 dport=53 src=10.1.0.3 dst=10.1.0.2 sport=53
+ * dport=4000 mark=0`.
  */
 export function readFlows(text: string): DatagramFlow[] {
   return text.split('\n').flatMap((line) => {
@@ -41,7 +41,7 @@ export function readFlows(text: string): DatagramFlow[] {
 }
 
 /**
- * Those that lead to where nobody would be sent any more; flows that this node did not lead are none of its business.
+ * The flows whose endpoint is no longer valid. Flows that do not concern this node's Services or ports are left alone.
  */
 export function staleFlows(
   flows: readonly DatagramFlow[],
@@ -67,7 +67,7 @@ export function staleFlows(
   })
 }
 
-/** What of a plan the kernel remembers clients by: when it is the same, nothing has to be forgotten. */
+/** The UDP part of a plan as text: while it is the same, no flow can become stale. */
 export function datagramKey({ routes, hostPorts }: Pick<DatagramPlan, 'routes' | 'hostPorts'>): string {
   const isDatagram = ({ protocol }: { readonly protocol: string }) => protocol === 'udp'
   return JSON.stringify([routes.filter(isDatagram), hostPorts.filter(isDatagram)])

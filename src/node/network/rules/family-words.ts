@@ -1,15 +1,15 @@
 import type { AddressFamily } from '../../../resources/address-range.ts'
 
-/** How rules of nft speak of one family's addresses. */
+/** nft's vocabulary for one address family. */
 export interface FamilyWords {
   readonly family: AddressFamily
-  /** What a packet is looked at as. */
+  /** The protocol word in matches. */
   readonly match: 'ip' | 'ip6'
-  /** What sets hold. */
+  /** The element type of sets. */
   readonly type: 'ipv4_addr' | 'ipv6_addr'
-  /** What one family's set is called, where the other has the like. */
+  /** The name of a set, distinct for each family. */
   readonly nameOf: (thing: string) => string
-  /** An address with a port. */
+  /** Formats an address with a port. */
   readonly at: (address: string, port: number) => string
 }
 

@@ -2,18 +2,18 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type DatagramFlow, readFlows } from './datagram-flows.ts'
 
-/** What the kernel remembers of who is led where. */
+/** Access to the kernel's connection table. */
 export interface FlowTool {
-  /** Those over UDP that were led elsewhere. */
+  /** UDP flows whose destination was rewritten. */
   list(): Promise<readonly DatagramFlow[]>
-  /** The next datagram of each is led anew. Each takes some milliseconds. */
+  /** Forgets flows, so that their next datagram follows the current rules. Takes some milliseconds each. */
   forget(flows: readonly DatagramFlow[]): Promise<void>
 }
 
 const run = promisify(execFile)
 const limits = { timeout: 15_000, maxBuffer: 64 * 2 ** 20 }
 
-/** By the program `conntrack`. */
+/** Uses the program `conntrack`. */
 export class ConntrackTool implements FlowTool {
   readonly #conntrack: string
   readonly #families: ReadonlyArray<'ipv4' | 'ipv6'>
@@ -33,7 +33,7 @@ export class ConntrackTool implements FlowTool {
   async forget(flows: readonly DatagramFlow[]): Promise<void> {
     for (const { source, sourcePort, destination, destinationPort } of flows) {
       const tuple = ['-s', source, '-d', destination, '--sport', String(sourcePort), '--dport', String(destinationPort)]
-      // One that has ended by itself meanwhile is an error to the program.
+      // For conntrack, a flow that has ended in the meantime is an error.
       const family = source.includes(':') ? 'ipv6' : 'ipv4'
       await run(this.#conntrack, ['-D', '-f', family, '-p', 'udp', ...tuple], limits).catch(() => {})
     }

@@ -4,11 +4,11 @@ import type { FilterTool } from '../filter-tool.ts'
 
 export interface ForwardingPassOptions {
   readonly tool: FilterTool
-  /** The name of our own table, by which our rules in another's are known. */
+  /** Our table's name, which marks our rules in other tables. */
   readonly table: string
-  /** How the names of the Pods' cables begin. */
+  /** The prefix of the Pods' network devices. */
   readonly cables: string
-  /** Whether Pods have addresses of IPv6, too. */
+  /** Whether Pods have IPv6 addresses, too. */
   readonly withIpv6?: boolean
   readonly log: Logger
 }
@@ -36,8 +36,8 @@ export interface ForeignChain {
 }
 
 /**
- * What `nft -j list chains` says: those of others that let nothing be forwarded but what they name, and where Docker
- * wants rules of others.
+ * Reads `nft -j list chains`: foreign chains that drop forwarded packets by default, and the address families in which
+ * Docker's chain for user rules exists.
  */
 export function readForeignChains(
   json: string,
@@ -54,9 +54,9 @@ export function readForeignChains(
 }
 
 /**
- * Lets Pods through where the machine forwards nothing by itself, as where Docker runs: whatever our own chains accept,
- * another's drop is the last word. In the table of iptables there is room for rules of others, and network plugins put
- * theirs there; anybody else's table is left alone, and people are told.
+ * Lets Pods through foreign firewalls that drop forwarded packets, as Docker's does: what our chains accept, another
+ * chain can still drop. Rules are added only to iptables' tables, where others (Docker, network plugins) put theirs,
+ * too; other tables are left alone, and the operator is told.
  */
 export class ForwardingPass {
   readonly #options: ForwardingPassOptions
@@ -66,7 +66,7 @@ export class ForwardingPass {
     this.#options = options
   }
 
-  /** What people should know. */
+  /** A remark for the operator. */
   get remark(): string | undefined {
     return this.#remark
   }
@@ -75,7 +75,7 @@ export class ForwardingPass {
     return this.#options.withIpv6 ? ['ip', 'ip6'] : ['ip']
   }
 
-  /** To be called now and then: others come and go, and take rules with them. */
+  /** Call it now and then: other programs come and go, and may remove our rules. */
   async ensure(): Promise<void> {
     const { tool, table, cables } = this.#options
     const chains = await tool.read(['-j', 'list', 'chains'])
@@ -96,11 +96,11 @@ export class ForwardingPass {
     log.info({ place }, 'Pods are let through where the machine forwards nothing by itself')
   }
 
-  /** Nothing of ours stays in another's table. */
+  /** Removes all our rules from foreign tables. */
   async remove(): Promise<void> {
     const places = this.#families.flatMap((family) => [`${family} filter DOCKER-USER`, `${family} filter FORWARD`])
     for (const place of places) {
-      // Most machines have no such chain.
+      // Most machines do not have this chain.
       await this.#removeFrom(place).catch(() => {})
     }
   }

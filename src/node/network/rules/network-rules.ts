@@ -27,19 +27,19 @@ export interface NetworkRulesOptions {
   readonly nodeId: string
   readonly ranges: ClusterRanges
   readonly tool: FilterTool
-  /** Without it, clients over UDP go on sending to an endpoint that is gone for as long as they send. */
+  /** Without it, UDP clients keep sending to an endpoint that is gone. */
   readonly flows?: FlowTool | undefined
-  /** They must have been filled before `start`: what is not there yet would be refused. */
+  /** These caches must be synced before `start`, or traffic to missing objects would be refused. */
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
   readonly pods: ObjectCache<Pod>
   readonly namespaces: ObjectCache<Namespace>
   readonly policies: ObjectCache<NetworkPolicy>
-  /** `namespace/name` of Services that a program of this machine listens for, whatever is behind them. */
+  /** `namespace/name` of Services that a program on this machine always serves. */
   readonly servedHere: ReadonlySet<string>
-  /** What answers at addresses of this machine as if it were a Pod, for those who name it in a policy: cluster DNS. */
+  /** Programs on this machine that policies may select as if they were Pods: cluster DNS. */
   readonly standIns?: readonly PolicyPod[]
-  /** The machine's own addresses; those of its interfaces unless told. */
+  /** The machine's addresses; by default those of its interfaces. */
   machineAddresses?(): ReadonlySet<string>
   readonly clock: Clock
   readonly log: Logger
@@ -47,9 +47,9 @@ export interface NetworkRulesOptions {
 
 const withoutConntrack =
   'The program conntrack is missing: who sends to a Service over UDP may go on sending to a Pod that is gone.'
-/** How often it is looked for firewalls of others. */
+/** How often to look for foreign firewalls. */
 const lookMs = 30_000
-/** In one turn: whoever waits for the rules waits for it. */
+/** How many flows are forgotten in one go, since whoever waits for the rules waits for this, too. */
 const mostForgotten = 128
 
 interface PlacedPod {
@@ -58,8 +58,8 @@ interface PlacedPod {
 }
 
 /**
- * Keeps the machine's packet filter as the cluster's Services, Pods and NetworkPolicies ask: what kube-proxy and a
- * network plugin are.
+ * Keeps the machine's packet filter in line with the cluster's Services, Pods and NetworkPolicies, as kube-proxy and a
+ * network plugin do in Kubernetes.
  */
 export class NetworkRules {
   readonly #options: NetworkRulesOptions
@@ -67,12 +67,12 @@ export class NetworkRules {
   readonly #cables: string
   readonly #pass: ForwardingPass
   #lookedAt = -Infinity
-  /** Pods that have an address before anybody else knows of it. */
+  /** Pods with their addresses from the moment they are placed, before their status shows it. */
   readonly #placed = new Map<string, PlacedPod>()
   readonly #stops: Array<() => void> = []
   #started: Promise<void> | undefined
   #plan: DatagramPlan | undefined
-  /** By which the kernel's memory of clients was last put in order. */
+  /** The datagram key for which stale flows were last forgotten. */
   #tidied: string | undefined
 
   constructor(options: NetworkRulesOptions) {
@@ -98,18 +98,18 @@ export class NetworkRules {
     })
   }
 
-  /** Why the rules are not what they should be, if they are not. */
+  /** Why the rules are not in force, if they are not. */
   get problem(): string | undefined {
     return this.#applier.problem
   }
 
-  /** What people should know though the rules are as they should be. */
+  /** A remark for the operator even though the rules are in force. */
   get remark(): string | undefined {
     const remarks = [this.#pass.remark, this.#options.flows ? undefined : withoutConntrack]
     return remarks.filter((each) => each !== undefined).join(' ') || undefined
   }
 
-  /** The first rules are in force when it is done. */
+  /** Resolves when the first rules are in force. */
   start(): Promise<void> {
     if (this.#started) return this.#started
     const { services, slices, pods, namespaces, policies } = this.#options
@@ -129,12 +129,12 @@ export class NetworkRules {
   }
 
   /**
-   * To be waited for before anything runs in a Pod: a Pod that a policy selects is isolated from its first packet on.
-   * Throws where the rules cannot be made; the Pod must not be started then.
+   * Resolves when the Pod may start: one that a policy selects is isolated from its first packet on. Throws if the
+   * rules cannot be made; then the Pod must not start.
    */
   async admit(pod: Pod, address: string): Promise<void> {
     this.#placed.set(pod.metadata.uid ?? '', { pod, address })
-    // Until then it is not known which policies there are.
+    // Before the start the policies are not known.
     if (!this.#started) throw new Error('the rules of the network are not in force yet')
     const { namespace, labels = {} } = pod.metadata
     const isSelected = this.#options.policies
@@ -144,17 +144,17 @@ export class NetworkRules {
     else this.#applier.changed()
   }
 
-  /** The Pod's address is nobody's now. */
+  /** The Pod has given up its address. */
   forget(podUid: string): void {
     if (this.#placed.delete(podUid) && this.#started) this.#applier.changed()
   }
 
-  /** Everything that was told until now is in force when it is done. */
+  /** Resolves when all changes so far are in force. */
   settle(): Promise<void> {
     return this.#applier.settle()
   }
 
-  /** With `remove` nothing is left of the rules: for when no Pod runs any more. */
+  /** Stops following the cluster. With `remove`, the rules go, too: for when no Pod runs any more. */
   async close(remove: boolean): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop()
     await this.#applier.close(remove)
@@ -184,7 +184,7 @@ export class NetworkRules {
         services: services.list().filter(({ metadata }) => metadata.deletionTimestamp === undefined),
         slices: slices.list(),
         range: ranges.services,
-        // Of IPv6 nobody listens at the address of a Service: to the machine it is led as to anybody.
+        // For IPv6 no program listens on Service addresses, so traffic to the machine is routed like any other.
         isMachine: (address) => family === 4 && isOfMachine(address, own),
         servedHere,
       }),
@@ -212,15 +212,15 @@ export class NetworkRules {
   }
 
   /**
-   * A client over UDP that never stops is led to where it first came to, whatever the rules say by now: that is
-   * forgotten here.
+   * A UDP client that never pauses keeps its old endpoint, whatever the rules say. Forgetting its flow makes it follow
+   * the new rules.
    */
   async #forgetFlows(): Promise<void> {
     const { flows, log } = this.#options
     const plan = this.#plan
     if (!flows || !plan) return
     const key = datagramKey(plan)
-    // At the start nobody knows who was led where before.
+    // At the start this is always different, since flows of an earlier run are unknown.
     if (key === this.#tidied) return
     try {
       const stale = staleFlows(await flows.list(), plan)
@@ -228,12 +228,12 @@ export class NetworkRules {
       if (stale.length <= mostForgotten) this.#tidied = key
       else this.#applier.changed()
     } catch (error) {
-      // The rules themselves are in force.
+      // Only a warning, since the rules themselves are in force.
       log.warn({ err: error }, 'who sends over UDP may go on sending to where nobody is')
     }
   }
 
-  /** In an order that does not depend on who came first: the same Pods make the same rules. */
+  /** Sorted by address, so that the same Pods always make the same rules. */
   #pods(): PlacedPod[] {
     const byAddress = new Map<string, PlacedPod>()
     const { pods, ranges } = this.#options
@@ -250,8 +250,8 @@ export class NetworkRules {
 }
 
 /**
- * The same Pods at their addresses of the other family. Those are not asked of anybody: whatever is said of a Pod, and
- * even where it has no such address, a policy that closes the one closes the other.
+ * The same Pods at their IPv6 addresses, computed from IPv4 rather than read from their status: so a policy always
+ * covers both addresses of a Pod.
  */
 function twins(pods: readonly PlacedPod[], ranges: FamilyRanges, others: FamilyRanges): PlacedPod[] {
   return pods.flatMap(({ pod, address }) => {
@@ -260,7 +260,7 @@ function twins(pods: readonly PlacedPod[], ranges: FamilyRanges, others: FamilyR
   })
 }
 
-/** A Pod's status changes often; its rules do not. */
+/** Whether a change of a Pod can change the rules; most changes of its status cannot. */
 function matters({ type, object, previous }: ObjectChange<Pod>): boolean {
   if (type !== 'updated' || !previous) return true
   const { labels = {} } = object.metadata

@@ -12,27 +12,27 @@ export interface PortSpan {
   readonly last: number
 }
 
-/** What a policy lets through, beside everything else that it or another one does. */
+/** Traffic that a policy allows. Allowances of all policies add up. */
 export interface Allowance {
-  /** The Pods of the policy that it is for, where it is not for all of them: a named port is another one in each. */
+  /** The addresses it applies to, if not to all of the policy's Pods: a named port may be different in each. */
   readonly owners?: readonly string[]
   readonly peers: 'everyone' | readonly AddressSpan[]
   readonly ports: 'all' | readonly PortSpan[]
 }
 
-/** What one policy does in one direction: its Pods have no traffic there but what some policy allows. */
+/** The effect of one policy in one direction: its Pods only have the traffic that some policy allows. */
 export interface Isolation {
-  /** Of its addresses, all of them. */
+  /** The family of all its addresses. */
   readonly family: AddressFamily
   readonly key: string
   readonly direction: Direction
-  /** Addresses of the Pods. */
+  /** The addresses of the Pods that the policy selects. */
   readonly owners: readonly string[]
   readonly allowances: readonly Allowance[]
 }
 
 export interface PolicySources {
-  /** Of the Pods' addresses. What a policy says of the other family is for another plan, and lets nobody in here. */
+  /** The family to plan for. Blocks of the other family allow nothing here. */
   readonly family: AddressFamily
   readonly policies: readonly NetworkPolicy[]
   readonly pods: readonly PolicyPod[]
@@ -47,7 +47,7 @@ interface Rule {
 
 interface Peers {
   readonly everyone: boolean
-  /** As they were found, by each of the selectors. */
+  /** The Pods found by each selector. */
   readonly pods: ReadonlyArray<readonly PolicyPod[]>
   readonly blocks: readonly AddressSpan[]
 }
@@ -55,7 +55,7 @@ interface Peers {
 const everyPort = { first: 0, last: 65_535 }
 
 /**
- * What the policies mean for the Pods that there are. Pods that none selects, and directions that none is about, are
+ * What the policies mean for the existing Pods. Pods that no policy selects, and directions that none covers, stay
  * open.
  */
 export function planPolicies({ family, policies, pods, namespaces }: PolicySources): Isolation[] {
@@ -68,7 +68,7 @@ export function planPolicies({ family, policies, pods, namespaces }: PolicySourc
   })
 }
 
-/** A policy that does not say is about ingress, and about egress if it has rules for it. */
+/** Without `policyTypes` a policy covers ingress, and egress if it has egress rules. */
 function directionsOf({ spec }: NetworkPolicy): Direction[] {
   const types = spec.policyTypes ?? []
   const isAbout = (type: string, unsaid: boolean) => (types.length === 0 ? unsaid : types.includes(type))
@@ -118,7 +118,7 @@ function blockOf(family: AddressFamily, text: string, exceptions: readonly strin
   return leaveOut(spanOf(range), excepted.map(spanOf))
 }
 
-/** A named port is that of the policy's own Pod. */
+/** Named ports are looked up in the policy's own Pods. */
 function ingressOf(peers: Peers, ports: readonly NetworkPolicyPort[], owners: readonly PolicyPod[]): Allowance[] {
   const whom = spansOf(peers)
   if (ports.length === 0) return [{ peers: whom, ports: 'all' }]
@@ -132,7 +132,7 @@ function ingressOf(peers: Peers, ports: readonly NetworkPolicyPort[], owners: re
   return [...numbered(whom, ports), ...named]
 }
 
-/** A named port is that of whom it leads to: of a Pod, be it named by its labels or by its address. */
+/** Named ports are looked up in the destination Pods, whether they match by label or by address block. */
 function egressOf(peers: Peers, ports: readonly NetworkPolicyPort[], search: PodSearch): Allowance[] {
   const whom = spansOf(peers)
   if (ports.length === 0) return [{ peers: whom, ports: 'all' }]
@@ -159,7 +159,7 @@ function numbered(peers: Allowance['peers'], ports: readonly NetworkPolicyPort[]
   return spans.length === 0 ? [] : [{ peers, ports: spans }]
 }
 
-/** Who has a port of this name, by what it is for them. */
+/** The Pods that have a port of this name, grouped by its number. */
 function holdersOf(
   { protocol = 'TCP', port }: NetworkPolicyPort,
   pods: readonly PolicyPod[],
@@ -184,7 +184,9 @@ function spansOf({ everyone, pods, blocks }: Peers): Allowance['peers'] {
   return joinSpans([...pods.flatMap(addressesOf), ...blocks])
 }
 
-/** The same Pods are the peers of many policies, and what was found once is found again as the same list. */
+/**
+ * By the list's identity: many policies have the same peers, and PodSearch returns the same list for the same selector.
+ */
 const knownAddresses = new WeakMap<readonly PolicyPod[], readonly AddressSpan[]>()
 
 function addressesOf(pods: readonly PolicyPod[]): readonly AddressSpan[] {

@@ -14,7 +14,7 @@ export interface NamedPort {
   readonly port: number
 }
 
-/** What policies ask of a Pod, at its address of one family. */
+/** What policies need to know of a Pod, with its address of one family. */
 export interface PolicyPod {
   readonly namespace: string
   readonly labels: Labels
@@ -37,7 +37,9 @@ export function policyPodOf({ metadata, spec }: Pod, address: string): PolicyPod
   return { namespace: metadata.namespace ?? '', labels: metadata.labels ?? {}, address, ports }
 }
 
-/** Finds Pods by selectors; the same question is answered once. */
+/**
+ * Finds Pods by selectors. The same selector gives the same list object each time, by which others remember results.
+ */
 export class PodSearch {
   readonly family: AddressFamily
   readonly all: readonly PolicyPod[]

@@ -4,9 +4,8 @@ import type { Allowance, Direction, Isolation, PortSpan } from './policy-plan.ts
 import { type TableBuilder, nameFor } from './rule-text.ts'
 
 /**
- * Puts policies into the table: a map from the address of an isolated Pod to a chain that goes through its policies,
- * each of which accepts what it allows. Pods with the same policies share a chain, and policies with the same peers a
- * set.
+ * Adds the policies to the table: a map from the address of an isolated Pod to a chain that goes through its policies
+ * and accepts what they allow. Pods with the same policies share a chain, and policies with the same peers share a set.
  */
 export function addPolicies(
   table: TableBuilder,
@@ -48,7 +47,7 @@ function rulesOf(
 ): string[] {
   const { match } = words
   const [own, other] = direction === 'ingress' ? ['daddr', 'saddr'] : ['saddr', 'daddr']
-  // Nobody is allowed: that is no rule at all, and certainly not one without the condition.
+  // Nobody is allowed: then there is no rule, rather than a rule without the condition, which would allow everybody.
   if (owners?.length === 0 || (peers !== 'everyone' && peers.length === 0)) return []
   const mine = owners ? `${match} ${own} @${addAddresses(table, words, owners)} ` : ''
   const whom = peers === 'everyone' ? '' : `${match} ${other} @${addSpans(table, words, peers)} `
@@ -56,7 +55,7 @@ function rulesOf(
   return what.map((which) => `${mine}${whom}${which}accept`)
 }
 
-/** Policies with the same peers have the same list of them. */
+/** By the list's identity: policies with the same peers have the same list. */
 const knownNames = new WeakMap<readonly AddressSpan[], string>()
 
 function addSpans(table: TableBuilder, words: FamilyWords, spans: readonly AddressSpan[]): string {
@@ -76,7 +75,7 @@ function addAddresses(table: TableBuilder, { type }: FamilyWords, elements: read
   return table.set(name, { kind: 'set', type: `${type}; flags interval`, elements })
 }
 
-/** One for each protocol. */
+/** One match for each protocol. */
 function portMatches(ports: readonly PortSpan[]): string[] {
   const byProtocol = Map.groupBy(ports, ({ protocol }) => protocol)
   return [...byProtocol].map(([protocol, spans]) => {
@@ -85,7 +84,7 @@ function portMatches(ports: readonly PortSpan[]): string[] {
   })
 }
 
-/** Spans that do not overlap: nft takes no others in a set. */
+/** Merges overlapping spans, which nft does not take in a set. */
 function joinPorts(spans: readonly PortSpan[]): string[] {
   const joined: Array<{ first: number; last: number }> = []
   for (const { first, last } of spans.toSorted((one, other) => one.first - other.first)) {

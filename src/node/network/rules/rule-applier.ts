@@ -6,37 +6,34 @@ import type { FilterTool } from '../filter-tool.ts'
 import { type TableParts, transaction } from './rule-text.ts'
 
 export interface RuleApplierOptions {
-  /** Its family and name: `inet sluice_1`. */
+  /** The table's family and name: `inet sluice_1`. */
   readonly table: string
   readonly tool: FilterTool
-  /** What the table should be, now. */
+  /** Returns what the table should contain now. */
   parts(): TableParts
-  /** Done each time that the rules are found or made in force, before anybody is told so. */
+  /** Called each time the rules are in force, before anybody is told so. */
   afterwards?(): Promise<void>
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Changes come in bursts: a rollout changes slices, Pods and labels at once. */
+/** How long to gather changes, which come in bursts: a rollout changes slices, Pods and labels at once. */
 const gatherMs = { least: 50, most: 1_000 }
 /**
- * A table of a thousand Pods takes a while to make: so many times as long is waited before it is made again, unless
+ * After applying, rests this many times as long as that took (a table of a thousand Pods takes a while), unless
  * somebody waits.
  */
 const restTimes = 4
 const retryLimits = { firstMs: 200, longestMs: 30_000 }
-/** Whoever reloads the machine's firewall takes our table with theirs: it is looked for again and again. */
+/** How often to check that the table still exists: reloading the machine's firewall removes it. */
 const lookMs = 30_000
-/** The one chain that is always there. */
+/** A chain that always exists. */
 const firstChain = 'guard'
 
-/**
- * The owner of this node's table in the machine's packet filter: nobody else writes it, and one change is made at a
- * time.
- */
+/** Owns this node's table in the packet filter: nobody else writes it, and changes are made one at a time. */
 export class RuleApplier {
   readonly #options: RuleApplierOptions
-  /** Counts what was asked for; what is in force has the number that was newest when it was made. */
+  /** Counts requested changes; `#inForce` is the count that the current rules include. */
   #asked = 0
   #inForce = 0
   #previous: { readonly parts: TableParts; readonly text: string } | undefined
@@ -52,20 +49,18 @@ export class RuleApplier {
     this.#options = options
   }
 
-  /** Why the rules are not what they should be, if they are not. */
+  /** Why the rules are not in force, if they are not. */
   get problem(): string | undefined {
     return this.#problem
   }
 
-  /** Something has changed: it will be in force soon. */
+  /** Tells that something has changed; it is applied soon. */
   changed(): void {
     this.#asked += 1
     if (this.#failures === 0) this.#wakeIn(this.#gatherMs)
   }
 
-  /**
-   * Makes everything that has changed be in force; throws where that does not succeed. It is tried again in any case.
-   */
+  /** Applies all changes so far; throws if that fails. Failed changes are retried in any case. */
   async settle(): Promise<void> {
     if (this.#closed) throw new Error('the rules of the network are no longer kept')
     const number = ++this.#asked
@@ -74,7 +69,7 @@ export class RuleApplier {
     await settled
   }
 
-  /** Ends the work; with `remove` the table goes too. */
+  /** Stops; with `remove` the table is deleted, too. */
   async close(remove: boolean): Promise<void> {
     this.#closed = true
     this.#timer?.cancel()
@@ -87,7 +82,7 @@ export class RuleApplier {
     })
   }
 
-  /** The sooner of what was planned and this. */
+  /** Wakes after `ms`, unless it wakes sooner anyway. */
   #wakeIn(ms: number): void {
     const { clock } = this.#options
     const at = clock.now() + ms
@@ -124,7 +119,7 @@ export class RuleApplier {
       this.#answer((waiter) => waiter.resolve(), number)
     } catch (error) {
       this.#failures += 1
-      // Nobody knows what is there now: the next time everything is made anew.
+      // The table's state is unknown now, so next time everything is written anew.
       this.#previous = undefined
       const problem = errorMessage(error)
       if (problem !== this.#problem) log.warn({ err: error, table }, 'the rules of the network cannot be changed')

@@ -8,18 +8,18 @@ import { TableBuilder, type TableParts } from './rule-text.ts'
 import type { ServicePlan } from './service-plan.ts'
 import { addHostPorts, addLocalServices, addServices } from './service-rules.ts'
 
-/** Everything that the machine's packet filter must know of this node. */
+/** Everything the packet filter must know about this node. */
 export interface NodeRules {
-  /** How the names of the Pods' cables begin, on the machine's side. */
+  /** The prefix of the Pods' network devices on the machine's side. */
   readonly cables: string
-  /** IPv4, and IPv6 where Pods have it. */
+  /** IPv4, and IPv6 if Pods have it. */
   readonly families: readonly FamilyRules[]
 }
 
-/** What concerns addresses of one family. */
+/** The rules for one address family. */
 export interface FamilyRules {
   readonly ranges: FamilyRanges
-  /** Addresses of the Pods that are somebody's endpoint. */
+  /** Addresses of the Pods. */
   readonly pods: readonly string[]
   readonly isolations: readonly Isolation[]
   readonly services: ServicePlan
@@ -27,9 +27,9 @@ export interface FamilyRules {
 }
 
 /**
- * The table of this node. Who sends is judged first (`guard`), then where it goes is decided (`from_pods`,
- * `from_machine`), then whether it may go there, by the addresses that it really goes between (`egress_*`,
- * `ingress_*`): what one of these accepts, the next still judges. Answers to what was let through are let through.
+ * Builds this node's table. A packet passes three stages: `guard` checks its sender, `from_pods` and `from_machine`
+ * choose its destination (Services and host ports), and `egress_*` and `ingress_*` apply policies to the final
+ * addresses. What one stage accepts, the next can still drop. Replies to allowed traffic are allowed.
  */
 export function ruleTable({ cables, families }: NodeRules): TableParts {
   const table = new TableBuilder()
@@ -41,20 +41,19 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
   const selfOrKnown = [known, ...each(({ self }) => [`${self} accept`])]
   const egress = each((one) => [`${fromPod} ${one.egress}`])
 
-  // Every packet of the machine comes by here: the fewest questions for the most of them.
+  // Every packet of the machine passes here, so the common cases come first.
   table.chain('guard', [
     'type filter hook prerouting priority raw; policy accept;',
     `${fromPod} goto guard_pods`,
     'iifname "lo" accept',
-    // These addresses are nobody's but this machine's and its Pods'.
+    // Only this machine and its Pods may use these addresses.
     ...each(({ foreign }) => foreign),
   ])
   table.chain('guard_pods', [
     ...ipv6Guard(lines),
-    // The cable of a Pod with ports of the machine carries answers to its loopback, and nothing else may come to that
-    // by it.
+    // Devices of Pods with host ports allow loopback addresses, for replies only.
     'ip daddr 127.0.0.0/8 drop',
-    // A Pod sends from its own address: the one that the machine would answer by the same cable.
+    // A Pod may only send from its own address: the one the machine would reach through the same device.
     'fib saddr . iif oif missing drop',
   ])
   table.chain('from_pods', [
@@ -76,10 +75,10 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
   table.chain('ingress_forward', [
     'type filter hook forward priority filter; policy accept;',
     ...selfOrKnown,
-    // From outside only what a port of the machine leads to.
+    // From outside, only traffic to host ports is let in.
     `${fromOutside} ${toPod} ct status & dnat != dnat drop`,
     ...each(({ words, toOthers, ingress }) => [
-      // What the cable of a Pod from before carries to an address of before is judged by nobody.
+      // A Pod from before a change of ranges could still have an old address, which no policy covers.
       ...(words.family === 6 ? [`${toPod} ${toOthers} drop`] : []),
       `${toPod} ${ingress}`,
     ]),
@@ -89,7 +88,7 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
     'type filter hook input priority filter; policy accept;',
     ...each(({ toServices }) => [`${toServices} goto service_ports`]),
   ])
-  // Every address of the Services is the machine's: without this, whatever listens on all of its addresses would answer
+  // Service addresses are local to the machine: without this, any program listening on all addresses would answer
   // there.
   table.chain('service_ports', [
     known,
@@ -102,8 +101,8 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
 }
 
 /**
- * What a Pod says of IPv6 about itself and the way is not listened to: the machine and the Pod know each other's place
- * on the cable from the beginning, and nobody can claim another's address or say that it is a router.
+ * Drops neighbour and router messages from Pods: the machine and the Pod have fixed neighbour entries for each other,
+ * so nobody can claim another's address or pose as a router.
  */
 function ipv6Guard(lines: readonly FamilyLines[]): string[] {
   const ipv6 = lines.find(({ words }) => words.family === 6)
@@ -115,11 +114,11 @@ function ipv6Guard(lines: readonly FamilyLines[]): string[] {
   ]
 }
 
-/** What one family adds to the chains. */
+/** The lines that one family adds to the chains. */
 interface FamilyLines {
   readonly words: FamilyWords
   readonly foreign: readonly string[]
-  /** Addresses that no Pod has. */
+  /** Matches senders whose address is no Pod's. */
   readonly fromOthers: string
   readonly toOthers: string
   readonly self: string
@@ -145,7 +144,7 @@ function familyLines(table: TableBuilder, rules: FamilyRules, cables: string): F
   const ports = addHostPorts(table, words, hostPorts)
   const place = `${match} daddr . meta l4proto . th dport`
   const self = `${match} saddr . ${match} daddr @${known}`
-  // What comes from the loopback of IPv6 is led nowhere else by any kernel.
+  // No kernel routes packets from the IPv6 loopback elsewhere.
   const notFrom = words.family === 6 ? `${match} daddr != ::1 ` : ''
   return {
     words,
@@ -170,9 +169,9 @@ function sourceLines({ family, match }: FamilyWords, ranges: FamilyRanges, self:
   const asMachine = `snat ${match} to ${addressAt(ranges.pods, 1)} fully-random`
   const outward = `${match} saddr ${formatRange(ranges.pods)} oifname != "lo" oifname != "${cables}*"`
   return [
-    // Who comes to itself by way of a Service must not see itself as the sender: it would answer itself.
+    // A Pod that reaches itself through a Service must not see itself as the sender, or it would answer directly.
     `${self} ${asMachine}`,
-    // Nor must who comes to a port of the machine by its loopback: a Pod's answer to that would stay within it.
+    // The same for host ports reached from the machine's loopback: the Pod's answer would never leave it.
     ...(family === 4 ? [`ip saddr 127.0.0.0/8 oifname "${cables}*" ${asMachine}`] : []),
     `${outward} masquerade fully-random`,
   ]

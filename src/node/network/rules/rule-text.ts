@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 
-/** The parts of a table of nft, by their names. */
+/** The parts of an nft table, by name. */
 export interface TableParts {
   readonly chains: ReadonlyMap<string, readonly string[]>
-  /** Sets and maps that hold what is said here and nothing else. */
+  /** Sets and maps with exactly these elements. */
   readonly sets: ReadonlyMap<string, NamedSet>
-  /** Sets that the kernel fills: they are kept as they are for as long as they are named. */
+  /** Sets that the kernel fills; their content is kept as long as they are part of the table. */
   readonly memories: ReadonlyMap<string, string>
 }
 
@@ -15,7 +15,7 @@ export interface NamedSet {
   readonly elements: readonly string[]
 }
 
-/** Gathers the parts of a table. What is said twice under a name that was made of it is there once. */
+/** Collects the parts of a table. Adding the same part twice under its derived name adds it once. */
 export class TableBuilder implements TableParts {
   readonly chains = new Map<string, readonly string[]>()
   readonly sets = new Map<string, NamedSet>()
@@ -37,14 +37,14 @@ export class TableBuilder implements TableParts {
   }
 }
 
-/** A name for what these words say: the same each time, and of a length that the kernel takes. */
+/** A name derived from these words, short enough for the kernel. */
 export function nameFor(prefix: string, ...words: readonly string[]): string {
   return `${prefix}_${createHash('sha256').update(JSON.stringify(words)).digest('hex').slice(0, 16)}`
 }
 
 /**
- * What makes a table be these parts, all at once or not at all. `previous` are the parts that are known to be there:
- * without them the table begins anew, and what the kernel remembered in it is lost.
+ * The nft script that turns the table into these parts, atomically. `previous` are the parts known to be there; without
+ * them the table is recreated, and what the kernel stored in it is lost.
  */
 export function transaction(table: string, parts: TableParts, previous?: TableParts): string {
   const lines = [`add table ${table}`]
@@ -56,7 +56,7 @@ export function transaction(table: string, parts: TableParts, previous?: TablePa
     lines.push(`${kind} ${name} { type ${type}${held}; }`)
   }
   for (const [name, declaration] of parts.memories) lines.push(`set ${name} { ${declaration} }`)
-  // Every chain before any rule: rules and maps may name any of them.
+  // All chains come before all rules, since rules and maps may refer to any chain.
   for (const [name, rules] of parts.chains) lines.push(`chain ${name} {`, ...rules, '}')
   lines.push('}')
   return `${lines.join('\n')}\n`

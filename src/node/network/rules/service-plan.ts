@@ -16,27 +16,27 @@ export interface Endpoint {
   readonly port: number
 }
 
-/** One port of a Service, and where what comes to it goes. */
+/** One port of a Service and its endpoints. */
 export interface ServiceRoute extends ServicePlace {
   readonly endpoints: readonly Endpoint[]
-  /** How long a client stays where it first came to. */
+  /** How long a client sticks to its first endpoint. */
   readonly affinitySeconds?: number
 }
 
 export interface ServicePlan {
   readonly routes: readonly ServiceRoute[]
-  /** Those that a program of this machine listens for. */
+  /** Ports that a program on this machine listens on. */
   readonly local: readonly ServicePlace[]
 }
 
 export interface ServiceSources {
   readonly services: readonly Service[]
   readonly slices: readonly EndpointSlice[]
-  /** Where the addresses of Services are; those of the other family are for another plan. */
+  /** The range of Service addresses; those of the other family are planned separately. */
   readonly range: AddressRange
-  /** Whether an address is this machine's own; a program on it listens for Services that lead there. */
+  /** Whether an address belongs to this machine: then a program on it listens for the Service. */
   isMachine(address: string): boolean
-  /** `namespace/name` of Services that a program of this machine listens for, whatever is behind them. */
+  /** `namespace/name` of Services that a program on this machine always serves. */
   readonly servedHere: ReadonlySet<string>
 }
 
@@ -44,7 +44,7 @@ type ServicePort = NonNullable<Service['spec']['ports']>[number]
 
 const usualAffinitySeconds = 10_800
 
-/** Services at whose address nobody is are in neither list: who comes there is refused. */
+/** Services without endpoints are in neither list: connections to them are refused. */
 export function planServices(sources: ServiceSources): ServicePlan {
   const slices = slicesByService(sources.slices, sources.range.family)
   const routes: ServiceRoute[] = []
@@ -88,7 +88,7 @@ interface Found {
   readonly machine: boolean
 }
 
-/** Those that are ready; where none is, those that are about to end but still serve. */
+/** The ready endpoints or, if none is, those that are terminating but still serve. */
 function endpointsOf(port: ServicePort, slices: readonly EndpointSlice[], sources: ServiceSources): Found {
   const all = slices.flatMap((slice) => {
     const number = slicePortOf(slice, port)
@@ -99,7 +99,7 @@ function endpointsOf(port: ServicePort, slices: readonly EndpointSlice[], source
   const outside = new Map<string, Endpoint>()
   let machine = false
   for (const { addresses, port: number } of ready.length > 0 ? ready : ending) {
-    // Further addresses of an endpoint are the same endpoint.
+    // Further addresses belong to the same endpoint.
     const address = plain(addresses[0] ?? '')
     if (sources.isMachine(address)) machine = true
     else if (isReachable(address)) outside.set(`${address} ${number}`, { address, port: number })
@@ -107,7 +107,7 @@ function endpointsOf(port: ServicePort, slices: readonly EndpointSlice[], source
   return { outside: [...outside].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, each]) => each), machine }
 }
 
-/** Slices carry the name of the Service's port; one made by hand may only carry the number. */
+/** Slices name the Service's port; one made by hand may only have its number. */
 function slicePortOf({ ports = [] }: EndpointSlice, port: ServicePort): number | undefined {
   const same = ports.filter(({ protocol }) => protocol === port.protocol)
   const byName = same.find(({ name }) => (name ?? '') === (port.name ?? ''))
@@ -120,9 +120,9 @@ function affinityOf({ spec }: Service): { affinitySeconds?: number } {
   return { affinitySeconds: spec.sessionAffinityConfig?.clientIP?.timeoutSeconds ?? usualAffinitySeconds }
 }
 
-/** No address of this network, of a link or of many at once. */
+/** Whether traffic can be routed to the address: not loopback, link-local or multicast. */
 function isReachable(address: string): boolean {
-  // Those that begin with zeros are this machine's, nobody's, or another family's in disguise.
+  // IPv6 addresses beginning with zeros are loopback, unspecified, or disguised IPv4.
   if (address.includes(':')) return !/^(?:::|f[ef])/.test(address)
   const [first = 0, second] = address.split('.').map(Number)
   return first > 0 && first !== 127 && first < 224 && !(first === 169 && second === 254)
@@ -132,7 +132,7 @@ function protocolOf(text: string): ServiceProtocol | undefined {
   return text === 'TCP' ? 'tcp' : text === 'UDP' ? 'udp' : undefined
 }
 
-/** As this program writes it, whatever others wrote; empty where it is none. */
+/** The address in normal form; empty if it is none. */
 function plain(address: string): string {
   return plainAddress(address) ?? ''
 }

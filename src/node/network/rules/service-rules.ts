@@ -5,21 +5,21 @@ import type { Endpoint, ServicePlace, ServiceProtocol, ServiceRoute } from './se
 
 const mostClients = 65_535
 
-/** Puts the Services into the table: a map from address, protocol and port to the chain that chooses an endpoint. */
+/** Adds the Services to the table: a map from address, protocol and port to the chain that chooses an endpoint. */
 export function addServices(table: TableBuilder, words: FamilyWords, routes: readonly ServiceRoute[]): string {
   const elements = routes.map((route) => `${keyOf(route)} : goto ${addRoute(table, words, route)}`)
   const type = `${words.type} . inet_proto . inet_service : verdict`
   return table.set(words.nameOf('services'), { kind: 'map', type, elements })
 }
 
-/** Those that a program of the machine listens for. */
+/** Adds the Service ports that a program on the machine listens on. */
 export function addLocalServices(table: TableBuilder, words: FamilyWords, places: readonly ServicePlace[]): string {
   const elements = [...new Set(places.map(keyOf))]
   const type = `${words.type} . inet_proto . inet_service`
   return table.set(words.nameOf('local_services'), { kind: 'set', type, elements })
 }
 
-/** Ports of the machine: of one of its addresses, and of all of them. */
+/** Adds the host ports: one map for ports of a single address, one for ports of all addresses. */
 export function addHostPorts(
   table: TableBuilder,
   words: FamilyWords,
@@ -57,7 +57,7 @@ function addRoute(table: TableBuilder, words: FamilyWords, route: ServiceRoute):
   const places = endpoints.map((endpoint) => {
     const about = [keyOf(route), endpoint.address, String(endpoint.port)]
     const memory = table.memory(
-      // A set's timeout cannot be changed: another one is another set.
+      // A set's timeout cannot be changed, so it is part of the name.
       nameFor('clients', ...about, String(affinitySeconds)),
       `type ${type}; size ${mostClients}; flags dynamic,timeout; timeout ${affinitySeconds}s;`,
     )
