@@ -52,24 +52,24 @@ export interface ProcessRuntimeOptions {
   readonly logHub: LogHub
   readonly hostIP?: string
   readonly hostIP6?: string | undefined
-  /** The network namespace that the next Pod will be in: a container can be made ready there. */
+  /** Tells the network namespace of the next Pod, in which a container can be prepared. */
   readonly networks?: NextNetwork
   readonly logLimits?: LogLimits
-  /** Whether containers get namespaces of their own: where the machine permits it, unless something else is said. */
+  /** Whether containers get their own namespaces; by default, if the machine permits it. */
   readonly isolation?: IsolationChoice | Isolation
-  /** Whether limits are enforced by cgroups where the machine permits it; true unless said otherwise. */
+  /** Whether limits are enforced by cgroups, if the machine permits it; true by default. */
   readonly enforceLimits?: boolean
-  /** Whether Pods may mount the machine's own folders; false unless said otherwise. */
+  /** Whether Pods may mount folders of the machine; false by default. */
   readonly allowHostPath?: boolean
 }
 
 /**
- * Containers as processes of this machine, each with a process group (and, where permitted, namespaces) of its own.
- * This is the door: how one starts is in `ContainerLauncher`, what runs in `OwnedContainers`, and what a former run of
- * the program left in `adoptFormerRun`.
+ * Runs containers as processes of this machine, each with its own process group and, if permitted, its own namespaces.
+ * Starting is done by `ContainerLauncher`, running containers are in `OwnedContainers`, and `adoptFormerRun` takes over
+ * what a former run of the program left.
  */
 export class ProcessRuntime implements PodRuntime {
-  /** Tells this node's processes from those of another one on the same machine. */
+  /** Distinguishes this node's processes from those of other nodes on the same machine. */
   readonly nodeId: string
   readonly #options: ProcessRuntimeOptions
   readonly #records: PodRecords
@@ -159,8 +159,7 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   async writeVolume(podUid: string, volume: string, files: VolumeFiles, group?: number): Promise<boolean> {
-    // Where containers cannot be given a group, a Pod that asks for one is refused; its files stay this user's
-    // meanwhile.
+    // Only root can give files to a group; a Pod that asks for one is refused elsewhere if containers cannot have it.
     return publishFiles(this.#folders.volume(podUid, volume), files, process.getuid?.() === 0 ? group : undefined)
   }
 
@@ -191,13 +190,13 @@ export class ProcessRuntime implements PodRuntime {
     )
   }
 
-  /** Where to write what a container's own program is to read; `undefined` when it reads nothing. */
+  /** Opens the standard input of a container's program; `undefined` when it reads none. */
   input(podUid: string, container: string): Writable | undefined {
     const owned = this.#owned.get(podUid, container)
     return owned && openInput(owned.record)
   }
 
-  /** Nothing more comes for a container that is to see the end of what it reads. */
+  /** Lets a container with `stdinOnce` see the end of its input. */
   endInput(podUid: string, container: string): void {
     const owned = this.#owned.get(podUid, container)
     if (!owned) return
@@ -211,7 +210,7 @@ export class ProcessRuntime implements PodRuntime {
     if (owned) tellContainer(owned.record, ['size', Math.trunc(columns), Math.trunc(rows)])
   }
 
-  /** How a container ends, if it runs now. */
+  /** Resolves with a running container's exit; `undefined` if it does not run. */
   exitOf(podUid: string, container: string): Promise<ContainerExit> | undefined {
     return this.#owned.get(podUid, container)?.exited
   }
@@ -233,7 +232,7 @@ export class ProcessRuntime implements PodRuntime {
     await this.#folders.removeUnknown(isKnown)
   }
 
-  /** Lets go of everything without ending it: what happens, in short, when this program is killed. */
+  /** Stops without ending any container, much as if this program were killed. */
   close(): void {
     this.#closed = true
     this.#owned.close()
@@ -242,7 +241,7 @@ export class ProcessRuntime implements PodRuntime {
     this.#folders.unmountStopped((uid) => this.#owned.hasPod(uid))
   }
 
-  /** Tried out once, when it is first needed. */
+  /** Detected once, when first needed. */
   #detected(): Promise<Isolation> {
     const { isolation = 'detect', log } = this.#options
     if (typeof isolation !== 'string') return Promise.resolve(isolation)

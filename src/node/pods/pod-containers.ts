@@ -37,13 +37,13 @@ export class PodContainers {
   readonly #containers = new Map<string, ContainerMemory>()
   readonly #probes: ContainerProbes
   readonly #stops: ContainerStops
-  /** Ends hooks that still run when nothing of the Pod is wanted any more. */
+  /** Ends running hooks when nothing of the Pod is wanted any more. */
   readonly #over = new AbortController()
   #pod: Pod
   #isEndExpected = false
   #isEndAnnounced = false
 
-  /** `adopted` are those that already run. */
+  /** `adopted` are its containers that already run. */
   constructor(pod: Pod, adopted: readonly RunningContainer[], services: PodWorkerServices) {
     this.#pod = pod
     this.#uid = podIdentity(pod).uid
@@ -91,7 +91,9 @@ export class PodContainers {
     return this.#isEndExpected
   }
 
-  /** Takes the Pod as it is now. Answers whether containers were added to it (a Pod's spec stays as it is otherwise). */
+  /**
+   * Takes the Pod's newest version. Returns whether containers were added to it; nothing else in a Pod's spec changes.
+   */
   follow(pod: Pod): boolean {
     this.#pod = pod
     const added = (pod.spec.ephemeralContainers ?? []).filter(({ name }) => !this.#containers.has(name))
@@ -99,7 +101,7 @@ export class PodContainers {
     return added.length > 0
   }
 
-  /** Starts one, or notes why that could not be done and when it is tried again. */
+  /** Starts a container, or notes why that failed and when to try again. */
   async start(name: string, place: PodPlace, granted: PodCards, signal: AbortSignal): Promise<void> {
     const memory = this.#containers.get(name)
     if (!memory) return
@@ -118,7 +120,7 @@ export class PodContainers {
     }
   }
 
-  /** Stops these, each with this much time to end by itself. */
+  /** Stops these containers, giving each this much time to end by itself. */
   stop(targets: readonly StoppableContainer[], graceMs: number): void {
     const { log } = this.#services
     for (const { spec, running } of targets) {
@@ -129,12 +131,12 @@ export class PodContainers {
     }
   }
 
-  /** From now on an exit is what is wanted: nothing is restarted, or said to crash. */
+  /** From now on exits are expected: nothing is restarted, and no back-off is reported. */
   expectEnd(): void {
     this.#isEndExpected = true
   }
 
-  /** Stops those whose turn it is; called again until none is left. Answers whether any still runs. */
+  /** Stops the containers whose turn it is; to be called again until it returns `false`, when none runs any more. */
   endInOrder(graceMs: number): boolean {
     this.expectEnd()
     const { running } = this
@@ -146,7 +148,7 @@ export class PodContainers {
     return running.length > 0
   }
 
-  /** Ends all of them at the same time. Resolves when they have ended. */
+  /** Ends all containers at the same time. Resolves when they have ended. */
   async endTogether(graceMs: number): Promise<void> {
     this.expectEnd()
     this.stopProbes()
@@ -166,7 +168,7 @@ export class PodContainers {
     this.#probes.stopAll()
   }
 
-  /** Nothing of the Pod will run any more. Answers whether its init containers had done their part. */
+  /** Gives containers that will never run their final state. Returns whether the Pod had been initialized. */
   closeMemories(): boolean {
     const now = this.#services.clock.now()
     const { initialized } = planPod(this.#pod.spec.restartPolicy, this.memories, now)
@@ -175,8 +177,8 @@ export class PodContainers {
   }
 
   /**
-   * Has containers tried sooner that could not be started for want of configuration which has changed now. Answers
-   * whether there are any.
+   * Brings forward the next start of containers that lacked configuration which has changed now. Returns whether there
+   * are any.
    */
   configChanged(isConcerned: (container: string) => boolean): boolean {
     const waiting = this.memories.filter((memory) => lacksConfig(memory) && isConcerned(memory.spec.name))

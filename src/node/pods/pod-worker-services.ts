@@ -11,7 +11,7 @@ import type { PodStatus } from './pod-status.ts'
 import type { Tokens } from '../volumes/pod-volumes.ts'
 import type { ReferencedNames, ReferencedObjects } from '../environment/referenced-objects.ts'
 
-/** What a worker needs of the node around it. */
+/** What a Pod's worker needs from the node. */
 export interface PodWorkerServices {
   readonly runtime: PodRuntime
   readonly clock: Clock
@@ -21,25 +21,25 @@ export interface PodWorkerServices {
   readonly hostPorts: HostPortLedger
   readonly hostIP: string
   readonly hostIP6?: string | undefined
-  /** Said in events where cards are handed out that are only declared. */
+  /** Whether the cards are only simulated; events say so. */
   readonly simulatedCards: boolean
   readonly hostPathAllowed: boolean
   readonly tokens: Tokens | undefined
-  /** By which names a Pod with a network of its own knows itself and finds others. */
+  /** The host name and resolver files of a Pod with its own network. */
   readonly names?: ((pod: Pod, podIPs: readonly string[]) => PodNames) | undefined
   readonly serviceVariables?: ((pod: Pod) => Readonly<Record<string, string>>) | undefined
-  /** What a container without limits may use. */
+  /** What the node can give, as the limit of containers that set none. */
   readonly allocatable: { readonly cpus: number; readonly memoryBytes: number }
-  /** The objects of these names in the Pod's namespace, as they are now. */
+  /** Reads these objects in the Pod's namespace. */
   references(pod: Pod, names: ReferencedNames, signal: AbortSignal): Promise<ReferencedObjects>
   runtimeClass(name: string, signal: AbortSignal): Promise<RuntimeClass | undefined>
   event(pod: Pod, type: 'Normal' | 'Warning', reason: string, message: string): void
-  /** Answers whether it was written: a Pod may be gone, or not be there yet. */
+  /** Returns whether it was written; the Pod may be gone, or not exist yet. */
   writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean>
-  /** The Pod's processes are gone, so may it be. */
+  /** Deletes the Pod's object, once its processes are gone. */
   remove(pod: Pod, signal: AbortSignal): Promise<void>
-  /** The Pod has let go of its address and cards: others may wait for them. */
+  /** Tells that the Pod has released its address and cards, for which others may wait. */
   roomFreed(): void
-  /** Something happened: step again soon. */
+  /** Asks for another step soon. */
   wake(): void
 }

@@ -18,9 +18,9 @@ interface StepResult {
 }
 
 /**
- * Leads one Pod through its life on this machine, a step at a time: it is refused, or set up, run and told of in its
- * status, and at last ended and removed. Steps never overlap. What happens between them (`PodContainers` notes exits
- * and probes) only asks for the next one.
+ * Leads one Pod through its life on this machine, step by step: it is refused, or set up and run with its status
+ * reported, and finally ended and removed. Steps never overlap. What happens in between (`PodContainers` notes exits
+ * and probe results) only asks for the next step.
  */
 export class PodWorker {
   readonly identity: PodIdentity
@@ -29,13 +29,13 @@ export class PodWorker {
   readonly #setup: PodSetup
   readonly #report: PodStatusReport
   #pod: Pod
-  /** Why it is ended, where neither its containers nor its deletion do it. */
+  /** Why the node ends it, if that was decided. */
   #verdict: PodVerdict | undefined
   #nodeStopping = false
   #removed = false
   /** Refused, succeeded or failed: nothing of it will run again. */
   #done: boolean
-  /** The ConfigMaps and Secrets it refers to, once somebody has asked; they change only with added containers. */
+  /** The ConfigMaps and Secrets it refers to, computed when first needed; only added containers change them. */
   #names: ReturnType<typeof namesIn> | undefined
 
   constructor(pod: Pod, adopted: readonly RunningContainer[], services: PodWorkerServices) {
@@ -50,7 +50,7 @@ export class PodWorker {
     this.#containers = new PodContainers(pod, adopted, services)
   }
 
-  /** The Pod, as long as something of it runs and nobody has decided that it ends. */
+  /** The Pod, while something of it runs and nothing has decided its end. */
   get activePod(): Pod | undefined {
     const ends = this.#done || this.#containers.isEndExpected
     return ends || this.#containers.running.length === 0 ? undefined : this.#pod
@@ -74,7 +74,7 @@ export class PodWorker {
     return this.#run(signal)
   }
 
-  /** The Pod's object is gone: nothing waits for its processes any more. */
+  /** The Pod's object is gone: kills its processes and removes everything of it. */
   async vanish(): Promise<void> {
     this.#removed = true
     await this.#containers.kill()
@@ -82,7 +82,7 @@ export class PodWorker {
     await this.#services.runtime.forget(this.identity)
   }
 
-  /** The node stops: the processes end, and the Pod is left so that the next start of the node runs it again. */
+  /** The node stops: ends the processes, and leaves the Pod so that the next start of the node runs it again. */
   async leave(graceMs: number, signal: AbortSignal): Promise<void> {
     this.#nodeStopping = true
     await this.#containers.endTogether(graceMs)
@@ -92,21 +92,21 @@ export class PodWorker {
     await this.#writeStatus({ phase: 'Pending', initialized: false }, left, signal)
   }
 
-  /** The Pod uses more of the machine's storage than it may. */
+  /** Ends the Pod because it uses more storage than it may. */
   evict(message: string): void {
     if (!this.activePod) return
     this.#condemn(evicted(message), 'Warning')
     this.#services.wake()
   }
 
-  /** Others have let go of an address or of cards. */
+  /** Tells that other Pods have released an address or cards. */
   roomFreed(): void {
     if (!this.#setup.waitsForRoom) return
     this.#setup.roomFreed()
     this.#services.wake()
   }
 
-  /** A ConfigMap or Secret has changed. */
+  /** Tells that a ConfigMap or Secret of its namespace has changed. */
   referenceChanged(kind: keyof ReferencedNames, name: string): void {
     const { volumes, environments } = (this.#names ??= namesIn(this.#pod))
     const isMounted = volumes[kind].has(name)
@@ -122,7 +122,7 @@ export class PodWorker {
     const isShownAnew = shown(pod) !== shown(this.#pod)
     this.#pod = pod
     if (isShownAnew) {
-      // Its volumes and its containers' variables may be made of them.
+      // Volumes and variables may be made of labels and annotations.
       this.#setup.volumesChanged()
       this.#containers.configChanged(() => true)
     }
@@ -145,7 +145,7 @@ export class PodWorker {
     const sidecars = finished ? containers.running : []
     if (finished && sidecars.length === 0) await this.#finish(next, signal)
     else await this.#writeStatus(finished ? { ...next, phase: 'Running' } : next, containers.memories, signal)
-    // What accompanied the others goes last, the last one first.
+    // Sidecars end after the others, the last one first.
     containers.stop(nextToStop(sidecars), this.#pod.spec.terminationGracePeriodSeconds * 1000)
     return this.#dueIn(next.wakeAt, this.#setup.dueAt)
   }
@@ -157,7 +157,7 @@ export class PodWorker {
     this.#services.event(this.#pod, type, verdict.reason, verdict.message)
   }
 
-  /** Ends its containers in good order, then says that it failed and why. */
+  /** Ends its containers in order, then reports that it failed and why. */
   async #endEarly({ reason, message, graceMs }: PodVerdict, signal: AbortSignal): Promise<StepResult> {
     this.#containers.stopProbes()
     if (this.#containers.endInOrder(graceMs)) return {}
@@ -166,15 +166,15 @@ export class PodWorker {
     return {}
   }
 
-  /** Ends a Pod that was deleted: its containers in good order, then its status, then its object. */
+  /** Ends a deleted Pod: its containers in order, then reports its status, then removes its object. */
   async #terminate(pod: Pod, signal: AbortSignal): Promise<StepResult> {
     const containers = this.#containers
     const { deletionGracePeriodSeconds = 0, deletionTimestamp = '' } = pod.metadata
-    // After a restart of the node, part of the grace is already over. Times are in whole seconds.
+    // After a restart of the node, part of the grace is over. The timestamp is in whole seconds.
     const leftMs = Date.parse(deletionTimestamp) + 1000 - this.#services.clock.now()
     if (containers.endInOrder(Math.max(0, Math.min(deletionGracePeriodSeconds * 1000, leftMs)))) return {}
     containers.stopProbes()
-    // Who still holds the Pod by a finalizer, as a Job does, is told how it ended.
+    // A Job that still holds the Pod by a finalizer must learn how it ended.
     if (!this.#done) {
       const initialized = containers.closeMemories()
       await this.#writeStatus({ phase: phaseAtEnd(containers.memories), initialized }, containers.memories, signal)
@@ -185,7 +185,7 @@ export class PodWorker {
     return {}
   }
 
-  /** Its processes are gone for good: others may have its cards and its address. */
+  /** Reports the outcome, and releases the Pod's cards, address and volumes. */
   async #finish(outcome: PodOutcome, signal: AbortSignal): Promise<void> {
     await this.#services.runtime.stop(this.identity.uid, 0)
     await this.#writeStatus(outcome, this.#containers.memories, signal)
@@ -194,7 +194,7 @@ export class PodWorker {
     await this.#services.runtime.removeVolumes(this.identity.uid)
   }
 
-  /** Says that it will not run here, and why. */
+  /** Reports that the Pod will not run here, and why. */
   async #refuse(reason: string, message: string, signal: AbortSignal): Promise<StepResult> {
     const status = refusedStatus(this.#pod, reason, message, this.#services.clock.now())
     if (!(await this.#services.writeStatus(this.#pod, status, signal))) return {}
@@ -203,7 +203,7 @@ export class PodWorker {
     return {}
   }
 
-  /** Once the cluster knows how containers ended, the runtime need not remember it. */
+  /** Writes the status. Once the cluster knows how containers ended, the runtime can forget it. */
   async #writeStatus(outcome: PodOutcome, memories: readonly ContainerMemory[], signal: AbortSignal): Promise<void> {
     const { network, runtime } = this.#services
     const { uid } = this.identity
@@ -219,10 +219,7 @@ export class PodWorker {
     this.#services.roomFreed()
   }
 
-  /**
-   * The earliest of these times and of the Pod's deadline; never at once: everybody else has a turn before the next
-   * step.
-   */
+  /** The earliest of these times and the Pod's deadline, but not at once: others have a turn before. */
   #dueIn(...times: readonly (number | undefined)[]): StepResult {
     const now = this.#services.clock.now()
     const deadline = lookAt(deadlineOf(this.#pod, this.#report.startedAt), now)

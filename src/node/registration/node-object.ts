@@ -8,7 +8,7 @@ import type { RuntimeFacts } from '../pod-runtime.ts'
 
 export interface MachineFacts {
   readonly name: string
-  /** By which it is known, one of each family. */
+  /** The node's addresses, at most one of each family. */
   readonly addresses: readonly string[]
   readonly cpus: number
   readonly memoryBytes: number
@@ -157,7 +157,7 @@ function nodeConditions(
   ]
 }
 
-/** Every kind the machine has, also those of which none is left. */
+/** Counts cards of every kind the machine has, including kinds with none left. */
 function countedCards(all: readonly Card[], counted: readonly Card[]): Record<string, string> {
   const kinds = [...new Set(all.map(({ kind }) => kind))]
   return Object.fromEntries(kinds.map((kind) => [kind, String(counted.filter((card) => card.kind === kind).length)]))
