@@ -14,8 +14,8 @@ const count = 18
 const atOnce = 6
 
 /**
- * Starts containers, some at a time, each of which notes that it ran and ends with a code of its own. As one has been
- * started another begins: at any moment they are at different steps of their start.
+ * Starts containers, several at a time. Each notes that it ran, and ends with its own exit code. Whenever one has
+ * started, the next begins, so that at any moment they are at different steps.
  */
 const program = (dataDir: string, mode: string) => `
   import { ProcessRuntime } from ${here('process-runtime.ts')}

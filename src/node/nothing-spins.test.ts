@@ -57,7 +57,7 @@ describe('a Pod whose port somebody has on all addresses', () => {
     expect(waitingMessage(waiting)).toContain('all addresses')
     expect(waitingMessage(waiting)).not.toMatch(/\d+\.\d+\.\d+\.\d+/)
 
-    // Time and turns enough for hundreds of rounds of one that is tried again at once.
+    // Enough time and turns of the event loop for hundreds of rounds, if it were tried again at once.
     for (let turn = 0; turn < 300; turn += 1) await clock.advance(100)
     expect(written.mock.calls.filter(([kind]) => kind === podKind).length).toBeLessThanOrEqual(5)
     expect(told.mock.calls.length).toBeLessThanOrEqual(5)
@@ -81,7 +81,7 @@ describe('a Pod that listens on all addresses where another one does', () => {
       void clock.advance(1000)
       return statusOf(pod)?.ready === true
     })
-    // Neither says which port it uses: it is only found out when it is too late.
+    // Neither declares its port, so the conflict shows only when the second one starts.
     await stage.create('second', listen)
     const crashed = await stage.until('second', (pod) => statusOf(pod)?.lastState?.terminated !== undefined)
     expect(statusOf(crashed)?.lastState?.terminated?.message).toContain(
@@ -111,7 +111,7 @@ describe('a Pod that runs', () => {
     const volumeMounts = [{ name: 'token', mountPath: '/var/run/token' }]
     await stage.create('web', 'exec sleep 60', { volumeMounts }, { volumes })
     await stage.until('web', isRunning)
-    // A fifth of its life before its end the token is due, and from then on everything about it fails.
+    // The token is renewed with a fifth of its life left, and from then on that fails.
     await clock.advance(480_000)
     await clock.advance(60_000)
     expect(asked).toBeGreaterThan(3)

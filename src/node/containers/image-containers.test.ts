@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => stage.close())
 
-/** Programs of the machine with the libraries they need: an image that can run here. */
+/** The files of an image made of programs of the machine and their libraries. */
 function programs(...names: readonly string[]): WrittenEntry[] {
   const paths = names.map((name) => execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim())
   const libraries = paths.flatMap((path) => {

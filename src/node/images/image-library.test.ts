@@ -51,7 +51,7 @@ const image: WrittenImage = {
 
 function stage() {
   const folder = join(mkdtempSync(join(scratch, 'data-')), 'images')
-  // Others of this machine write, too: waiting for the disk would be waiting for them.
+  // Without sync: it would wait for the writes of every other program on the machine.
   const library = new ImageLibrary({ folder, sync: async () => {} })
   const write = (content: Buffer) => {
     const path = join(dirname(folder), 'archive.tar')

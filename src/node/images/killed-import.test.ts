@@ -23,7 +23,7 @@ writeFileSync(
   ]),
 )
 
-/** Runs something with the library in a process that ends itself, without a word, before the step of that number. */
+/** Runs something with the library in a process that kills itself before the step of that number. */
 function killedBefore(step: number, folder: string, what: string): { readonly killed: boolean; readonly said: string } {
   const program = `
     import { ImageLibrary } from ${JSON.stringify(join(import.meta.dirname, 'image-library.ts'))}

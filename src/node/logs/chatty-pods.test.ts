@@ -15,7 +15,10 @@ import { terminationMessage } from '../containers/termination-message.ts'
 
 const headBytes = '2030-01-01T00:00:00.000000000Z stdout F '.length
 
-/** The most that the event loop computed in one turn. Not the longest turn: the machine has others to serve, too. */
+/**
+ * Measures the most CPU time of one turn of the event loop. Not the wall time: other programs of the machine take some
+ * of that.
+ */
 class LoopWatch {
   longestMs = 0
   turns = 0
@@ -64,12 +67,12 @@ describe('a container that says a lot', () => {
     const running = await runtime.start(launch, never)
     await running.exited
     watch.stop()
-    // It was two minutes in one turn.
+    // Collecting everything in one turn would take two minutes.
     expect(watch.longestMs).toBeLessThan(1000)
     expect(stage.said(launch.pod).endsWith('\nthe end')).toBe(true)
     const files = filesOf()
     expect([...files.keys()].filter((name) => !name.startsWith('0.log'))).toEqual([])
-    // What one piece can make of its lines may come on top of the limit.
+    // One piece with all its records may come on top of the limit.
     for (const size of files.values()) expect(size).toBeLessThan(defaultLogLimits.logBytes + 4 * 2 ** 20)
   }, 60_000)
 

@@ -85,7 +85,7 @@ function addressList(...addresses: ReadonlyArray<string | undefined>): Array<{ i
   return addresses.flatMap((ip) => (ip === undefined ? [] : [{ ip }]))
 }
 
-/** Ephemeral containers have no `started` field. */
+/** Ephemeral containers are never shown as started or ready. */
 function withoutReadiness({ started: _started, ...status }: ContainerStatus): ContainerStatus {
   return { ...status, ready: false }
 }

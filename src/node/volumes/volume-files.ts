@@ -25,7 +25,7 @@ export class VolumeNotReady extends Error {
 }
 
 const defaultFileMode = 0o644
-/** The most bytes in one volume. */
+/** The most bytes that one volume may take from the cluster. */
 const mostBytes = 4 * 2 ** 20
 
 /** Whether the volume's content comes from the cluster rather than from a folder. */

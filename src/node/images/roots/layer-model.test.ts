@@ -38,8 +38,8 @@ function put(tree: Tree, path: string, what: string): Map<string, string> {
 }
 
 /**
- * An operation that an archive of a real tree could have: nothing is inside a file, and hard links lead to files of the
- * layer.
+ * Whether an archive of a real tree could contain this operation: nothing is inside a file, and hard links lead to
+ * files of the layer.
  */
 function isPossible(operation: Operation, now: Tree, own: ReadonlySet<string>): boolean {
   const isFolder = (path: string) => (now.get(path) ?? 'dir') === 'dir'
@@ -51,8 +51,8 @@ function isPossible(operation: Operation, now: Tree, own: ReadonlySet<string>): 
 }
 
 /**
- * First everything below goes that the layer says is gone, then comes what the layer has: the words of the OCI
- * specification.
+ * The OCI specification's model: first the whiteouts remove what is from the layers below, then the layer's entries are
+ * added.
  */
 function applyModel(
   lower: Tree,

@@ -22,7 +22,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'sluice-layers-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 const isRoot = process.getuid?.() === 0
 
-/** Everything around the root that a layer could reach; it has to stay as it is. */
+/** The surroundings of the root that a malicious layer could reach; they must stay unchanged. */
 function stage() {
   const place = mkdtempSync(join(scratch, 'stage-'))
   const root = join(place, 'rootfs')

@@ -56,7 +56,7 @@ describe('flows of datagrams', () => {
       flow('192.0.2.1', 8053, '10.64.0.3'),
       flow('fd00:0:0:2::7', 53, 'fd00:0:0:1::3'),
     ]
-    // Somebody else's, such as a container's of another program.
+    // Of another program, such as a container runtime.
     const foreign = [flow('192.0.2.1', 53, '172.17.0.2')]
     expect(staleFlows([...kept, ...stale, ...foreign], plan)).toEqual(stale)
   })

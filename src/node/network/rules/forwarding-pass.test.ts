@@ -35,7 +35,7 @@ it('finds who lets nothing be forwarded, and where Docker wants the rules of oth
   expect(found('ip', 'ip6').dockerUser).toEqual(new Set(['ip']))
 })
 
-/** A machine that forwards between two Pods, in a namespace of its own: nobody's firewall is changed by this. */
+/** A machine that forwards between two Pods, played by a namespace, so that no real firewall is changed. */
 describe.runIf(mayMakeRules)('a machine that forwards nothing by itself', () => {
   const id = randomBytes(4).toString('hex')
   const [machine, one, other] = ['machine', 'one', 'other'].map((name) => `sluice-pass-${name}-${id}`)
@@ -85,7 +85,7 @@ describe.runIf(mayMakeRules)('a machine that forwards nothing by itself', () => 
     await pass.ensure()
     expect(await ask()).toEqual(through)
     expect((await listed()).match(/comment "sluice_ffffffff"/g)).toHaveLength(2)
-    // Somebody took one of them away.
+    // Somebody removed one of the rules.
     await inside(
       machine,
       `nft delete rule ip filter FORWARD handle $(nft -a list ruleset | sed -n 's/.*sffffffff.*handle //p' | head -1)`,
@@ -118,7 +118,7 @@ describe.runIf(mayMakeRules)('a machine that forwards nothing by itself', () => 
     expect(await agents[0]?.ask('fd00:8::2', 80)).toBe('silence')
     await pass.ensure()
     await pass.ensure()
-    // A cable finds its neighbours by IPv6 only a second or two after it was laid.
+    // Over IPv6, neighbours are found only a second or two after the devices were made.
     await expect.poll(() => agents[0]?.ask('fd00:8::2', 80), { timeout: 20_000 }).toBe(`pod1 ${address}`)
     expect((await listed()).match(/comment "sluice_ffffffff"/g)).toHaveLength(2)
     await pass.remove()

@@ -10,7 +10,7 @@ import { describeRules } from './ruled-pods.fixture.ts'
 const run = promisify(execFile)
 
 describeRules('the rules between Pods and what is outside', (pods) => {
-  /** An address of IPv6 is not asked about first. */
+  /** Skips duplicate address detection for IPv6. */
   const atOnce = pods.family === 4 ? [] : ['nodad']
 
   it.runIf(pods.family === 4)(
@@ -23,7 +23,7 @@ describeRules('the rules between Pods and what is outside', (pods) => {
       const port = typeof listening === 'object' && listening ? listening.port : 0
       const inside = (words: string) =>
         run('nsenter', [`--net=${pods.stage.agent('web').namespace}`, 'sh', '-c', words], { timeout: 5_000 })
-      // As a program with all rights over its network would: its own loopback gone, and a way there by its cable.
+      // What a program with all rights over its network could do: remove its own loopback, and route it to the machine.
       await inside('ip addr del 127.0.0.1/8 dev lo; echo 1 >/proc/sys/net/ipv4/conf/eth0/route_localnet')
       await inside(`ip route add 127.0.0.0/8 via ${pods.stage.network.hostIP} src ${pods.address('web')}`)
       try {
@@ -60,7 +60,7 @@ describeRules('the rules between Pods and what is outside', (pods) => {
       ...atOnce,
     ])
     expect(await pods.stage.agent('guest').ask(pods.address('db'), 80, 'tcp', pods.address('web'))).toBe('silence')
-    // Nor does what needs no answer arrive.
+    // Datagrams, which need no answer, do not arrive either.
     await pods.stage.agent('stranger').heard()
     expect(await pods.stage.agent('guest').ask(pods.address('stranger'), 1500, 'udp', pods.address('web'))).toBe(
       'silence',
@@ -74,11 +74,11 @@ describeRules('the rules between Pods and what is outside', (pods) => {
     await pods.stage.rules.settle()
     const cable = pods.stage.cable('guest')
     expect(readFileSync(`/proc/sys/net/ipv6/conf/${cable}/accept_ra`, 'utf8').trim()).toBe('0')
-    // Even where somebody made the machine listen.
+    // Even if somebody made the machine accept router advertisements.
     writeFileSync(`/proc/sys/net/ipv6/conf/${cable}/accept_ra`, '2')
     const inside = (...words: string[]) => run('nsenter', [`--net=${pods.stage.agent('guest').namespace}`, ...words])
     await inside('ip', 'addr', 'add', 'fe80::66/64', 'dev', 'eth0', 'nodad')
-    // A router's advertisement, for half an hour; and a neighbour's, that the web Pod's address is here.
+    // A router advertisement for half an hour, and a neighbour advertisement that claims the web Pod's address.
     const web = Buffer.from(parseAddress(pods.address('web'))?.value.toString(16).padStart(32, '0') ?? '', 'hex')
     const advertisement = Buffer.from('86000000400007080000000000000000', 'hex')
     const claim = Buffer.concat([Buffer.from('8800000020000000', 'hex'), web, Buffer.from('0201027300000666', 'hex')])
@@ -109,7 +109,9 @@ describeRules('the rules between Pods and what is outside', (pods) => {
   })
 })
 
-/** Hop limit 255, as neighbours demand; the kernel adds the checksum. */
+/**
+ * Sends an ICMPv6 message to all nodes, with the hop limit 255 that neighbours demand; the kernel adds the checksum.
+ */
 const sendToAllNodes = `
 use Socket qw(:all);
 socket(my $s, AF_INET6, SOCK_RAW, 58) or die $!;
@@ -128,7 +130,7 @@ describe.runIf(mayMakeRules && hasIpv6)('the rules of a network without IPv6', (
       await new Promise<void>((resolve) => server.listen(0, '::', resolve))
       const listening = server.address()
       const port = typeof listening === 'object' && listening ? listening.port : 0
-      // The machine has none there by itself, and the Pod's own takes a while.
+      // The machine has no link-local address there, and the Pod gets its own only after a while.
       await run('ip', ['-6', 'addr', 'add', 'fe80::1/64', 'dev', stage.cable('web'), 'nodad'])
       const inside = [
         `--net=${stage.agent('web').namespace}`,

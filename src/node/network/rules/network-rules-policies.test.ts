@@ -54,7 +54,7 @@ describeRules('the rules made of policies', (pods) => {
     const ipBlock = { cidr, except: [pods.single(pods.address('guest'))] }
     await pods.apply(policy('block', { podSelector: db, ingress: [{ from: [{ ipBlock }] }] }))
     expect(await table(80)).toEqual(into('db', ['web', 'stranger']))
-    // Who is let in by one pods.family is not by the other.
+    // A block of one family lets nobody in by the other.
     const other = { cidr: pods.family === 4 ? '::/0' : '0.0.0.0/0' }
     await pods.apply(policy('block', { podSelector: db, ingress: [{ from: [{ ipBlock: other }] }] }))
     expect(await table(80)).toEqual(into('db', []))
@@ -83,7 +83,7 @@ describeRules('the rules made of policies', (pods) => {
       'silence',
       'silence',
     ])
-    // A connection that nobody listens for is refused by the machine, if it comes there.
+    // If a connection reaches the machine, where nobody listens on the port, it is refused.
     expect(await Promise.all([guest, pods.stage.agent('web')].map((one) => one.ask(pods.hostAddress, 1)))).toEqual([
       'silence',
       'refused',

@@ -12,7 +12,7 @@ describeRules('the rules made of Services and ports', (pods) => {
       expect(await pods.answers(from, pods.serviceAt(7), 40)).toEqual(both)
       expect(both).toContain(await pods.stage.agent(from).ask(pods.serviceAt(7), 53, 'udp'))
     }
-    // A Pod that comes to itself is answered, too.
+    // A Pod that reaches itself through the Service is answered, too.
     expect(await pods.answers('web', pods.serviceAt(7), 40)).toEqual(
       new Set([`web ${pods.hostIP}`, `db ${pods.address('web')}`]),
     )
@@ -32,7 +32,7 @@ describeRules('the rules made of Services and ports', (pods) => {
     for (const from of ['guest', 'machine'] as const) {
       expect(await ask(from, pods.serviceAt(7), 53)).toBe(`db ${pods.address(from)}`)
     }
-    // Who was led where it still may be led stays there.
+    // Flows whose endpoint is still valid are kept.
     expect(await ask('guest', pods.hostAddress, pods.hostPort)).toBe(`web ${pods.address('guest')}`)
     expect((await flowTool?.list())?.filter(({ endpoint }) => endpoint === pods.address('web'))).toHaveLength(1)
   })

@@ -13,7 +13,7 @@ interface Packet {
   readonly port: number
 }
 
-/** What the packet filter does with a plan. */
+/** Decides as the packet filter does with a plan. */
 function planAllows(plan: readonly Isolation[], { from, to, protocol, port }: Packet): boolean {
   const passes = (direction: Direction, owner: string, peer: string) => {
     const isolating = plan.filter((each) => each.direction === direction && each.owners.includes(owner))
@@ -33,7 +33,7 @@ function planAllows(plan: readonly Isolation[], { from, to, protocol, port }: Pa
   return passes('egress', from, to) && passes('ingress', to, from)
 }
 
-/** The same question, answered word by word from what Kubernetes' documentation says of policies. */
+/** Decides the same by the words of Kubernetes' documentation about policies. */
 function documentationAllows(policies: readonly NetworkPolicy[], world: World, packet: Packet): boolean {
   const at = (address: string) => world.pods.find((pod) => pod.address === address)
   const [source, target] = [at(packet.from), at(packet.to)]
@@ -253,7 +253,7 @@ describe.each([4, 6] as const)('planPolicies for IPv%d', (family) => {
       ),
       { numRuns: 1000 },
     )
-    // Otherwise it would have shown nothing.
+    // Otherwise the test would prove nothing.
     expect(Math.min(allowed, refused)).toBeGreaterThan(1000)
   })
 })

@@ -93,7 +93,7 @@ describe.each(families)('ruleTable for IPv%d', (family) => {
   })
 })
 
-/** Anything that a node may have to know of one family. */
+/** Any rules of one family that a node may have. */
 function anyRules(family: AddressFamily): fc.Arbitrary<FamilyRules> {
   const { pods, services } = rangesOf[family]
   const address = fc.integer({ min: 2, max: 9 }).map((number) => addressAt(pods, number))
