@@ -192,7 +192,7 @@ export class NodeAgent implements Component {
     return takeBack
   }
 
-  /** How many cards are held by Pods. */
+  /** Cards that are in some Pod's hands. */
   get heldCards(): number {
     return this.#cards.heldCount
   }

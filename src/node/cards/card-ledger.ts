@@ -3,10 +3,10 @@ import { parseQuantity } from '../../resources/quantity.ts'
 import type { Card } from './card.ts'
 import { isSidecar } from '../pods/pod-parts.ts'
 
-/** The cards of each container of a Pod, by container name. */
+/** Which cards each container of a Pod got, by the container's name. */
 export type PodCards = ReadonlyMap<string, readonly number[]>
 
-/** Who holds which card. A card has at most one holder, who keeps it until all its processes are gone. */
+/** Who has which card. A card has one holder at most, and stays held until the holder's processes are gone. */
 export class CardLedger {
   readonly #cards: readonly Card[]
   readonly #holders = new Map<number, string>()
@@ -17,10 +17,7 @@ export class CardLedger {
     this.#cards = cards
   }
 
-  /**
-   * Gives a Pod all the cards it asks for, or a sentence that says what is missing. Asking again returns the same
-   * cards.
-   */
+  /** All the cards a Pod asks for, or a sentence that says what is missing. Asking again gives the same ones. */
   take(pod: Pod): PodCards | { readonly missing: string } {
     const uid = pod.metadata.uid ?? ''
     const held = this.#byPod.get(uid) ?? new Map<string, readonly number[]>()
@@ -50,7 +47,7 @@ export class CardLedger {
       const missing = grant(container, [...free])
       if (missing) return { missing }
     }
-    // Init containers that are no sidecars have ended when the others start, so they can use the same cards.
+    // Init containers that end run before the others and may use their cards.
     for (const container of inits) {
       const missing = grant(container, [...own, ...free])
       if (missing) return { missing }
@@ -59,7 +56,7 @@ export class CardLedger {
     return granted
   }
 
-  /** Notes the cards that an adopted container already uses. */
+  /** What an adopted container already has. */
   remember(podUid: string, container: string, indices: readonly number[]): void {
     const held = this.#byPod.get(podUid) ?? new Map<string, readonly number[]>()
     this.#byPod.set(podUid, held)
@@ -74,17 +71,17 @@ export class CardLedger {
     }
   }
 
-  /** Details of the cards with these indices. */
+  /** What is known of these. */
   describe(indices: readonly number[]): readonly Card[] {
     return this.#cards.filter(({ index }) => indices.includes(index))
   }
 
-  /** Marks cards that do not answer: their holders keep them, but nobody else gets them. */
+  /** Cards that do not answer: who has one keeps it, nobody else gets it. */
   setLost(indices: ReadonlySet<number>): void {
     this.#lost = indices
   }
 
-  /** Cards that work, whether free or held. */
+  /** The cards that can be handed out, now or when they are free again. */
   get usable(): readonly Card[] {
     return this.#cards.filter(({ index }) => !this.#lost.has(index))
   }

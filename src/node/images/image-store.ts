@@ -48,7 +48,7 @@ const mostNamesShown = 20
  */
 export class ImageStore {
   readonly #entries: ReadonlyMap<string, ImageEntry>
-  /** Images with their own files; they must be held while a container runs on them. */
+  /** Images with files of their own; whoever runs one holds it. */
   readonly roots: ImageRoots | undefined
 
   constructor(entries: Readonly<Record<string, ImageEntry>>, roots?: ImageRoots) {

@@ -43,7 +43,10 @@ export class ImportedImages implements ImageRoots {
   readonly #registry: string | undefined
   readonly #configs = new Map<string, ImageConfig>()
 
-  /** `registry` is the compute center's: what follows it in a Pod's image may be the name of any image. */
+  /**
+   * `registry` is that of the cluster's compute center: what follows it in an image's name may be the name of any
+   * image.
+   */
   constructor(folder: string, registry?: string) {
     this.#folders = new ImageFolders(folder)
     this.#index = new ImageIndex(this.#folders.index)
@@ -96,7 +99,7 @@ function isMeant(record: ImageRecord, { registry, repository, tag, digest }: Ima
   return digest === undefined ? named.tag === tag : record.digests.includes(digest) || record.id === digest
 }
 
-/** Container names contain no dots, so this is unique. */
+/** Names of Pods' containers have no dots, so no two are the same. */
 function holderName({ podUid, container }: ContainerHolder): string {
   return `${encodeURIComponent(podUid)}.${container}`
 }

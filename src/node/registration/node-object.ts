@@ -157,7 +157,7 @@ function nodeConditions(
   ]
 }
 
-/** Counts cards of every kind the machine has, including kinds with none left. */
+/** Every kind the machine has, also those of which none is left. */
 function countedCards(all: readonly Card[], counted: readonly Card[]): Record<string, string> {
   const kinds = [...new Set(all.map(({ kind }) => kind))]
   return Object.fromEntries(kinds.map((kind) => [kind, String(counted.filter((card) => card.kind === kind).length)]))
