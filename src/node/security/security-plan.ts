@@ -39,7 +39,7 @@ export interface NodePowers {
   readonly isolated: boolean
   /** Whether this program runs as an ordinary user: then containers have a single user and group. */
   readonly asUser: boolean
-  /** Whether the container has its own network. */
+  /** The container has a network of its own. */
   readonly ownNetwork: boolean
   /** The user and group of this program. */
   readonly uid: number
