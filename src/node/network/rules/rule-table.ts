@@ -10,9 +10,9 @@ import { addHostPorts, addLocalServices, addServices } from './service-rules.ts'
 
 /** Everything the packet filter must know about this node. */
 export interface NodeRules {
-  /** The prefix of the Pods' network devices on the machine's side. */
+  /** How the names of the Pods' cables begin, on the machine's side. */
   readonly cables: string
-  /** IPv4, and IPv6 if Pods have it. */
+  /** IPv4, and IPv6 where Pods have it. */
   readonly families: readonly FamilyRules[]
 }
 
@@ -27,9 +27,9 @@ export interface FamilyRules {
 }
 
 /**
- * Builds this node's table. A packet passes three stages: `guard` checks its sender, `from_pods` and `from_machine`
- * choose its destination (Services and host ports), and `egress_*` and `ingress_*` apply policies to the final
- * addresses. What one stage accepts, the next can still drop. Replies to allowed traffic are allowed.
+ * The table of this node. Who sends is judged first (`guard`), then where it goes is decided (`from_pods`,
+ * `from_machine`), then whether it may go there, by the addresses that it really goes between (`egress_*`,
+ * `ingress_*`): what one of these accepts, the next still judges. Answers to what was let through are let through.
  */
 export function ruleTable({ cables, families }: NodeRules): TableParts {
   const table = new TableBuilder()
@@ -46,7 +46,7 @@ export function ruleTable({ cables, families }: NodeRules): TableParts {
     'type filter hook prerouting priority raw; policy accept;',
     `${fromPod} goto guard_pods`,
     'iifname "lo" accept',
-    // Only this machine and its Pods may use these addresses.
+    // These addresses are nobody's but this machine's and its Pods'.
     ...each(({ foreign }) => foreign),
   ])
   table.chain('guard_pods', [
