@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Container, Pod } from '../../resources/pod.ts'
 
-/** Parts of a Pod that the resource's own type leaves open, read where they are needed. */
+/** Schemas for the parts of a Pod that its resource type does not check; they are parsed where they are needed. */
 
 const keySelector = z.object({ name: z.string().default(''), key: z.string(), optional: z.boolean().optional() })
 const objectSelector = z.object({ name: z.string().default(''), optional: z.boolean().optional() })
