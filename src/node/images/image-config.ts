@@ -9,7 +9,7 @@ export interface ImageConfig {
   readonly user: string
   /** Empty means `/`. */
   readonly workingDir: string
-  /** `8080/tcp` */
+  /** Such as `8080/tcp`. */
   readonly exposedPorts: readonly string[]
   readonly stopSignal: string | undefined
 }

@@ -4,7 +4,7 @@ import { parseDigest } from './archives/digest.ts'
 export interface ImageReference {
   /** `docker.io` by default. */
   readonly registry: string
-  /** `library/busybox` */
+  /** Such as `library/busybox`. */
   readonly repository: string
   readonly tag: string | undefined
   /** `sha256:…`; if there is one, the tag is ignored. */

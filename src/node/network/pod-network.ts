@@ -3,7 +3,7 @@ import type { Pod } from '../../resources/pod.ts'
 /** A Pod's place in the network. */
 export interface PodPlace {
   readonly address: string
-  /** Of IPv6, where Pods have one. */
+  /** The IPv6 address, if Pods have one. */
   readonly address6?: string | undefined
   /** The network namespace file of its containers; empty if they share the machine's network. */
   readonly namespace: string
@@ -42,7 +42,7 @@ export interface PodNetwork {
   readonly facts: NetworkFacts
   /** The machine's address as Pods see it. */
   readonly hostIP: string
-  /** Of IPv6, where Pods have one. */
+  /** The IPv6 address, if Pods have one. */
   readonly hostIP6?: string | undefined
   /**
    * Takes over the places of running Pods (addresses by uid) and removes everything else that former runs left. Call it
@@ -61,7 +61,7 @@ export interface PodNetwork {
   onNextNamespace(listener: () => void): () => void
   /** Whether the kernel routes Service addresses to Pods, so that no proxy has to listen there. */
   readonly leadsServices: boolean
-  /** Whether any Pod has a place. */
+  /** Whether any Pod has a place at the moment. */
   readonly isInUse: boolean
   /** Removes what no Pod uses. */
   close(): Promise<void>

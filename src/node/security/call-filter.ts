@@ -43,7 +43,10 @@ const numbers: Readonly<Record<'x64' | 'arm64', CallNumbers>> = {
     clone3: 435,
     personality: 92,
     socket: 198,
-    // The same calls, as far as they exist:
+    // The same calls, as far as they exist: lookup_dcookie, umount2, mount, pivot_root, nfsservctl, vhangup,
+    // quotactl, acct, unshare, kexec_load, init_module, delete_module, clock_settime, syslog, reboot, sethostname,
+    // setdomainname, settimeofday, add_key, request_key, keyctl, swapon, swapoff, perf_event_open, fanotify_init,
+    // open_by_handle_at, clock_adjtime, setns, kcmp, finit_module, bpf, userfaultfd, kexec_file_load
     denied: [
       18, 39, 40, 41, 42, 58, 60, 89, 97, 104, 105, 106, 112, 116, 142, 161, 162, 170, 217, 218, 219, 224, 225, 241,
       262, 265, 266, 268, 272, 273, 280, 282, 294,

@@ -12,7 +12,7 @@ export function machinePlatform(arch: string = process.arch): ImagePlatform {
   return { os: 'linux', architecture: architectures[arch] ?? arch }
 }
 
-/** `linux/arm64`, `linux/arm/v7` */
+/** Parses `linux/arm64` or `linux/arm/v7`; `undefined` for anything else. */
 export function parsePlatform(text: string): ImagePlatform | undefined {
   const [os, architecture, variant, ...more] = text.split('/')
   if (!os || !architecture || variant === '' || more.length > 0) return undefined

@@ -117,7 +117,7 @@ export class FileSource extends BufferedSource {
   }
 }
 
-/** A part of a file, piece by piece. */
+/** Yields a part of a file in pieces. */
 export async function* filePart(file: FileHandle, start: number, end: number): AsyncGenerator<Buffer, void, undefined> {
   for (let at = start; at < end;) {
     const piece = await readPiece(file, at, end)
