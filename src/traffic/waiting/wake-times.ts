@@ -1,4 +1,4 @@
-import type { Clock } from '../foundation/clock.ts'
+import type { Clock } from '../../foundation/clock.ts'
 
 /** What a wake goes through, in this order. */
 export const wakePhases = ['placed', 'started', 'loaded', 'first_byte'] as const

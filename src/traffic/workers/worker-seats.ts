@@ -1,8 +1,8 @@
-import type { Clock } from '../foundation/clock.ts'
-import { EndpointChooser } from './endpoint-chooser.ts'
-import type { EndpointAddress, ReserveHint, Seat, SeatOutcome } from './endpoint-pool.ts'
-import type { LoadPlace, LoadTable } from './load-table.ts'
-import type { OfferedEndpoint } from './worker-messages.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import { EndpointChooser } from '../picking/endpoint-chooser.ts'
+import type { EndpointAddress, ReserveHint, Seat, SeatOutcome } from '../endpoint-pool.ts'
+import type { LoadPlace, LoadTable } from '../endpoints/load-table.ts'
+import type { OfferedEndpoint } from '../endpoints/offered-endpoint.ts'
 
 /** What the owner wants to hear. */
 export interface WorkerSeatsEvents {

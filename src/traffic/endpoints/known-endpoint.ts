@@ -1,4 +1,4 @@
-import type { EndpointAddress } from './endpoint-pool.ts'
+import type { EndpointAddress } from '../endpoint-pool.ts'
 import type { LoadPlace, LoadTable } from './load-table.ts'
 import type { PodEndpoint } from './pod-endpoint.ts'
 

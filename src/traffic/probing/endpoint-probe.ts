@@ -1,5 +1,5 @@
 import * as net from 'node:net'
-import type { EndpointAddress } from './endpoint-pool.ts'
+import type { EndpointAddress } from '../endpoint-pool.ts'
 
 /** Asks an endpoint whether it is healthy. Never throws; an aborted signal is a no. */
 export type EndpointProbe = (address: EndpointAddress, path: string, signal: AbortSignal) => Promise<boolean>

@@ -1,13 +1,13 @@
-import type { Clock } from '../foundation/clock.ts'
-import type { EndpointAddress, ReserveHint, Seat, SeatOutcome } from './endpoint-pool.ts'
-import type { KnownEndpoint } from './known-endpoint.ts'
-import { type LoadPlace, type LoadTable, ownerRow } from './load-table.ts'
-import { type EndpointEvents, ModelEndpoints } from './model-endpoints.ts'
-import type { PodEndpoint } from './pod-endpoint.ts'
-import type { TrafficSettings } from './traffic-settings.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import type { EndpointAddress, ReserveHint, Seat, SeatOutcome } from '../endpoint-pool.ts'
+import type { KnownEndpoint } from '../endpoints/known-endpoint.ts'
+import { type LoadPlace, type LoadTable, ownerRow } from '../endpoints/load-table.ts'
+import { type EndpointEvents, ModelEndpoints } from '../endpoints/model-endpoints.ts'
+import type { PodEndpoint } from '../endpoints/pod-endpoint.ts'
+import type { TrafficSettings } from '../traffic-settings.ts'
 import { WaitingRoom } from './waiting-room.ts'
 import { type WakePhase, WakeTimes } from './wake-times.ts'
-import type { OfferedEndpoint } from './worker-messages.ts'
+import type { OfferedEndpoint } from '../endpoints/offered-endpoint.ts'
 
 /** For whom a seat is: without a row it is for a request of this thread. */
 export interface SeatHint extends ReserveHint {

@@ -1,6 +1,6 @@
-import { abortReason, type CancelTimer, type Clock } from '../foundation/clock.ts'
-import { SluiceError } from '../foundation/errors.ts'
-import type { ReserveHint, Seat } from './endpoint-pool.ts'
+import { abortReason, type CancelTimer, type Clock } from '../../foundation/clock.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { ReserveHint, Seat } from '../endpoint-pool.ts'
 
 interface Waiter<H, S> {
   readonly since: number

@@ -1,8 +1,8 @@
-import type { Clock } from '../foundation/clock.ts'
-import { errorMessage } from '../foundation/errors.ts'
-import type { Logger } from '../foundation/log.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import { errorMessage } from '../../foundation/errors.ts'
+import type { Logger } from '../../foundation/log.ts'
 import type { EndpointProbe } from './endpoint-probe.ts'
-import type { KnownEndpoint } from './known-endpoint.ts'
+import type { KnownEndpoint } from '../endpoints/known-endpoint.ts'
 import { probePauseMs } from './probe-pace.ts'
 
 export interface EndpointProberOptions {

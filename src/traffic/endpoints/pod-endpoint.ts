@@ -1,8 +1,13 @@
-import { engineKeyId, engineKeyIn } from '../resources/engine-keys.ts'
-import { drainingAnnotation, enginePortName, modelLabel, requestCapacityAnnotation } from '../resources/model-labels.ts'
-import { type Container, type Pod, isPodFinished, isPodReady, isPodTerminating } from '../resources/pod.ts'
-import type { Secret } from '../resources/secret.ts'
-import type { EndpointAddress } from './endpoint-pool.ts'
+import { engineKeyId, engineKeyIn } from '../../resources/engine-keys.ts'
+import {
+  drainingAnnotation,
+  enginePortName,
+  modelLabel,
+  requestCapacityAnnotation,
+} from '../../resources/model-labels.ts'
+import { type Container, type Pod, isPodFinished, isPodReady, isPodTerminating } from '../../resources/pod.ts'
+import type { Secret } from '../../resources/secret.ts'
+import type { EndpointAddress } from '../endpoint-pool.ts'
 
 /**
  * `ready`: the cluster says so. `starting`: not ready, or not ready any more; it may be used once it answers a probe.

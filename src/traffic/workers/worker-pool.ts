@@ -1,9 +1,10 @@
 import type { MessagePort } from 'node:worker_threads'
-import { abortReason, type CancelTimer, type Clock } from '../foundation/clock.ts'
-import { SluiceError } from '../foundation/errors.ts'
-import type { EndpointPool, ReserveHint, Seat } from './endpoint-pool.ts'
-import type { LoadTable } from './load-table.ts'
-import type { OfferedEndpoint, OwnerMessage, WorkerMessage } from './worker-messages.ts'
+import { abortReason, type CancelTimer, type Clock } from '../../foundation/clock.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { EndpointPool, ReserveHint, Seat } from '../endpoint-pool.ts'
+import type { LoadTable } from '../endpoints/load-table.ts'
+import type { OfferedEndpoint } from '../endpoints/offered-endpoint.ts'
+import type { OwnerMessage, WorkerMessage } from './worker-messages.ts'
 import { WorkerSeats, type WorkerSeatsEvents } from './worker-seats.ts'
 
 export interface WorkerPoolOptions {

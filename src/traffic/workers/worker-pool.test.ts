@@ -1,20 +1,22 @@
 import { MessageChannel } from 'node:worker_threads'
 import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { FakeClock } from '../foundation/fake-clock.ts'
-import { fakeModel, fakePod } from './cluster-view.fixture.ts'
-import type { Seat } from './endpoint-pool.ts'
-import { LoadTable } from './load-table.ts'
-import { codeOf, never, setUp } from './pod-pool.fixture.ts'
+import { FakeClock } from '../../foundation/fake-clock.ts'
+import { fakePod } from '../cluster-view.fixture.ts'
+import { endpointPoolContract } from '../endpoint-pool.contract.ts'
+import type { Seat } from '../endpoint-pool.ts'
+import { LoadTable } from '../endpoints/load-table.ts'
+import { codeOf, never, setUp, until } from '../pod-pool.fixture.ts'
+import type { PodPoolOptions } from '../pod-pool.ts'
 import { PoolForWorker } from './pool-for-worker.ts'
-import type { TrafficSettings } from './traffic-settings.ts'
 import { WorkerPool } from './worker-pool.ts'
 
+type WorkersOptions = Pick<PodPoolOptions, 'probe' | 'settings'> & { readonly workers?: number }
+
 /** A pool and its workers, each at the other end of a real channel. */
-function setUpWorkers(options: { readonly workers?: number; readonly settings?: Partial<TrafficSettings> } = {}) {
-  const { workers: count = 1, settings = {} } = options
+function setUpWorkers({ workers: count = 1, ...options }: WorkersOptions = {}) {
   const loads = LoadTable.shared({ workers: count, epochMs: 0 })
-  const owner = setUp({ loads, settings })
+  const owner = setUp({ loads, ...options })
   const joined = Array.from({ length: count }, (_, index) => {
     const { port1, port2 } = new MessageChannel()
     const row = index + 1
@@ -24,7 +26,7 @@ function setUpWorkers(options: { readonly workers?: number; readonly settings?: 
       loads: new LoadTable(loads.shape),
       row,
       clock: owner.clock,
-      wakeDeadlineMs: settings.wakeDeadlineMs ?? 600_000,
+      wakeDeadlineMs: options.settings?.wakeDeadlineMs ?? 600_000,
     })
     onTestFinished(() => link.close())
     return { link, pool }
@@ -39,66 +41,12 @@ async function delivered(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-async function until(holds: () => boolean): Promise<void> {
-  for (let turn = 0; !holds(); turn++) {
-    if (turn > 50_000) throw new Error(`never happened: ${holds.toString()}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-}
+endpointPoolContract('WorkerPool', (options) => {
+  const { worker, ...stage } = setUpWorkers(options)
+  return { ...stage, pool: worker, informed: delivered }
+})
 
 describe('a pool that does not own the waiting rooms', () => {
-  it('picks by itself what the owner offers, and what it takes counts everywhere', async () => {
-    const { pods, owner, worker } = setUpWorkers()
-    pods.put(fakePod('one'))
-    pods.put(fakePod('two'))
-    await delivered()
-    const seats = await Promise.all([1, 2, 3, 4].map(() => worker.reserve('tiny', {}, never)))
-    expect(seats.map(({ endpoint }) => endpoint)).toEqual(['one', 'two', 'one', 'two'])
-    expect(seats[0]?.address).toEqual({ host: '127.64.0.1', port: 8000 })
-    expect(owner.inFlightByEndpoint('tiny')).toEqual(new Map([['one', 2], ['two', 2]])) // prettier-ignore
-    expect(owner.sample('tiny')).toEqual({ active: 4, waiting: 0 })
-    for (const seat of seats) {
-      seat.release()
-      seat.release()
-    }
-    expect(owner.sample('tiny')).toEqual({ active: 0, waiting: 0 })
-  })
-
-  it('waits in the owner’s room for a model that sleeps, which wakes it once', async () => {
-    const { pods, owner, worker } = setUpWorkers()
-    const wakes: string[] = []
-    owner.onFirstWaiter((model) => wakes.push(model))
-    const waiting = [1, 2, 3].map(() => worker.reserve('tiny', {}, never))
-    await until(() => owner.sample('tiny')?.waiting === 3)
-    pods.put(fakePod('one'))
-    const seats = await Promise.all(waiting)
-    expect(seats.map(({ endpoint }) => endpoint)).toEqual(['one', 'one', 'one'])
-    expect(wakes).toEqual(['tiny'])
-    expect(owner.sample('tiny')).toEqual({ active: 3, waiting: 0 })
-    for (const seat of seats) seat.release()
-    expect(owner.sample('tiny')?.active).toBe(0)
-  })
-
-  it('refuses with the owner’s errors, details and status included', async () => {
-    const { worker, models, clock } = setUpWorkers({ settings: { waitingRoomSize: 1, wakeDeadlineMs: 1_000 } })
-    expect(await codeOf(worker.reserve('nothing', {}, never))).toBe('model_not_found')
-    models.put(fakeModel('broken', 'Failed', 'its file is missing'))
-    await expect(worker.reserve('broken', {}, never)).rejects.toMatchObject({
-      code: 'model_unavailable',
-      status: 503,
-      details: { model: 'broken', reason: 'its file is missing' },
-    })
-    const first = codeOf(worker.reserve('tiny', {}, never))
-    await delivered()
-    await expect(worker.reserve('tiny', {}, never)).rejects.toMatchObject({
-      code: 'waiting_room_full',
-      status: 429,
-      details: { retryAfterSeconds: 5 },
-    })
-    await clock.advance(1_000)
-    expect(await first).toBe('wake_deadline')
-  })
-
   it('gives up when the owner does not answer at all', async () => {
     const { port2 } = new MessageChannel()
     onTestFinished(() => port2.close())
@@ -179,19 +127,6 @@ describe('a pool that does not own the waiting rooms', () => {
     pods.put(fakePod('two'))
     expect((await asked).endpoint).toBe('two')
     expect(owner.inFlightByEndpoint('tiny')).toEqual(new Map([['two', 1]]))
-  })
-
-  it('sends prompts that begin alike to the same endpoint', async () => {
-    const { pods, worker } = setUpWorkers()
-    for (const name of ['one', 'two', 'three']) pods.put(fakePod(name))
-    await delivered()
-    const picked = []
-    for (let turn = 0; turn < 6; turn++) {
-      const seat = await worker.reserve('tiny', { prefix: () => [1, 2, 3] }, never)
-      picked.push(seat.endpoint)
-      seat.release()
-    }
-    expect(new Set(picked).size).toBe(1)
   })
 
   it('takes its waiters and its counts with it when it is lost, and the others get the seats', async () => {

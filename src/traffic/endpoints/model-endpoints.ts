@@ -1,10 +1,10 @@
-import type { Clock } from '../foundation/clock.ts'
-import { EndpointChooser } from './endpoint-chooser.ts'
-import type { ReserveHint, SeatOutcome } from './endpoint-pool.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import { EndpointChooser } from '../picking/endpoint-chooser.ts'
+import type { ReserveHint, SeatOutcome } from '../endpoint-pool.ts'
 import { KnownEndpoint } from './known-endpoint.ts'
 import type { LoadPlace, LoadTable } from './load-table.ts'
 import type { PodEndpoint } from './pod-endpoint.ts'
-import { type OfferedEndpoint, offeredOf } from './worker-messages.ts'
+import { type OfferedEndpoint, offeredOf } from './offered-endpoint.ts'
 
 /** What happens to a model's endpoints. */
 export interface EndpointEvents {

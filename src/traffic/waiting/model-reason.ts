@@ -1,4 +1,4 @@
-import type { Model } from '../resources/model.ts'
+import type { Model } from '../../resources/model.ts'
 
 /**
  * Why the Model cannot start, or `undefined` when it may. A verdict about an older version of the Model does not count:

@@ -1,4 +1,4 @@
-import type { ReserveHint } from './endpoint-pool.ts'
+import type { ReserveHint } from '../endpoint-pool.ts'
 import { type EndpointLoad, pickEndpoint } from './pick-endpoint.ts'
 import { PrefixMemory } from './prefix-memory.ts'
 

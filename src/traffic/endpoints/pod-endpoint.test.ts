@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fakePod } from './cluster-view.fixture.ts'
+import { fakePod } from '../cluster-view.fixture.ts'
 import { endpointOf } from './pod-endpoint.ts'
 
 describe('endpointOf', () => {

@@ -1,8 +1,9 @@
 import type { MessagePort } from 'node:worker_threads'
-import { SluiceError } from '../foundation/errors.ts'
-import type { LoadPlace } from './load-table.ts'
-import type { OwnedSeat, SeatHint } from './model-seats.ts'
-import { type OfferedEndpoint, offeredOf, type OwnerMessage, type WorkerMessage } from './worker-messages.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { LoadPlace } from '../endpoints/load-table.ts'
+import { type OfferedEndpoint, offeredOf } from '../endpoints/offered-endpoint.ts'
+import type { OwnedSeat, SeatHint } from '../waiting/model-seats.ts'
+import type { OwnerMessage, WorkerMessage } from './worker-messages.ts'
 
 /** What a worker's end of the pool needs of it; PodPool is one. */
 export interface WaitingPool {
