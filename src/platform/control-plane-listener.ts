@@ -5,10 +5,15 @@ import type { Metrics } from '../foundation/metrics.ts'
 import type { KeyAndCertificate } from './data/certificates.ts'
 import { type Listening, listenOn, urlHost } from './listen.ts'
 
-export interface ControlPlaneListenerOptions {
-  readonly tls: KeyAndCertificate & { readonly ca: string }
+export interface ListenerPlace {
   readonly host: string
   readonly port: number
+  /** A socket that listens there already, where that is not in this program's own network. */
+  readonly outside?: number | undefined
+}
+
+export interface ControlPlaneListenerOptions extends ListenerPlace {
+  readonly tls: KeyAndCertificate & { readonly ca: string }
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -29,12 +34,13 @@ export class ControlPlaneListener {
   }
 
   async start(): Promise<void> {
-    const { host, port } = this.#options
+    const { host, port, outside } = this.#options
     this.#listening = await listenOn(this.server, {
       name: 'control-plane',
       flag: '--control-plane-port',
       host,
       port,
+      outside,
     })
   }
 

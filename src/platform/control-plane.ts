@@ -35,7 +35,7 @@ import type { SqliteStore } from '../store/sqlite-store.ts'
 import type { KeyAndCertificate } from './data/certificates.ts'
 import type { StoreInterruption } from './cluster-store.ts'
 import type { Identity } from './data/identity.ts'
-import { ControlPlaneListener } from './control-plane-listener.ts'
+import { ControlPlaneListener, type ListenerPlace } from './control-plane-listener.ts'
 import { recordApiServerService } from './services/api-server-service.ts'
 import { giveAddresses } from './services/give-addresses.ts'
 import { type ServiceNetwork, embeddedServiceNetwork, rangesOf } from './services/service-network.ts'
@@ -51,7 +51,7 @@ export interface ControlPlaneOptions {
   /** Signs the tokens of service accounts. Without one they end with this process. */
   readonly serviceAccountKey?: string | undefined
   /** Where it listens: at a place of its own, or with the clusters that are there already. */
-  readonly at: { readonly host: string; readonly port: number } | ControlPlaneListener
+  readonly at: ListenerPlace | ControlPlaneListener
   /** Which kinds of ours it has; all of them unless told. */
   readonly customKinds?: readonly Kind[] | undefined
   /** What it refuses beyond what every cluster does. */

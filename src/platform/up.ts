@@ -51,7 +51,8 @@ import { ManagementRole } from './roles/management-role.ts'
 import { defaultServingThreads } from './serving/serving-count.ts'
 import { ServingRole } from './roles/serving-role.ts'
 import { safeModeNotes } from './safe-mode.ts'
-import { openPodNetwork } from './roles/pod-network-role.ts'
+import { OutsideListeners } from './outside-listeners.ts'
+import { networkNotes, openPodNetwork } from './roles/pod-network-role.ts'
 import { apiServerNames } from './services/service-network.ts'
 import { collectStartGarbage } from './data/start-garbage.ts'
 import { StartRecord, crashesBeforeSafeMode } from './data/start-record.ts'
@@ -138,6 +139,7 @@ async function compose(
   { directory, cards, config, notes, lifecycle, clock, log }: Parts,
 ): Promise<UpFacts> {
   const { host, ports } = options
+  const outside = new OutsideListeners(options)
   const identity = openIdentity(directory, options.center)
   const credentials = openCredentials(directory)
   const center = centerFacts(identity.center)
@@ -155,6 +157,7 @@ async function compose(
     clusterId: identity.clusterId,
     choice: options.podNetwork,
     ipv6: options.podIpv6,
+    userNetwork: options.userNetwork,
     clock,
     log,
   })
@@ -195,7 +198,7 @@ async function compose(
     network,
     services,
     config,
-    at: { host, port: ports.controlPlane },
+    at: { host, port: ports.controlPlane, outside: outside.take('controlPlane') },
     tls: controlPlaneTls,
     rules: [homeStays(identity.clusterId)],
     share: () => shareOf(caches.clusters.get({ name: identity.clusterId }) ?? { spec: {} }),
@@ -257,6 +260,7 @@ async function compose(
     isolation,
     podNetwork: options.podNetwork,
     podIpv6: options.podIpv6,
+    userNetwork: options.userNetwork,
     config,
     centers,
     hosts,
@@ -271,8 +275,12 @@ async function compose(
     ...common,
     clusterId: identity.clusterId,
     count: threads,
-    gateway: gateway && { port: ports.gateway, served: gateway.served },
-    exposure: { port: ports.exposure, served: { tls: edgeCertificate, routes: joined } },
+    gateway: gateway && { port: ports.gateway, served: gateway.served, outside: outside.takeAll('gateway') },
+    exposure: {
+      port: ports.exposure,
+      served: { tls: edgeCertificate, routes: joined },
+      outside: outside.takeAll('exposure'),
+    },
     logPath: directory.path('logs', 'sluice.log'),
     ownerLoop: board.shape,
   })
@@ -294,7 +302,9 @@ async function compose(
     homeId: identity.clusterId,
     running: (name) => clusters.running(name),
     port: ports.management,
+    outside: outside.take('management'),
   })
+  outside.closeUnused()
 
   lifecycle.add(serving.early)
   const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
@@ -367,7 +377,7 @@ async function compose(
     accessKey: credentials.accessKey,
     demoModel: caches.models.get({ namespace: gatewayNamespace, name: demoModelName })?.metadata.name,
     cards: describeCards(cards),
-    notes,
+    notes: [...notes, ...networkNotes(options.podNetwork, network.facts)],
   }
 }
 

@@ -1,5 +1,5 @@
 import { Metrics } from '../foundation/metrics.ts'
-import { wakePhases } from './wake-times.ts'
+import { wakePhases } from './waiting/wake-times.ts'
 
 export interface TrafficState {
   readonly active: number

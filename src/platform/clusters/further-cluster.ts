@@ -7,8 +7,8 @@ import { Metrics } from '../../foundation/metrics.ts'
 import type { MachineCards } from '../../node/cards/machine-cards.ts'
 import type { Isolation } from '../../node/isolation/detect-isolation.ts'
 import type { NetworkChoice } from '../../node/network/open-network.ts'
-import type { Cluster } from '../../resources/cluster.ts'
-import { controlPlaneName } from '../../resources/cluster.ts'
+import type { UserNetworkFacts } from '../../node/network/user/user-network.ts'
+import { type Cluster, controlPlaneName } from '../../resources/cluster.ts'
 import { modelKind } from '../../resources/model.ts'
 import { serviceExporterKind } from '../../resources/service-exporter.ts'
 import type { StoreThread } from '../../store/sqlite-file/store-thread.ts'
@@ -22,7 +22,7 @@ import { EmbeddedCluster } from '../embedded-cluster.ts'
 import { createClusterResources } from '../home-resources.ts'
 import { ClusterImages } from '../images/cluster-images.ts'
 import type { LiveCenters } from '../live-center.ts'
-import { type ExposureRole, type ExposureRoleOptions } from '../roles/exposure-role.ts'
+import type { ExposureRole, ExposureRoleOptions } from '../roles/exposure-role.ts'
 import { openPodNetwork } from '../roles/pod-network-role.ts'
 import { apiServerNames } from '../services/service-network.ts'
 import type { ClusterFolder } from './cluster-folders.ts'
@@ -38,6 +38,7 @@ export interface Machine {
   readonly isolation: Isolation
   readonly podNetwork: NetworkChoice
   readonly podIpv6?: boolean | undefined
+  readonly userNetwork?: UserNetworkFacts | undefined
   readonly config: ConfigFile
   readonly centers: LiveCenters
   /** By which programs of this machine call the control plane. */
@@ -80,6 +81,7 @@ export async function startFurtherCluster(
       clusterId: id,
       choice: machine.podNetwork,
       ipv6: machine.podIpv6,
+      userNetwork: machine.userNetwork,
       isolation: machine.isolation,
       clock,
       log,

@@ -15,6 +15,7 @@ export interface ManagementRoleOptions {
   readonly running: (name: string) => RunningCluster | undefined
   readonly host: string
   readonly port: number
+  readonly outside?: number | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -26,7 +27,7 @@ export class ManagementRole implements Component {
   readonly #host: string
   readonly #server: ManagementServer
 
-  constructor({ caches, homeId, running, host, port, clock, log, metrics }: ManagementRoleOptions) {
+  constructor({ caches, homeId, running, host, port, outside, clock, log, metrics }: ManagementRoleOptions) {
     this.#host = host
     const { keys, centers, clusters } = caches
     let byId: ReadonlyMap<string, Cluster> | undefined
@@ -41,6 +42,7 @@ export class ManagementRole implements Component {
     this.#server = new ManagementServer({
       host,
       port,
+      outside,
       keys,
       centers,
       clusters: { find },

@@ -16,9 +16,9 @@ export interface LogThreadClientOptions extends LogThreadData {
   readonly thread: StoreThread
   /** Every write up to the revision is. */
   readonly onDurable: (revision: number) => void
-  /** No write is made any more. */
+  /** Nothing can be written any more. */
   readonly onFailed: (failure: SluiceError) => void
-  /** The thread ended though it was not told to. */
+  /** The thread ended without being told to. */
   readonly onLost: (error: Error) => void
 }
 
@@ -31,10 +31,7 @@ interface Question {
 /** So many slices are read ahead while one is decoded. */
 const slicesAhead = 2
 
-/**
- * The thread that has the file (`log-thread.ts`), as the main thread sees it: what is
- * sent to it never waits for a disk.
- */
+/** The main thread's side of the thread that owns the file (`log-thread.ts`). Sending to it never waits for a disk. */
 export class LogThreadClient {
   readonly #options: LogThreadClientOptions
   readonly #seat: ThreadSeat
@@ -60,12 +57,12 @@ export class LogThreadClient {
     )
   }
 
-  /** Resolves with the newest revision that the file has. Rejects with a coded error. */
+  /** Resolves with the newest revision in the file. Rejects with a coded error. */
   get opened(): Promise<number> {
     return this.#opened.promise
   }
 
-  /** What is there, in slices; once, and before anything is written. */
+  /** The current objects, in slices; to be called once, before anything is written. */
   async *load(): AsyncGenerator<FlatRows, void> {
     for (let ahead = 0; ahead < slicesAhead; ahead += 1) this.#tell({ type: 'load' })
     for (;;) {
@@ -82,7 +79,7 @@ export class LogThreadClient {
     this.#letGo()
   }
 
-  /** `onDurable` tells when they are. */
+  /** `onDurable` reports when the writes are durable. */
   append(writes: readonly PlannedWrite[]): void {
     const last = writes.at(-1)
     if (!last) return
@@ -102,7 +99,7 @@ export class LogThreadClient {
     })
   }
 
-  /** After everything that was to be appended, and told so. */
+  /** Resolves when everything was appended and reported. */
   async close(): Promise<void> {
     if (!this.#isClosing) {
       this.#isClosing = true
@@ -165,7 +162,7 @@ export class LogThreadClient {
     this.#letGo()
   }
 
-  /** A thread that has nothing to do keeps no program from ending. */
+  /** Lets the program end when the thread has nothing to do. */
   #letGo(): void {
     const isIdle = this.#durable === this.#sent && this.#questions.size === 0
     if (isIdle && !this.#isOpening && !this.#isClosing) this.#seat.hold(false)

@@ -8,7 +8,7 @@ import { StepGate } from './step-gate.ts'
 type Append = Extract<ToLogThread, { type: 'append' }>
 type Read = Extract<ToLogThread, { type: 'read' }>
 
-/** What waited while the disk was busy shares the next commit, up to this much. */
+/** The largest commit: writes that waited while the disk was busy share the next one up to this size. */
 const largestCommitRows = 7_000
 const largestCommitBytes = 4 * 1024 * 1024
 
@@ -89,7 +89,7 @@ class LogThread {
     this.#keeping.grown()
   }
 
-  /** Everything else comes between commits, a piece at a time: questions and keeping the file small in turn. */
+  /** Everything else happens between commits, a piece at a time: questions and keeping the file small alternate. */
   #schedule(): void {
     if (this.#isScheduled || (this.#reads.length === 0 && !this.#mustKeep)) return
     this.#isScheduled = true
