@@ -147,6 +147,14 @@ export const errorCatalog = {
     message: 'The cluster of {kubeconfig} cannot be reached: {reason}. Start it with `sluice up`, or name another.',
   },
   cluster_refused: { status: 400, message: 'The cluster refused: {reason}' },
+  cluster_kubeconfig_missing: {
+    status: 404,
+    message: 'The cluster {name} has no kubeconfig yet. `sluice cluster show {name}` says how it is.',
+  },
+  cluster_still_deleting: {
+    status: 504,
+    message: 'The cluster {name} is still being deleted. `sluice cluster show {name}` says how it is.',
+  },
   api_key_not_found: { status: 404, message: 'There is no API key {name}. `sluice key list` shows those there are.' },
   model_source_unknown: { status: 400, message: 'The model {name} is not known here. Known: {known}.' },
   model_pull_failed: { status: 502, message: 'The model {name} could not be fetched: {reason}' },

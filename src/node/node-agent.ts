@@ -14,6 +14,7 @@ import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError, notFound } from '../resources/status-error.ts'
 import { CardLedger } from './cards/card-ledger.ts'
+import { MachineCards } from './cards/machine-cards.ts'
 import { HostPortLedger } from './network/host-port-ledger.ts'
 import { watchCards } from './cards/card-watch.ts'
 import type { Card } from './cards/card.ts'
@@ -37,7 +38,10 @@ export interface NodeAgentOptions {
   readonly name: string
   readonly client: ClusterClient
   readonly runtime: PodRuntime
-  readonly cards: readonly Card[]
+  /** The machine's, which other clusters may have a share of, too. */
+  readonly cards: readonly Card[] | MachineCards
+  /** What the cluster has of the machine; of what is not said, everything. Asked again after `shareChanged`. */
+  readonly share?: () => NodeShare
   readonly clock: Clock
   readonly log: Logger
   /** This program's version, shown as part of the kubelet's. */
@@ -63,6 +67,14 @@ export interface NodeAgentOptions {
   readonly run?: RunProgram
 }
 
+/** A part of the machine. */
+export interface NodeShare {
+  readonly cpus?: number | undefined
+  readonly memoryBytes?: number | undefined
+  /** Of each kind; of one that is not named, all. */
+  readonly cards?: ReadonlyMap<string, number> | undefined
+}
+
 const programDeadlineMs = 15_000
 
 /** Runs the Pods that are bound to this machine, one `PodWorker` each, and reports their status to the cluster. */
@@ -75,8 +87,10 @@ export class NodeAgent implements Component {
   readonly #queue: WorkQueue
   #registration: NodeRegistration | undefined
   #allocatable = { cpus: 0, memoryBytes: 0 }
+  #toldCards = ''
   readonly #events: EventRecorder
   readonly #network: PodNetwork
+  readonly #machineCards: MachineCards
   readonly #cards: CardLedger
   readonly #hostPorts = new HostPortLedger()
   readonly #hostIP: string
@@ -108,13 +122,15 @@ export class NodeAgent implements Component {
       reconcile: (ref, signal) => this.#reconcile(ref, signal),
     })
     this.#events = new EventRecorder({ client, component: 'kubelet', clock, log, settleMs: eventSettleMs })
-    this.#cards = new CardLedger(cards)
+    this.#machineCards = cards instanceof MachineCards ? cards : new MachineCards(cards)
+    this.#cards = new CardLedger(this.#machineCards, (kind) => this.#share.cards?.get(kind) ?? Infinity)
     this.#foreseen = new Foreseen(clock)
   }
 
   /** Takes over what still runs, registers the Node, and begins to work. */
   async start(signal: AbortSignal): Promise<void> {
-    const { runtime, clock, cards, log } = this.#options
+    const { runtime, clock, log } = this.#options
+    const cards = this.#machineCards.all
     const adopted = await runtime.adopt()
     const registration = await this.#makeRegistration()
     this.#registration = registration
@@ -156,6 +172,7 @@ export class NodeAgent implements Component {
         },
         stopping,
       ),
+      this.#followCards(stopping),
       watchCards({ cards, clock, read: (deadline) => readNvidiaCards(run, deadline), onLost }, stopping),
     ])
   }
@@ -173,7 +190,11 @@ export class NodeAgent implements Component {
       }),
     )
     await Promise.all([...leaving, ...this.#vanishing])
-    for (const uid of this.#workers.keys()) this.#network.release(uid)
+    // Other clusters may go on, and have them.
+    for (const uid of this.#workers.keys()) {
+      this.#network.release(uid)
+      this.#cards.release(uid)
+    }
     await this.#registration?.report(false, signal)
     await this.#events.idle()
   }
@@ -192,43 +213,86 @@ export class NodeAgent implements Component {
     return takeBack
   }
 
+  /** The cluster has more or less of the machine than before. */
+  shareChanged(): void {
+    this.#registration?.reportSoon()
+    this.#roomFreed()
+  }
+
   /** Cards that are in some Pod's hands. */
   get heldCards(): number {
     return this.#cards.heldCount
   }
 
   async #makeRegistration(): Promise<NodeRegistration> {
-    const { client, clock, log, cards, name, version, runtime, readings = readMachine } = this.#options
+    const { client, clock, log, name, version, runtime, readings = readMachine } = this.#options
     const runtimeFacts = await runtime.facts()
-    const network = this.#network
+    const [network, ledger] = [this.#network, this.#cards]
+    const capacity = () => this.#capacity(runtimeFacts.folder)
     const facts = {
       name,
       addresses: [this.#hostIP, this.#network.hostIP6].filter((address) => address !== undefined),
-      ...this.#capacity(runtimeFacts.folder),
+      get cpus() {
+        return capacity().cpus
+      },
+      get memoryBytes() {
+        return capacity().memoryBytes
+      },
+      get allocatableMemoryBytes() {
+        return capacity().allocatableMemoryBytes
+      },
       arch: arch(),
       platform: platform(),
       kernelVersion: release(),
       version,
-      cards,
+      get cards() {
+        return ledger.share
+      },
       runtime: runtimeFacts,
       get network() {
         return network.facts
       },
     }
-    this.#allocatable = { cpus: facts.cpus, memoryBytes: facts.memoryBytes - reservedMemoryBytes(facts.memoryBytes) }
     return new NodeRegistration({
       client,
       clock,
       log,
       facts,
-      readings: () => readings(runtimeFacts.folder),
-      usableCards: () => this.#cards.usable,
+      readings: () => {
+        this.#allocatable = { cpus: facts.cpus, memoryBytes: facts.allocatableMemoryBytes }
+        const { lost: lostCards, allocatable: allocatableCards } = ledger
+        this.#toldCards = JSON.stringify(allocatableCards)
+        return { machine: readings(runtimeFacts.folder), lostCards, allocatableCards }
+      },
     })
   }
 
-  #capacity(folder: string): { readonly cpus: number; readonly memoryBytes: number } {
+  #capacity(folder: string) {
     const { cpus = availableParallelism(), memoryBytes, readings = readMachine } = this.#options
-    return { cpus, memoryBytes: memoryBytes ?? readings(folder).memoryBytes }
+    const part = this.#share
+    const bytes = memoryBytes ?? readings(folder).memoryBytes
+    const most = part.memoryBytes ?? Infinity
+    return {
+      cpus: Math.min(cpus, part.cpus ?? Infinity),
+      memoryBytes: Math.min(bytes, most),
+      allocatableMemoryBytes: Math.min(bytes - reservedMemoryBytes(bytes), most),
+    }
+  }
+
+  get #share(): NodeShare {
+    return this.#options.share?.() ?? {}
+  }
+
+  /** What Pods of other clusters take and let go of is there for this one's or not. */
+  async #followCards(signal: AbortSignal): Promise<void> {
+    const unsubscribe = this.#machineCards.onChange(() => {
+      const now = JSON.stringify(this.#cards.allocatable)
+      if (now === this.#toldCards) return
+      this.#registration?.reportSoon()
+      this.#roomFreed()
+    })
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    unsubscribe()
   }
 
   /** Tells waiting Pods only once per turn of the event loop: hundreds may end together, and hundreds may wait. */
@@ -315,7 +379,7 @@ export class NodeAgent implements Component {
   }
 
   #servicesFor(ref: ObjectRef): PodWorkerServices {
-    const { runtime, clock, log, cards, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
+    const { runtime, clock, log, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
     const { cpus, memoryBytes } = this.#allocatable
     return {
       runtime,
@@ -326,7 +390,7 @@ export class NodeAgent implements Component {
       hostPorts: this.#hostPorts,
       hostIP: this.#hostIP,
       hostIP6: this.#network.hostIP6,
-      simulatedCards: cards.some(({ simulated }) => simulated),
+      simulatedCards: this.#machineCards.all.some(({ simulated }) => simulated),
       hostPathAllowed: allowHostPath,
       tokens,
       names,

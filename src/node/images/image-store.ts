@@ -47,12 +47,16 @@ const mostNamesShown = 20
  * imported images come second.
  */
 export class ImageStore {
-  readonly #entries: ReadonlyMap<string, ImageEntry>
+  readonly #entries: () => Readonly<Record<string, ImageEntry>>
   /** Images with files of their own; whoever runs one holds it. */
   readonly roots: ImageRoots | undefined
 
-  constructor(entries: Readonly<Record<string, ImageEntry>>, roots?: ImageRoots) {
-    this.#entries = new Map(Object.entries(entries))
+  /** What the operator says may change while images are looked up. */
+  constructor(
+    entries: Readonly<Record<string, ImageEntry>> | (() => Readonly<Record<string, ImageEntry>>),
+    roots?: ImageRoots,
+  ) {
+    this.#entries = typeof entries === 'function' ? entries : () => entries
     this.roots = roots
   }
 
@@ -66,7 +70,8 @@ export class ImageStore {
 
   #find(image: string): ImageLookup {
     const repository = repositoryOf(image)
-    const entry = this.#entries.get(repository)
+    const entries = this.#entries()
+    const entry = Object.hasOwn(entries, repository) ? entries[repository] : undefined
     if (!entry) return this.roots?.find(image) ?? this.#unknown(image)
     if ('unavailable' in entry) return { found: 'nothing', message: `${repository}: ${entry.unavailable}` }
     if ('command' in entry) {
@@ -88,7 +93,7 @@ export class ImageStore {
   }
 
   #unknown(image: string): ImageLookup {
-    const names = [...this.#entries.keys(), ...(this.roots?.names() ?? [])].sort()
+    const names = [...Object.keys(this.#entries()), ...(this.roots?.names() ?? [])].sort()
     const more = names.length > mostNamesShown ? [`${names.length - mostNamesShown} more`] : []
     const known = [...names.slice(0, mostNamesShown), ...more].join(', ') || 'none'
     return { found: 'nothing', message: `This node has no program for the image "${image}". It knows: ${known}.` }

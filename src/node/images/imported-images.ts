@@ -40,22 +40,24 @@ export interface ContainerHolder {
 export class ImportedImages implements ImageRoots {
   readonly #folders: ImageFolders
   readonly #index: ImageIndex
-  readonly #registry: string | undefined
+  readonly #registries: () => readonly string[]
+  readonly #owner: string
   readonly #configs = new Map<string, ImageConfig>()
 
   /**
-   * `registry` is that of the cluster's compute center: what follows it in an image's name may be the name of any
-   * image.
+   * `registry` is that of the cluster's compute center, or all that it has had: what follows it in an image's name may be the name of any
+   * image. `owner` is the node whose containers hold images through it, where several share them.
    */
-  constructor(folder: string, registry?: string) {
+  constructor(folder: string, registry?: string | (() => readonly string[]), owner = '') {
     this.#folders = new ImageFolders(folder)
     this.#index = new ImageIndex(this.#folders.index)
-    this.#registry = registry
+    this.#registries = typeof registry === 'function' ? registry : () => (registry === undefined ? [] : [registry])
+    this.#owner = owner
   }
 
   find(image: string): RootImage | undefined {
     const records = this.#index.read()
-    for (const wanted of storedNames(image, this.#registry)) {
+    for (const wanted of this.#namesOf(image)) {
       const record = records.find((candidate) => isMeant(candidate, wanted))
       if (!record || !this.#folders.hasRoot(record.id)) continue
       const { id } = record
@@ -64,21 +66,33 @@ export class ImportedImages implements ImageRoots {
     return undefined
   }
 
+  #namesOf(image: string): readonly ImageReference[] {
+    const registries = this.#registries()
+    if (registries.length === 0) return storedNames(image, undefined)
+    return registries.flatMap((registry) => storedNames(image, registry))
+  }
+
   names(): readonly string[] {
     return this.#index.read().map(({ name }) => name)
   }
 
   hold({ id }: Pick<RootImage, 'id'>, container: ContainerHolder): boolean {
-    return id === '' || this.#folders.hold(id, holderName(container))
+    return id === '' || this.#folders.hold(id, this.#holderName(container))
   }
 
   letGo({ id }: Pick<RootImage, 'id'>, container: ContainerHolder): void {
-    if (id !== '') this.#folders.letGo(id, holderName(container))
+    if (id !== '') this.#folders.letGo(id, this.#holderName(container))
   }
 
   keepOnly(containers: readonly ContainerHolder[]): void {
-    const known = new Set(containers.map(holderName))
-    this.#folders.letGoUnless((holder) => known.has(holder))
+    const known = new Set(containers.map((container) => this.#holderName(container)))
+    this.#folders.letGoUnless((holder) => known.has(holder) || ownerOf(holder) !== this.#owner)
+  }
+
+  /** Names of Pods' containers have no dots and uids no `@`, so no two are the same. */
+  #holderName({ podUid, container }: ContainerHolder): string {
+    const holder = `${encodeURIComponent(podUid)}.${container}`
+    return this.#owner === '' ? holder : `${this.#owner}@${holder}`
   }
 
   /** A configuration never changes, since the image is identified by its digest. */
@@ -99,7 +113,6 @@ function isMeant(record: ImageRecord, { registry, repository, tag, digest }: Ima
   return digest === undefined ? named.tag === tag : record.digests.includes(digest) || record.id === digest
 }
 
-/** Names of Pods' containers have no dots, so no two are the same. */
-function holderName({ podUid, container }: ContainerHolder): string {
-  return `${encodeURIComponent(podUid)}.${container}`
+function ownerOf(holder: string): string {
+  return holder.includes('@') ? (holder.split('@')[0] ?? '') : ''
 }

@@ -3,7 +3,7 @@ import type { ContainerMemory } from '../containers/container-memory.ts'
 
 /** Why the node ends a Pod as failed, and how long its containers get for it. */
 export interface PodVerdict {
-  readonly reason: 'DeadlineExceeded' | 'Evicted'
+  readonly reason: 'DeadlineExceeded' | 'Evicted' | `OutOf${string}`
   readonly message: string
   readonly graceMs: number
 }
@@ -37,6 +37,11 @@ const evictionGraceMs = 1000
 
 export function evicted(message: string): PodVerdict {
   return { reason: 'Evicted', message, graceMs: evictionGraceMs }
+}
+
+/** As the kubelet calls what a node does not have (any more). */
+export function outOfCards({ kind, message }: { readonly kind: string; readonly message: string }): PodVerdict {
+  return { reason: `OutOf${kind}`, message: `Pod cannot run here: ${message}`, graceMs: evictionGraceMs }
 }
 
 /**

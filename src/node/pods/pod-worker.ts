@@ -9,7 +9,7 @@ import { phaseAtEnd, planPod } from './pod-plan.ts'
 import { type PodSetup, setupFor } from './pod-setup.ts'
 import { PodStatusReport } from './pod-status-report.ts'
 import { type PodOutcome, refusedStatus } from './pod-status.ts'
-import { type PodVerdict, deadlineExceeded, deadlineOf, evicted, lookAt } from './pod-verdict.ts'
+import { type PodVerdict, deadlineExceeded, deadlineOf, evicted, lookAt, outOfCards } from './pod-verdict.ts'
 import { unsupportedPart } from './unsupported-pod.ts'
 
 /** When the next step is due, if nothing happens before. */
@@ -67,6 +67,8 @@ export class PodWorker {
     }
     const deadline = deadlineOf(pod, this.#report.startedAt)
     if ((deadline ?? Infinity) <= this.#services.clock.now()) this.#condemn(deadlineExceeded(pod), 'Normal')
+    const lack = this.#services.cards.lackOf(pod)
+    if (lack) this.#condemn(outOfCards(lack), 'Warning')
     if (this.#verdict) return this.#endEarly(this.#verdict, signal)
     const unsupported = unsupportedPart(pod, this.#services.hostPathAllowed)
     if (unsupported !== undefined) return this.#refuse('UnsupportedPod', unsupported, signal)

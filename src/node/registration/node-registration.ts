@@ -3,18 +3,15 @@ import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Node, nodeKind } from '../../resources/node.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import type { Card } from '../cards/card.ts'
-import type { MachineReadings } from '../machine/machine-readings.ts'
 import { withDeadline } from '../processes/with-deadline.ts'
-import { type MachineFacts, nodeLabels, nodeStatus } from './node-object.ts'
+import { type MachineFacts, type NodeReadings, nodeLabels, nodeStatus } from './node-object.ts'
 
 export interface NodeRegistrationOptions {
   readonly client: ClusterClient
   readonly clock: Clock
   readonly log: Logger
   readonly facts: MachineFacts
-  readings(): MachineReadings
-  usableCards(): readonly Card[]
+  readings(): NodeReadings
 }
 
 const heartbeatMs = 30_000
@@ -46,7 +43,7 @@ export class NodeRegistration {
     if (Object.entries(labels).some(([key, value]) => current[key] !== value)) {
       node = await client.patch(nodeKind, ref, { metadata: { labels } }, signal)
     }
-    const readings = { machine: this.#options.readings(), usableCards: this.#options.usableCards() }
+    const readings = this.#options.readings()
     const reported = (now: Node): Node => ({
       ...now,
       status: nodeStatus(facts, ready, readings, now.status, clock.now()),
