@@ -51,20 +51,15 @@ export class RequestRecord {
   }
 
   count(metrics: GatewayMetrics, now: number): void {
-    const { route, model, status, firstByteMs, bytes } = this
-    const durationMs = this.elapsedMs(now)
-    if (model === undefined) {
-      metrics.requestSeconds.series(route).observe(durationMs / 1000)
-      metrics.requests.series(route, '', String(status)).add()
-    } else {
-      const series = metrics.countAnswer(model, route, status)
-      series.requestSeconds.observe(durationMs / 1000)
-      if (firstByteMs !== undefined) {
-        series.firstByteSeconds.observe(firstByteMs / 1000)
-        series.responseBytes.add(bytes)
-      }
+    const { route, model = '', status, firstByteMs, bytes } = this
+    metrics.requests.series(route, model, String(status)).add()
+    metrics.requestSeconds.series(route).observe(this.elapsedMs(now) / 1000)
+    if (model === '') return
+    if (firstByteMs !== undefined) {
+      metrics.firstByteSeconds.series(model).observe(firstByteMs / 1000)
+      metrics.responseBytes.series(model).add(bytes)
     }
-    if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
-    if (model !== undefined && this.usage) metrics.countTokens(model, this.usage)
+    if (!this.complete) metrics.brokenOff.inc({ model })
+    if (this.usage) metrics.countTokens(model, this.usage)
   }
 }

@@ -85,16 +85,7 @@ export class UpstreamPool {
   }
 }
 
-/**
- * Remembers what the pool calls an upstream, as long as somebody has the object: whoever forwards much has one object
- * for each, and a text that is joined anew has to be hashed anew before it can be looked up.
- */
-const addresses = new WeakMap<Upstream, string>()
-
-function addressOf(upstream: Upstream): string {
-  const known = addresses.get(upstream)
-  if (known !== undefined) return known
-  const address = `${upstream.host}|${upstream.port}`
-  addresses.set(upstream, address)
-  return address
+/** What the pool calls an upstream. */
+function addressOf({ host, port }: Upstream): string {
+  return `${host}|${port}`
 }
