@@ -1,7 +1,7 @@
 import { Metrics } from '../foundation/metrics.ts'
 import type { TokenUsage } from './model/usage-tail.ts'
 
-/** What the gateway counts. Routes and statuses are few; models are those that exist. */
+/** The gateway's metrics. Routes and statuses are few; only existing models become labels. */
 export class GatewayMetrics {
   readonly requests
   readonly firstByteSeconds
@@ -10,7 +10,7 @@ export class GatewayMetrics {
   readonly retries
   readonly brokenOff
   readonly tokens
-  /** Being served or waiting. */
+  /** Requests being served or waiting. */
   inFlight = 0
 
   constructor(metrics: Metrics = new Metrics()) {

@@ -1,13 +1,13 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { SluiceError } from '../../foundation/errors.ts'
 
-/** Addresses whose word about who stands behind them counts: the edge, or a load balancer. */
+/** The addresses of proxies that are believed about their clients: the edge, or a load balancer. */
 export class TrustedProxies {
   readonly #addresses = new BlockList()
   /** No entry, as with most gateways: then nothing is looked up, which would take long. */
   #isEmpty = true
 
-  /** `10.0.0.0/8,192.168.1.7,::1`; an empty text trusts nobody. */
+  /** Reads a list such as `10.0.0.0/8,192.168.1.7,::1`; an empty one trusts nobody. */
   static parse(text: string, flag: string): TrustedProxies {
     const proxies = new TrustedProxies()
     for (const entry of text.split(',').map((part) => part.trim())) {
