@@ -82,6 +82,7 @@ function installTestPrograms() {
   if (!onPath('curl')) missing.push('curl')
   if (!onPath('nft')) missing.push('nftables')
   if (!onPath('ip')) missing.push('iproute2')
+  if (!onPath('pasta')) missing.push('passt')
   if (missing.length === 0 || process.getuid?.() !== 0 || !onPath('apt-get')) return
   console.log(`Installing ${missing.join(', ')} for the tests…`)
   const quiet = { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }

@@ -28,7 +28,7 @@ import { ConnectionUpgrade, wantedUpgrade } from './streams/connection-upgrade.t
 import { WatchSlots } from './flow-control/watch-slots.ts'
 
 export interface TlsFiles {
-  /** PEM. `ca` is what client certificates are checked against. */
+  /** All PEM. `ca` signs the client certificates that count. */
   readonly key: string
   readonly cert: string
   readonly ca: string
@@ -39,14 +39,14 @@ export interface ApiServerLimits extends FlowLimits {
   readonly jsonDepth: number
   readonly headerBytes: number
   readonly handshakeMs: number
-  /** Handshakes under way at a time. */
+  /** TLS handshakes in progress at a time. */
   readonly handshakes: number
   readonly headersMs: number
   readonly requestMs: number
   readonly idleMs: number
   readonly drainMs: number
   readonly watchesPerUser: number
-  /** Of exec, attach and port-forward. */
+  /** Streams of exec, attach and port-forward. */
   readonly streamsPerUser: number
   readonly connections: number
 }
@@ -81,11 +81,11 @@ export interface MountedCluster {
   readonly api: ClusterApi
   readonly podAccess: PodAccess
   readonly authenticate: Authenticator
-  /** Without one, only the masters may do anything. */
+  /** Without one, only `system:masters` may do anything. */
   readonly authorizer?: Authorizer | undefined
-  /** Without them, service accounts cannot have tokens. */
+  /** Without it, service accounts cannot have tokens. */
   readonly tokens?: ServiceAccountTokens | undefined
-  /** What must be in order for `/livez` and `/readyz`, beside the server itself. */
+  /** Checks for `/livez` and `/readyz` beside the server itself. */
   readonly checks?: readonly HealthCheck[] | undefined
 }
 
@@ -94,7 +94,7 @@ interface Mount {
   readonly checks: readonly HealthCheck[]
 }
 
-/** One TLS listener; every cluster lives behind it under `/vks/<id>`, with its own users and objects. */
+/** One TLS listener for all clusters, each with its own users and objects under `/vks/<id>`. */
 export class ApiServer {
   readonly #options: ApiServerOptions
   readonly #limits: ApiServerLimits
@@ -104,9 +104,9 @@ export class ApiServer {
   readonly #mounts = new Map<string, Mount>()
   readonly #encoded = new EncodedObjects()
   readonly #stopping = new AbortController()
-  /** Connections that left HTTP: the listener does not count them among its own. */
+  /** Connections that were upgraded from HTTP, which the listener no longer counts as its own. */
   readonly #upgraded = new Set<Duplex>()
-  /** Cluster id by the address at which it is reached without its prefix. */
+  /** The cluster that is served without a prefix at an address. */
   readonly #inside = new Map<string, string>()
   readonly #insideListeners: InsideListener[] = []
   readonly #flow: FlowControl
@@ -122,7 +122,7 @@ export class ApiServer {
     this.#flow = new FlowControl({ limits: this.#limits, clock, metrics })
     this.#metrics = new ApiServerMetrics(metrics, this.#watches)
     this.#handshakes = new Handshakes(this.#limits.handshakes, () => this.#metrics.handshakeDropped())
-    // Every open stream listens to it.
+    // Every open stream adds a listener.
     setMaxListeners(0, this.#stopping.signal)
   }
 
@@ -147,13 +147,14 @@ export class ApiServer {
     this.#mounts.delete(id)
   }
 
-  listen(host: string, port: number): Promise<{ host: string; port: number }> {
+  /** `outside`: a socket that listens there already. */
+  listen(host: string, port: number, outside?: number): Promise<{ host: string; port: number }> {
     const { tls } = this.#options
     const server = createServer(
       {
         ...tls,
         minVersion: 'TLSv1.2',
-        // A certificate is one of two ways to say who one is; one that is not signed by the CA simply does not count.
+        // A certificate is one of two ways to authenticate; one that the CA did not sign simply does not count.
         requestCert: true,
         rejectUnauthorized: false,
         maxHeaderSize: this.#limits.headerBytes,
@@ -161,14 +162,13 @@ export class ApiServer {
         requestTimeout: this.#limits.requestMs,
         keepAliveTimeout: this.#limits.idleMs,
         handshakeTimeout: this.#limits.handshakeMs,
-        // Who is too slow is looked for this often; Node's own 30 s would let a client stay
-        // much longer than the limits say.
+        // How often slow clients are looked for: Node's own 30 s would let them stay much longer than the limits say.
         connectionsCheckingInterval: Math.min(5_000, this.#limits.headersMs, this.#limits.requestMs),
         shouldUpgradeCallback: (request) => wantedUpgrade(request) !== undefined,
       },
       (request, response) => void this.#serve(request, response),
     )
-    // Before anything is done for it, whichever listener it came from.
+    // Before anything else is done for a connection, from whichever listener it comes.
     server.prependListener('connection', (socket: Socket) => this.#handshakes.begin(socket))
     server.on('secureConnection', (socket) => this.#handshakes.done(socket))
     server.on('upgrade', (request, socket, head) => {
@@ -182,7 +182,7 @@ export class ApiServer {
     this.#server = server
     return new Promise((resolve, reject) => {
       server.once('error', reject)
-      server.listen(port, host, () => {
+      server.listen(outside === undefined ? { port, host } : { fd: outside }, () => {
         server.off('error', reject)
         server.on('error', (error) => this.#options.log.error({ err: error }, 'the API server listener failed'))
         const address = server.address()
@@ -192,8 +192,8 @@ export class ApiServer {
   }
 
   /**
-   * Serves one cluster, without its prefix, at an address of its own: programs in a cluster are told a host and a port,
-   * and know no prefix. Only once it listens at all.
+   * Serves one cluster without its prefix at an address of its own, for programs in the cluster: they are given a host
+   * and a port and know of no prefix. Can be called once the server listens.
    */
   async listenInside(id: string, address: string, port: number): Promise<void> {
     const listener = new InsideListener((socket) => this.#server?.emit('connection', socket), this.#options.log)
@@ -202,7 +202,7 @@ export class ApiServer {
     this.#insideListeners.push(listener)
   }
 
-  /** Takes no new connections, ends watches, and gives running requests this long. */
+  /** Takes no new connections, ends watches, and gives running requests this long to finish. */
   async close(graceMs: number): Promise<void> {
     const server = this.#server
     if (!server) return
@@ -249,7 +249,7 @@ export class ApiServer {
   #urlOf({ url = '', socket }: IncomingMessage): RequestUrl {
     const parsed = parseRequestUrl(url)
     const id = this.#inside.get(socket.localAddress ?? '')
-    // What the cluster's own documents refer to has the prefix.
+    // Links in the cluster's own documents contain the prefix.
     if (id === undefined || parsed.segments[0] === 'vks') return parsed
     return { ...parsed, segments: ['vks', id, ...parsed.segments] }
   }
@@ -262,7 +262,10 @@ export class ApiServer {
     return mount.face.handle({ exchange, url: { segments, query: url.query } }, describe)
   }
 
-  /** What the listener itself has: health and version for everybody, metrics for those who may see a cluster's. */
+  /**
+   * Answers what belongs to the listener and not to a cluster: health and version for everybody, metrics for those who
+   * may read a cluster's.
+   */
   async #answerOutside(exchange: HttpExchange, { segments, query }: RequestUrl): Promise<void> {
     const [first, ...beyond] = segments
     const { method } = exchange.request
@@ -279,7 +282,7 @@ export class ApiServer {
     exchange.sendText(200, await this.#options.metrics.text(), this.#options.metrics.contentType)
   }
 
-  /** All of them together: which clusters there are is not for everybody. */
+  /** One check for all clusters: their names are not public. */
   #clustersCheck(): HealthCheck {
     const isHealthy = () => [...this.#mounts.values()].every(({ checks }) => checks.every((check) => check.isHealthy()))
     return { name: 'clusters', isHealthy }
@@ -290,8 +293,7 @@ export class ApiServer {
   }
 
   /**
-   * Nobody is behind this: what goes wrong while an error is told is told in a plainer way, and
-   * ends no more than its request.
+   * The last resort: an error while answering an error gets a plainer answer, and affects nothing but its own request.
    */
   #answerFailure(exchange: HttpExchange, error: unknown, label: RequestLabel): void {
     try {

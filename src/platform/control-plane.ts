@@ -52,6 +52,8 @@ export interface ControlPlaneOptions {
   readonly serviceAccountKey?: string | undefined
   readonly host: string
   readonly port: number
+  /** A socket that listens there already, where that is not in this program's own network. */
+  readonly outside?: number | undefined
   /** Where Services are; on loopback addresses of this machine unless told otherwise. */
   readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
@@ -131,8 +133,8 @@ export class ControlPlane implements Component {
     }
     await this.#api.installDefinitions(customKinds)
     await this.#access.start(this.#api)
-    const { host, port } = this.#options
-    const where = { name: 'control-plane', flag: '--control-plane-port', host, port }
+    const { host, port, outside } = this.#options
+    const where = { name: 'control-plane', flag: '--control-plane-port', host, port, outside }
     this.#listening = await listenOn(this.#server, where)
     await giveAddresses(this.client, rangesOf(this.#services))
     await this.#listenInside(urlHost(host), this.#listening.port)

@@ -75,6 +75,8 @@ export interface EmbeddedClusterOptions {
   readonly config: ConfigFile
   readonly host: string
   readonly port: number
+  /** A socket that listens there already, where that is not in this program's own network. */
+  readonly outside?: number | undefined
   readonly tls: KeyAndCertificate & { readonly ca: string }
   /** A known model to bring into the claim of user data in the background. */
   readonly fetchModel: string | undefined
@@ -121,6 +123,7 @@ export class EmbeddedCluster {
       serviceAccountKey: openServiceAccountKey(directory),
       host,
       port,
+      outside: options.outside,
       services: options.services,
       podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
       plugins: [this.foresight.admission],

@@ -35,7 +35,8 @@ import { ManagementRole } from './roles/management-role.ts'
 import { defaultServingThreads } from './serving/serving-count.ts'
 import { ServingRole } from './roles/serving-role.ts'
 import { safeModeNotes } from './safe-mode.ts'
-import { openPodNetwork } from './roles/pod-network-role.ts'
+import { OutsideListeners } from './outside-listeners.ts'
+import { networkNotes, openPodNetwork } from './roles/pod-network-role.ts'
 import { apiServerNames } from './services/service-network.ts'
 import { collectStartGarbage } from './data/start-garbage.ts'
 import { StartRecord, crashesBeforeSafeMode } from './data/start-record.ts'
@@ -122,6 +123,7 @@ async function compose(
   { directory, cards, config, notes, lifecycle, clock, log }: Parts,
 ): Promise<UpFacts> {
   const { host, ports } = options
+  const outside = new OutsideListeners(options)
   const identity = openIdentity(directory, options.center)
   const credentials = openCredentials(directory)
   const center = centerFacts(identity.center)
@@ -139,6 +141,7 @@ async function compose(
     clusterId: identity.clusterId,
     choice: options.podNetwork,
     ipv6: options.podIpv6,
+    userNetwork: options.userNetwork,
     clock,
     log,
   })
@@ -168,6 +171,7 @@ async function compose(
     config,
     host,
     port: ports.controlPlane,
+    outside: outside.take('controlPlane'),
     tls: controlPlaneTls,
     clusterName: options.clusterName,
     finishedPodLimit: options.finishedPodLimit,
@@ -208,12 +212,13 @@ async function compose(
     ...common,
     clusterId: identity.clusterId,
     count: threads,
-    gateway: gateway && { port: ports.gateway, served: gateway.served },
-    exposure: { port: ports.exposure, served: exposure.served },
+    gateway: gateway && { port: ports.gateway, served: gateway.served, outside: outside.takeAll('gateway') },
+    exposure: { port: ports.exposure, served: exposure.served, outside: outside.takeAll('exposure') },
     logPath: directory.path('logs', 'sluice.log'),
     ownerLoop: board.shape,
   })
-  const management = new ManagementRole({ ...common, port: ports.management })
+  const management = new ManagementRole({ ...common, port: ports.management, outside: outside.take('management') })
+  outside.closeUnused()
 
   lifecycle.add(serving.early)
   const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
@@ -272,7 +277,7 @@ async function compose(
     accessKey: credentials.accessKey,
     demoModel: caches.models.get({ namespace: gatewayNamespace, name: demoModelName })?.metadata.name,
     cards: describeCards(cards),
-    notes,
+    notes: [...notes, ...networkNotes(options.podNetwork, network.facts)],
   }
 }
 

@@ -37,6 +37,11 @@ const lookedAtConnections = 1_000
 export interface ListenOptions {
   /** Whether other threads may listen on the same port and share its connections. */
   readonly reusePort?: boolean
+  /**
+   * A socket that listens already, in another network than this program's: clients come from there, too. It is closed
+   * with the server.
+   */
+  readonly outside?: number | undefined
 }
 
 /** Accepts connections and passes each request to the handler. */
@@ -47,6 +52,8 @@ export class RelayServer {
   readonly #limits: RelayLimits
   readonly #pool: UpstreamPool
   readonly #server: net.Server
+  /** Takes clients from another network, and hands them to the server. */
+  #outside: net.Server | undefined
   readonly #connections = new Set<ClientConnection>()
   readonly #perClient = new ClientCounts()
   /** Connections that are only told that there is no room. */
@@ -69,14 +76,26 @@ export class RelayServer {
   listen(
     host: string,
     port: number,
-    { reusePort = false }: ListenOptions = {},
+    { reusePort = false, outside }: ListenOptions = {},
   ): Promise<{ host: string; port: number }> {
+    if (outside === undefined) return this.#listen(this.#server, { host, port, reusePort })
+    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      this.#server.emit('connection', socket)
+    })
+    server.maxConnections = this.#server.maxConnections
+    this.#outside = server
+    return this.#listen(server, { fd: outside }).then((there) =>
+      this.#listen(this.#server, { host, port: there.port, reusePort }),
+    )
+  }
+
+  #listen(server: net.Server, where: net.ListenOptions & { fd?: number }): Promise<{ host: string; port: number }> {
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen({ host, port, backlog: 1024, reusePort }, () => {
-        this.#server.off('error', reject)
-        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'the listening socket failed'))
-        const address = this.#server.address()
+      server.once('error', reject)
+      server.listen({ ...where, backlog: 1024 }, () => {
+        server.off('error', reject)
+        server.on('error', (error) => this.#options.log.error({ err: error }, 'the listening socket failed'))
+        const address = server.address()
         if (address === null || typeof address === 'string') return reject(new Error('no address to listen on'))
         resolve({ host: address.address, port: address.port })
       })
@@ -93,6 +112,7 @@ export class RelayServer {
    * handler can still tell its client.
    */
   async close(options: { readonly graceMs: number }): Promise<void> {
+    this.#outside?.close()
     const stopped = this.#server.listening
       ? new Promise<void>((resolve) => this.#server.close(() => resolve()))
       : undefined

@@ -8,7 +8,7 @@ export type ClusterStatus = (typeof clusterStatuses)[number]
 export const clusterSchema = z.object({
   apiVersion: z.literal('sluice.dev/v1'),
   kind: z.literal('Cluster'),
-  /** Its name is the cluster ID. */
+  /** The name is the cluster ID. */
   metadata: objectMetaSchema,
   spec: z.object({
     displayName: z.string().min(1).max(253),

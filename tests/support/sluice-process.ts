@@ -18,8 +18,10 @@ export class SluiceProcess {
 
   private constructor(data: string, flags: readonly string[], env: NodeJS.ProcessEnv) {
     this.data = data
+    // Where only Sluice reaches Pods, tests do not: an ordinary user's network of Pods has tests of its own.
+    const shared = process.getuid?.() === 0 || flags.includes('--pod-network') ? [] : ['--pod-network', 'loopback']
     const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
-    this.#child = spawn('npm', ['start', '--', '--data', data, ...ports, ...flags], {
+    this.#child = spawn('npm', ['start', '--', '--data', data, ...ports, ...shared, ...flags], {
       cwd: root,
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],

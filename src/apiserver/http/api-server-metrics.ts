@@ -5,7 +5,7 @@ import type { WatchSlots } from '../flow-control/watch-slots.ts'
 type Counter = ReturnType<Metrics['heldCounter']>
 type Histogram = ReturnType<Metrics['heldHistogram']>
 
-/** What is measured about requests. Labels come from the kinds served, never from what a client wrote. */
+/** Metrics about requests. Labels come from the kinds served, never from what a client wrote. */
 export class ApiServerMetrics {
   readonly #requests: Counter
   readonly #seconds: Histogram

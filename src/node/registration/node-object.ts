@@ -8,7 +8,7 @@ import type { RuntimeFacts } from '../pod-runtime.ts'
 
 export interface MachineFacts {
   readonly name: string
-  /** By which it is known, one of each family. */
+  /** The node's addresses, at most one of each family. */
   readonly addresses: readonly string[]
   readonly cpus: number
   readonly memoryBytes: number

@@ -20,7 +20,7 @@ export interface NodeRegistrationOptions {
 const heartbeatMs = 30_000
 const deadlineMs = 10_000
 
-/** Keeps the Node object that stands for this machine. */
+/** Keeps this machine's Node object up to date. */
 export class NodeRegistration {
   readonly #options: NodeRegistrationOptions
   #wake: () => void = () => {}
@@ -29,7 +29,7 @@ export class NodeRegistration {
     this.#options = options
   }
 
-  /** Writes the Node as it is now; makes it when it is not there. */
+  /** Writes the Node's current state; creates it if it does not exist. */
   async report(ready: boolean, signal?: AbortSignal): Promise<void> {
     const { client, clock, facts } = this.#options
     const ref = { name: facts.name }
@@ -54,12 +54,12 @@ export class NodeRegistration {
     await client.changeStatus(nodeKind, ref, reported, signal)
   }
 
-  /** Something changed that the next heartbeat should not wait for. */
+  /** Reports before the next heartbeat is due. */
   reportSoon(): void {
     this.#wake()
   }
 
-  /** Reports again and again until the signal is aborted. */
+  /** Reports periodically until the signal is aborted. */
   async heartbeat(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {

@@ -10,6 +10,7 @@ export interface ManagementRoleOptions {
   readonly caches: ClusterCaches
   readonly host: string
   readonly port: number
+  readonly outside?: number | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -21,7 +22,7 @@ export class ManagementRole implements Component {
   readonly #host: string
   readonly #server: ManagementServer
 
-  constructor({ caches, host, port, clock, log, metrics }: ManagementRoleOptions) {
+  constructor({ caches, host, port, outside, clock, log, metrics }: ManagementRoleOptions) {
     this.#host = host
     const { keys, centers, clusters, nodes, pods } = caches
     const find = (id: string) => {
@@ -31,6 +32,7 @@ export class ManagementRole implements Component {
     this.#server = new ManagementServer({
       host,
       port,
+      outside,
       keys,
       centers,
       clusters: { find },

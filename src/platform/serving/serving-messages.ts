@@ -51,6 +51,7 @@ export type ToServingThread =
       readonly host: string
       readonly port: number
       readonly reusePort: boolean
+      readonly outside?: number | undefined
     }
   /** Asks what it has counted. */
   | { readonly type: 'snapshot'; readonly id: number }

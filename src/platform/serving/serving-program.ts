@@ -101,9 +101,9 @@ class ServingProgram {
     })
   }
 
-  async #listen({ face, host, port, reusePort }: Extract<ToServingThread, { type: 'listen' }>): Promise<void> {
+  async #listen({ face, host, port, reusePort, outside }: Extract<ToServingThread, { type: 'listen' }>): Promise<void> {
     try {
-      const listening = await this.#faceOf(face).listen(host, port, { reusePort })
+      const listening = await this.#faceOf(face).listen(host, port, { reusePort, outside })
       this.#tell({ type: 'listening', face, port: listening.port })
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -34,6 +34,7 @@ export interface ListenAt {
   readonly host: string
   readonly port: number
   readonly reusePort: boolean
+  readonly outside?: number | undefined
 }
 
 /** Beside this file, compiled or not. */

@@ -15,11 +15,11 @@ import type { PlannedWrite } from '../planned-write.ts'
 import { StoreCompacted, type StoreSelector } from '../store.ts'
 
 export interface LogThreadClientOptions extends LogThreadData {
-  /** Every write up to the revision is. */
+  /** Every write up to the revision is durable. */
   readonly onDurable: (revision: number) => void
-  /** No write is made any more. */
+  /** Nothing can be written any more. */
   readonly onFailed: (failure: SluiceError) => void
-  /** The thread ended though it was not told to. */
+  /** The thread ended without being told to. */
   readonly onLost: (error: Error) => void
 }
 
@@ -29,22 +29,19 @@ interface Question {
   readonly reject: (error: Error) => void
 }
 
-/** Beside this file, compiled or not. */
+/** The program beside this file, compiled or not. */
 const program = new URL(`log-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 /**
- * With what was compiled at an earlier start: Node's compiler of types takes 16 MB in a thread,
- * and most of the time to start it.
+ * Starts the thread with the code cache of an earlier start: Node's TypeScript compiler takes 16 MB in a thread, and
+ * most of the time to start it.
  */
 const startText = `require('node:module').enableCompileCache(${compiledPlace()}); import(${JSON.stringify(program.href)})`
-/** A commit has a few megabytes of texts at most, and they die at once. */
+/** A commit has a few megabytes of texts at most, which are garbage right after. */
 const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64, stackSizeMb: 1 }
-/** So many slices are read ahead while one is decoded. */
+/** How many slices are read ahead while one is decoded. */
 const slicesAhead = 2
 
-/**
- * The thread that has the file (`log-thread.ts`), as the main thread sees it: what is
- * sent to it never waits for a disk.
- */
+/** The main thread's side of the thread that owns the file (`log-thread.ts`). Sending to it never waits for a disk. */
 export class LogThreadClient {
   readonly #options: LogThreadClientOptions
   readonly #thread: Worker
@@ -65,7 +62,7 @@ export class LogThreadClient {
     this.#options = options
     const { path, historyLimit, keepNewest, isLoaded, gate } = options
     const data: LogThreadData = { path, historyLimit, keepNewest, isLoaded, gate }
-    // Flags of the program, such as how its own text is to be read, are not meant for the thread's.
+    // The program's own flags, such as those about reading its source, are not for the thread.
     const start = { eval: true, execArgv: [], name: 'store' }
     this.#thread = new Worker(startText, { ...start, workerData: data, resourceLimits })
     this.#opened.promise.catch(() => {})
@@ -74,12 +71,12 @@ export class LogThreadClient {
     this.#thread.on('exit', (code) => this.#end(code))
   }
 
-  /** Resolves with the newest revision that the file has. Rejects with a coded error. */
+  /** Resolves with the newest revision in the file. Rejects with a coded error. */
   get opened(): Promise<number> {
     return this.#opened.promise
   }
 
-  /** What is there, in slices; once, and before anything is written. */
+  /** The current objects, in slices; to be called once, before anything is written. */
   async *load(): AsyncGenerator<FlatRows, void> {
     for (let ahead = 0; ahead < slicesAhead; ahead += 1) this.#tell({ type: 'load' })
     for (;;) {
@@ -96,7 +93,7 @@ export class LogThreadClient {
     this.#letGo()
   }
 
-  /** `onDurable` tells when they are. */
+  /** `onDurable` reports when the writes are durable. */
   append(writes: readonly PlannedWrite[]): void {
     const last = writes.at(-1)
     if (!last) return
@@ -116,7 +113,7 @@ export class LogThreadClient {
     })
   }
 
-  /** After everything that was to be appended, and told so. */
+  /** Resolves when everything was appended and reported. */
   async close(): Promise<void> {
     if (!this.#isClosing) {
       this.#isClosing = true
@@ -178,7 +175,7 @@ export class LogThreadClient {
     this.#letGo()
   }
 
-  /** A thread that has nothing to do keeps no program from ending. */
+  /** Lets the program end when the thread has nothing to do. */
   #letGo(): void {
     const isIdle = this.#durable === this.#sent && this.#questions.size === 0
     if (isIdle && !this.#isOpening && !this.#isClosing) this.#thread.unref()
@@ -198,7 +195,7 @@ export class LogThreadClient {
   }
 }
 
-/** The same place as this thread's; Node's own choice where it has none. */
+/** The same cache folder as this thread's; Node's default where it has none. */
 function compiledPlace(): string {
   const compiled = getCompileCacheDir()
   return compiled === undefined ? '' : JSON.stringify(dirname(compiled))

@@ -8,14 +8,14 @@ import { StepGate } from './step-gate.ts'
 type Append = Extract<ToLogThread, { type: 'append' }>
 type Read = Extract<ToLogThread, { type: 'read' }>
 
-/** What waited while the disk was busy shares the next commit, up to this much. */
+/** The largest commit: writes that waited while the disk was busy share the next one up to this size. */
 const largestCommitRows = 7_000
 const largestCommitBytes = 4 * 1024 * 1024
 
 /**
- * The thread that has the file. It answers in the order in which things happen, over one port: who is told that
- * a write is durable has been told of everything before it, and a page of history has everything that was said
- * to be durable before the page.
+ * The thread that owns the file. It answers in the order in which things happen, over one port: whoever is told that a
+ * write is durable has been told of everything before it, and a page of history contains everything that was reported
+ * durable before the page.
  */
 class LogThread {
   readonly #port: MessagePort
@@ -89,7 +89,7 @@ class LogThread {
     this.#keeping.grown()
   }
 
-  /** Everything else comes between commits, a piece at a time: questions and keeping the file small in turn. */
+  /** Everything else happens between commits, a piece at a time: questions and keeping the file small alternate. */
   #schedule(): void {
     if (this.#isScheduled || (this.#reads.length === 0 && !this.#mustKeep)) return
     this.#isScheduled = true
