@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { openSqliteStore } from '../src/store/sqlite-store.ts'
-import { inspect, writeAndKill } from '../tests/faults/crash-round.ts'
+import { inspect, writeAndKill } from '../tests/faults/crash-round.fixture.ts'
 import { configMaps } from './bench-objects.ts'
 import { RatioTable } from './ratio-table.ts'
 

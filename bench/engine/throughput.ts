@@ -6,7 +6,7 @@
  *   node bench/engine/throughput.ts [MODEL.gguf] [--rounds 5] [--tokens 96] [--threads N]
  */
 import { parseArgs } from 'node:util'
-import { findTestModel, testModelMissing } from '../../src/engine/test-support/test-model.ts'
+import { findTestModel, testModelMissing } from '../../src/engine/test-support/test-model.fixture.ts'
 import { defaultThreads } from '../../src/engine/serve-options.ts'
 import { startServedModel } from './served-model.ts'
 import { openRawLoop } from './raw-loop.ts'

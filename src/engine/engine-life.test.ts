@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStream, post, startTestEngine } from './test-support/test-engine.ts'
-import { tinyPlainTemplate, tinyToolTemplate, writeTinyModel } from './test-support/tiny-model.ts'
+import { openStream, post, startTestEngine } from './test-support/test-engine.fixture.ts'
+import { tinyPlainTemplate, tinyToolTemplate, writeTinyModel } from './models/tiny-model.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
 const model = 'tiny'

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { json } from './test-support/test-engine.ts'
-import { tinyToolTemplate, writeTinyModel } from './test-support/tiny-model.ts'
+import { json } from './test-support/test-engine.fixture.ts'
+import { tinyToolTemplate, writeTinyModel } from './models/tiny-model.ts'
 
-const probe = new URL('test-support/turn-cost-probe.ts', import.meta.url).href
+const probe = new URL('test-support/turn-cost-probe.fixture.ts', import.meta.url).href
 const main = fileURLToPath(new URL('../cli/main.ts', import.meta.url))
 const model = 'tiny'
 const chatPath = '/v1/chat/completions'

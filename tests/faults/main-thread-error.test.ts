@@ -20,7 +20,7 @@ describe('sluice up whose main thread meets an error that nobody catches', () =>
     const before = await stage.untilPod(isPodReady)
     const { exited } = stage.sluice
     const inspector = await Inspector.connect(stage.sluice.inspectorUrl)
-    await inspector.evaluate("void setTimeout(() => { throw new Error('made by a test') }, 200)")
+    await inspector.evaluate("void setImmediate(() => { throw new Error('made by a test') })")
     // A program that is looked at would wait with its end.
     inspector.close()
     expect(await exited).toBe(1)

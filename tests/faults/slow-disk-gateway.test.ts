@@ -3,16 +3,16 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { ModelStage } from '../support/model-stage.ts'
 import { until } from '../support/sluice-process.ts'
 import { useStubEngine } from '../support/stub-engine.ts'
-import { ApiLoad } from './api-load.ts'
-import { GatewayClients, type TimeWindow, type What, type WindowFigures } from './gateway-clients.ts'
-import { PhaseFigures } from './phase-figures.ts'
-import { type SlowDisk, makeSlowDisk, noSlowDisk } from './slow-disk.ts'
+import { ApiLoad } from './api-load.fixture.ts'
+import { GatewayClients, type TimeWindow, type What, type WindowFigures } from './gateway-clients.fixture.ts'
+import { PhaseFigures } from './phase-figures.fixture.ts'
+import { type SlowDisk, makeSlowDisk, noSlowDisk } from './slow-disk.fixture.ts'
 
 const streams = 500
 const directStreams = 20
@@ -134,12 +134,12 @@ describe.skipIf(noSlowDisk !== undefined)(`a gateway beside a slow disk${noSlowD
     return load
   }
 
-  /** What the API does at that time counts in these figures, by when it is over. */
+  /** Measures for so many milliseconds: what the API answers in that time counts in these figures. */
   async function measure(figures: PhaseFigures, ms: number): Promise<TimeWindow> {
     phase = figures
     const from = Date.now()
     for (let last = performance.now(); Date.now() < from + ms;) {
-      await sleep(10)
+      await pause(10)
       figures.ownStallMs = Math.max(figures.ownStallMs, performance.now() - last - 10)
       last = performance.now()
     }

@@ -8,7 +8,7 @@ import type { ClusterClient } from '../../src/cluster/cluster-client.ts'
 import { connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { configMapKind } from '../../src/resources/config-map.ts'
 import { until } from '../support/sluice-process.ts'
-import { makeSlowDisk, noSlowDisk } from './slow-disk.ts'
+import { makeSlowDisk, noSlowDisk } from './slow-disk.fixture.ts'
 
 const main = join(import.meta.dirname, '../../bin/sluice.mjs')
 const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])

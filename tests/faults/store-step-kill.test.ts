@@ -8,7 +8,7 @@ import { threadSteps } from '../../src/store/sqlite-file/step-gate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-steps-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-const fixture = join(import.meta.dirname, 'store-step-kill-fixture.ts')
+const fixture = join(import.meta.dirname, 'store-step-kill.fixture.ts')
 
 describe('a store whose process is killed in the middle of a commit', () => {
   it.each(threadSteps.filter((step) => step !== 'opened'))(

@@ -6,7 +6,7 @@ import { errorMessage } from '../../foundation/errors.ts'
 import { loadingError, requireGpuBuild } from './gpu-probe-builds.ts'
 import { openGpuBuild } from '../llama/llama-backend.ts'
 import { toToken } from '../requests/sampling-options.ts'
-import { writeTinyModel } from '../test-support/tiny-model.ts'
+import { writeTinyModel } from '../models/tiny-model.ts'
 
 /** Enough that the matrices are multiplied by the library for it, as with any real prompt. */
 const promptTokens = 48

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunningEngine } from '../serve.ts'
-import { json, observedLogger, openStream, post, startTestEngine } from '../test-support/test-engine.ts'
-import { tinyPlainTemplate, writeTinyModel } from '../test-support/tiny-model.ts'
+import { json, observedLogger, openStream, post, startTestEngine } from '../test-support/test-engine.fixture.ts'
+import { tinyPlainTemplate, writeTinyModel } from '../models/tiny-model.ts'
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
 const model = 'tiny'

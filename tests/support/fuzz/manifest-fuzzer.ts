@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type KubernetesClient, connectKubernetes } from '../../../src/cluster/kubernetes-client.ts'
-import { tinyPlainTemplate, writeTinyModel } from '../../../src/engine/test-support/tiny-model.ts'
+import { tinyPlainTemplate, writeTinyModel } from '../../../src/engine/models/tiny-model.ts'
 import { storedKinds } from '../../../src/resources/all-kinds.ts'
 import { configMapKind } from '../../../src/resources/config-map.ts'
 import { eventKind } from '../../../src/resources/event.ts'
@@ -142,7 +142,8 @@ export class ManifestFuzzer {
       [2, ['circle', () => this.#circle()]],
       [2, ['namespace', () => this.#changeNamespaces()]],
       [3, ['chat', () => this.#chat()]],
-      [4, ['settle', () => sleep(this.#dice.between(50, 1_500))]],
+      // Time that passes, so that the next steps meet objects in other states.
+      [4, ['settle', () => pause(this.#dice.between(50, 1_500))]],
       [1.5, ['restart', () => this.#restart()]],
     ])
     if (!act) return
@@ -354,7 +355,7 @@ export class ManifestFuzzer {
         this.#problems.push(...found.map((text) => `while waiting for ${what}: ${text}`))
         return
       }
-      await sleep(300)
+      await pause(300)
     }
   }
 }

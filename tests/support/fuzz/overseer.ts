@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { podProcesses, type SluiceProcess } from '../sluice-process.ts'
 
 /** What was seen while the fuzzer acted. */
@@ -13,6 +13,7 @@ export interface Sightings {
   readonly problems: readonly string[]
 }
 
+/** Between two samples. */
 const pauseMs = 250
 const healthDeadlineMs = 15_000
 
@@ -64,7 +65,7 @@ export class Overseer {
       } catch (error) {
         if (!this.#over) this.#problems.add(`it does not answer: ${String(error)}`)
       }
-      await sleep(pauseMs)
+      await pause(pauseMs)
     }
   }
 

@@ -52,7 +52,7 @@ export class GatewayClients {
 
   /** Resolves when every stream has begun. */
   static async start(order: ClientOrder): Promise<GatewayClients> {
-    const child = fork(join(import.meta.dirname, 'gateway-clients-program.ts'), [JSON.stringify(order)])
+    const child = fork(join(import.meta.dirname, 'gateway-clients-program.fixture.ts'), [JSON.stringify(order)])
     const clients = new GatewayClients(child)
     try {
       await clients.#heard()

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type KubernetesClient, connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { configMapKind } from '../../src/resources/config-map.ts'
 import { eventKind } from '../../src/resources/event.ts'
@@ -93,10 +93,11 @@ export class ApiLoad {
     ]
   }
 
+  /** Acts at a steady rate until the load is stopped. */
   async #repeat(everyMs: number, act: (turn: number) => Promise<void> | void): Promise<void> {
     for (let turn = 0; !this.#stopping.signal.aborted; turn += 1) {
       await act(turn)
-      await sleep(everyMs)
+      await pause(everyMs)
     }
   }
 

@@ -16,7 +16,7 @@ export interface Acknowledged {
  * told.
  */
 export async function writeAndKill(path: string, round: number, enough: number): Promise<readonly Acknowledged[]> {
-  const fixture = join(import.meta.dirname, 'store-crash-fixture.ts')
+  const fixture = join(import.meta.dirname, 'store-crash.fixture.ts')
   const child = spawn(process.execPath, [fixture, path, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   let output = ''

@@ -1,6 +1,6 @@
 // The process of `GatewayClients`: holds streams, asks one thing after the other, and says how long everything was on
 // its way.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { EventStream } from '../support/event-stream.ts'
 import {
   type ClientOrder,
@@ -9,9 +9,10 @@ import {
   type What,
   type WindowFigures,
   lateMs,
-} from './gateway-clients.ts'
+} from './gateway-clients.fixture.ts'
 
 const order = JSON.parse(process.argv[2] ?? '') as ClientOrder
+/** Between an answer and the next question of the same client: how much is asked, not a wait for anything. */
 const pauseMs = 20
 const endless = 100_000
 
@@ -52,7 +53,7 @@ const streams = Array.from({ length: order.streams }, (_, at) => [
   listen(throughGateway, 'piece'),
   ...(at % directEvery === 0 ? [listen(order.engine, 'direct piece')] : []),
 ]).flat()
-while (!streams.every(({ lastSentAt }) => lastSentAt > 0)) await sleep(pauseMs)
+await Promise.all(streams.map(({ begun }) => begun))
 process.send?.('begun')
 
 process.on('message', (windows: TimeWindow[]) => {
@@ -80,10 +81,12 @@ await Promise.all([
 ])
 
 function listen(place: { readonly host: string; readonly port: number | string }, what: What) {
-  const state = { lastSentAt: 0, isOver: false }
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const state = { begun, lastSentAt: 0, isOver: false }
   const stream = new EventStream(place, order.model, endless, (ms) => {
     state.lastSentAt = Date.now() - ms
     taken[what].add(state.lastSentAt, ms)
+    begin()
   })
   void stream.ended.then((how) => {
     state.isOver = true
@@ -103,6 +106,6 @@ async function ask(what: What, url: string, init?: RequestInit): Promise<never> 
       failures.push(`${what}: ${String(error)}`)
     }
     taken[what].add(at, Date.now() - at)
-    await sleep(pauseMs)
+    await pause(pauseMs)
   }
 }
