@@ -186,7 +186,7 @@ describe('the engine over HTTP', () => {
     const { data, usage } = (await response.json()) as { data: { embedding: number[] }[]; usage: object }
     expect(data.map(({ embedding }) => Math.hypot(...embedding))).toEqual([expect.closeTo(1), expect.closeTo(1)])
     expect(usage).toEqual({ prompt_tokens: expect.any(Number), total_tokens: expect.any(Number) })
-    // The SDK asks for the packed form and unpacks it.
+    // The SDK asks for base64 vectors and decodes them itself.
     const unpacked = await client.embeddings.create({ model, input: 'the' })
     expect(unpacked.data[0]?.embedding.map((value) => value.toFixed(4))).toEqual(
       data[1]?.embedding.map((value) => value.toFixed(4)),

