@@ -1,5 +1,4 @@
-// The store alone: durable writes per second as they arrive one by one and together, opening a full file, and the crash
-// loop.
+// The store alone: durable writes per second one by one and together, opening a full file, and the crash loop.
 //   node bench/store.ts [--writes 2000] [--crashes 200]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +30,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** What SQLite does with one small row and a sync per commit: the limit of a single writer. */
+/** What SQLite does with one small row and a sync per commit: the limit for a single writer. */
 function bareCommits(): number {
   const database = new DatabaseSync(join(folder, 'bare.db'))
   database.exec(
