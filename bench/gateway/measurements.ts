@@ -94,8 +94,8 @@ interface StreamDelay {
 }
 
 /**
- * The best of several rounds, but the largest memory, because a process that has grown once does not grow again in later
- * rounds. A gateway that fails is not measured again.
+ * The best of several rounds, but the largest memory, because a process that has grown once does not grow again. A
+ * gateway that fails is not measured again.
  */
 export async function bestStreamCosts(
   peers: readonly Peer[],
