@@ -1,5 +1,5 @@
-// The process of `GatewayClients`: holds streams, asks one thing after the other, and says how long everything was on
-// its way.
+// The process of `GatewayClients`: keeps streams open, sends one request after the other, and reports how long
+// everything took.
 import { setTimeout as pause } from 'node:timers/promises'
 import { EventStream } from '../support/event-stream.ts'
 import {
@@ -12,11 +12,13 @@ import {
 } from './gateway-clients.fixture.ts'
 
 const order = JSON.parse(process.argv[2] ?? '') as ClientOrder
-/** Between an answer and the next question of the same client: how much is asked, not a wait for anything. */
+/**
+ * The pause of a client between an answer and its next question. It sets the rate of requests; nothing is waited for.
+ */
 const pauseMs = 20
 const endless = 100_000
 
-/** When it was sent or begun, and how long it was on its way. */
+/** Durations, each with the time at which it began. */
 class Taken {
   readonly #at: number[] = []
   readonly #ms: number[] = []
@@ -31,7 +33,7 @@ class Taken {
       .filter((_, index) => (this.#at[index] ?? 0) >= from && (this.#at[index] ?? 0) < to)
       .toSorted((one, other) => one - other)
     const count = sorted.length
-    // Nothing was begun because what was before it took all the time.
+    // Nothing began in this window because the request before it took all the time.
     if (count === 0) return { count, lateShare: 1, p99: to - from, worst: to - from }
     const late = sorted.filter((ms) => ms > lateMs).length
     return { count, lateShare: late / count, p99: sorted[Math.ceil(count * 0.99) - 1] ?? 0, worst: sorted.at(-1) ?? 0 }
@@ -48,7 +50,7 @@ const failures: string[] = []
 const gateway = new URL(order.gateway)
 const throughGateway = { host: gateway.hostname, port: gateway.port }
 const directEvery = Math.ceil(order.streams / order.directStreams)
-// Among each other, so that they are sent to at the same times.
+// Both kinds of streams are mixed, so that they are sent to at the same times.
 const streams = Array.from({ length: order.streams }, (_, at) => [
   listen(throughGateway, 'piece'),
   ...(at % directEvery === 0 ? [listen(order.engine, 'direct piece')] : []),
@@ -70,7 +72,7 @@ process.on('message', (windows: TimeWindow[]) => {
   }
   process.send?.(report)
 })
-// Whoever started it is gone.
+// The process that started this one has gone.
 process.on('disconnect', () => process.exit())
 
 const chatBody = JSON.stringify({ model: order.model, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 })

@@ -21,7 +21,7 @@ describe('sluice up whose main thread meets an error that nobody catches', () =>
     const { exited } = stage.sluice
     const inspector = await Inspector.connect(stage.sluice.inspectorUrl)
     await inspector.evaluate("void setImmediate(() => { throw new Error('made by a test') })")
-    // A program that is looked at would wait with its end.
+    // While an inspector is connected, the program would not exit.
     inspector.close()
     expect(await exited).toBe(1)
     const log = readFileSync(join(stage.data, 'logs/sluice.log'), 'utf8')

@@ -50,7 +50,7 @@ describe.skipIf(noSlowDisk !== undefined)(`a disk whose sync takes 2 s${noSlowDi
     disk.setSyncMs(2_000)
     const done = { writes: 0 }
     const writing = ['a', 'b', 'c'].map((name) => write(client, name).finally(() => (done.writes += 1)))
-    // A loop that waits for the disk would answer none of these until a write is done.
+    // A loop that waits for the disk would answer none of these before a write is done.
     let reads = 0
     while (done.writes === 0) {
       const [one, list] = await Promise.all([
