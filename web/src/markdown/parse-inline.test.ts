@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { Inline } from './markdown-tree.ts'
 import { parseInline } from './parse-inline.ts'
 
-/** A short notation, so that the expectation reads like the page would. */
+/** Writes nodes in a short notation, so that expectations are readable. */
 function draw(nodes: Inline[]): string {
   return nodes
     .map((node) => {
