@@ -8,7 +8,7 @@ export function together(name: string, components: readonly Component[]): Compon
   return {
     name,
     async start(signal) {
-      await Promise.all(components.map((component) => component.start?.(signal)))
+      await Promise.all(components.map(async (component) => component.start?.(signal)))
     },
     async stop(signal) {
       for (const component of components.toReversed()) await component.stop?.(signal)

@@ -1,5 +1,5 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { type RequestOptions, request } from 'node:https'
+import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -84,14 +84,20 @@ describe.skipIf(missingControlPlane() !== undefined)('clusters of one program, a
   const ask = (
     tenant: Pick<Tenant, 'server' | 'serverName'>,
     path: string,
-    options: { token?: string; certificate?: KeyAndCertificate; method?: string; body?: object } & RequestOptions = {},
+    options: {
+      token?: string
+      certificate?: KeyAndCertificate
+      method?: string
+      body?: object
+      headers?: Record<string, string>
+    } = {},
   ): Promise<Answer> => {
-    const { token, certificate, method = 'GET', body, ...more } = options
+    const { token, certificate, method = 'GET', body } = options
     const { hostname, port } = new URL(tenant.server)
     const headers = {
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(body && { 'content-type': 'application/json' }),
-      ...more.headers,
+      ...options.headers,
     }
     const servername = tenant.serverName
     return new Promise((resolve, reject) => {
@@ -104,7 +110,6 @@ describe.skipIf(missingControlPlane() !== undefined)('clusters of one program, a
         agent: false,
         ...(servername !== undefined && { servername }),
         ...certificate,
-        ...more,
         headers,
       })
       outgoing.on('response', (response) => {

@@ -46,8 +46,8 @@ export class LogLine {
   #room = new ByteRoom(firstBytes)
   #at = 0
   /**
-   * How lines of this level and millisecond begin, one at a time: to write a time as text takes longer than all the
-   * rest of a line.
+   * The beginning of lines of one level and millisecond. Only the last is remembered: formatting a time takes longer
+   * than the rest of a line.
    */
   #beginning = Buffer.alloc(0)
   #level: Level | undefined

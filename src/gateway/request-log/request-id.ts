@@ -18,7 +18,9 @@ let last = 0
 
 /** A request's id as a header field. */
 export interface RequestIdField extends HeaderField {
-  /** Of one that we made; 0 for a client's. */
+  /**
+   * The number that one of our ids ends with, remembered so that the log can write it as a number; 0 for a client's id.
+   */
   readonly count: number
 }
 
@@ -36,7 +38,7 @@ export function requestIdField(header: string | undefined): RequestIdField {
   return { name, value: line.slice(name.length + 2, -2), line, known, count }
 }
 
-/** Into a line of the log: a part of a text takes several times as long as what it was made of. */
+/** Writes an id to the log from its parts, because a slice of a string takes several times as long. */
 export function writeRequestId({ value, count }: RequestIdField, into: LogLine): void {
   if (count === 0) return into.text(value)
   into.bytes(ownName)

@@ -5,8 +5,8 @@ import { writeRequestId } from './request-id.ts'
 import type { RequestRecord } from './request-record.ts'
 
 /**
- * What the lines of an endpoint's requests have in common, as bytes. The last of each of up to 4,096 endpoints is
- * remembered: the next mostly says the same.
+ * The middle of a log line, which is mostly the same for all requests of an endpoint, as bytes. The last one of each
+ * endpoint is remembered, for up to 4,096 endpoints: putting it together anew takes half as long as the whole line.
  */
 interface SteadyMembers {
   readonly method: string

@@ -231,9 +231,9 @@ function statusWith(
   }
 }
 
-function factsOf({ silence, nodes }: RunningCluster): NonNullable<ClusterFacts['running']> {
-  const all = nodes.list()
-  return { silence: silence(), nodes: all.length, readyNodes: all.filter(isNodeReady).length }
+function factsOf(running: RunningCluster): NonNullable<ClusterFacts['running']> {
+  const all = running.nodes.list()
+  return { silence: running.silence(), nodes: all.length, readyNodes: all.filter(isNodeReady).length }
 }
 
 function faultOf(error: unknown): NonNullable<ClusterFacts['fault']> {

@@ -36,8 +36,8 @@ export class ManagementRole implements Component {
       byId ??= new Map(clusters.list().map((cluster) => [clusterIdOf(cluster) ?? '', cluster]))
       const cluster = byId.get(id)
       if (!cluster) return undefined
-      const { nodes, pods, silence } = running(cluster.metadata.name) ?? nothingRuns
-      return { cluster, nodes, pods, answers: () => silence() === undefined }
+      const view = running(cluster.metadata.name) ?? nothingRuns
+      return { cluster, nodes: view.nodes, pods: view.pods, answers: () => view.silence() === undefined }
     }
     this.#server = new ManagementServer({
       host,

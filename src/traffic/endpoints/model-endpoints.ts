@@ -103,7 +103,7 @@ export class ModelEndpoints {
     const wasReady = known.podReady
     known.podReady = podReady
     if (podReady && known.state === 'starting') this.#reopen(known)
-    // An endpoint that a probe found healthy before the cluster did stays open; one that the cluster calls unready again does not.
+    // If a probe found it healthy before the cluster did, it stays open; if the cluster calls it unready again, not.
     else if (wasReady && !podReady && known.state === 'open') this.#await(known)
   }
 
