@@ -107,6 +107,19 @@ describe('the rooms', () => {
     expect(trespasses).toEqual([])
   })
 
+  it('run without what only supports tests', () => {
+    const strays = production.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => /\.(test|contract|fixture)\.ts$|(^|\/)test-support\/|\/fake-clock\.ts$/.test(target))
+        .map((target) => `${file} → ${target}`),
+    )
+    expect(strays).toEqual([])
+  })
+
+  it('keep in a folder for test support nothing that is not named so', () => {
+    expect(production.filter((file) => file.includes('/test-support/'))).toEqual([])
+  })
+
   it('share no more than the closed list of the foundation', () => {
     const shared = production
       .filter((file) => roomOf(file) === 'foundation')

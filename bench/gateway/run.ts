@@ -1,5 +1,6 @@
 // Gateways side by side: each alone on the first core, the same stub upstream and the same load on the others.
-//   node bench/gateway/run.ts [--seconds 5] [--rounds 3] [--only sluice,nginx] [--rows throughput,models,latency,streams]
+//   node bench/gateway/run.ts [--seconds 5] [--rounds 3] [--only sluice,nginx]
+//       [--rows throughput,models,latency,streams]
 // By processor time: requests for each second that the gateway had a core. That is what it can do when it has the core
 // to itself, and what else the machine does disturbs it little.
 import { mkdtempSync, rmSync } from 'node:fs'

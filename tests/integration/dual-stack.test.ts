@@ -21,7 +21,7 @@ const hasIpv6 = Object.entries(networkInterfaces()).some(
 const namespace = 'team'
 const port = 8080
 
-/** A server that answers with its name and its client, or fetches the URL that it is given and answers with the result. */
+/** A server that answers with its name and its client, or with what it gets from the URL that it is given. */
 const server = `
 const { createServer, get } = require('node:http')
 createServer((request, response) => {
