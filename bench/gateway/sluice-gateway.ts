@@ -1,6 +1,7 @@
 // The gateway as `sluice up` composes it, in its serving thread, alone in a process, over Models whose one Pod is the
 // stub upstream.
-//   node bench/gateway/sluice-gateway.ts UPSTREAM_PORT LOG_FILE [MODELS] [ADDRESSES] [UPSTREAM_HOST] → prints its port
+//   node bench/gateway/sluice-gateway.ts UPSTREAM_PORT LOG_FILE [MODELS] [ADDRESSES] [UPSTREAM_HOST]
+// It prints its port.
 import { systemClock } from '../../src/foundation/clock.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'
 import { defaultGatewaySettings } from '../../src/gateway/gateway-settings.ts'

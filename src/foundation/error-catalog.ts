@@ -1,13 +1,13 @@
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | undefined>>
 
 interface CatalogEntry {
-  /** HTTP status at the faces that speak HTTP. */
+  /** The HTTP status with which an HTTP interface answers. */
   readonly status: number
-  /** What the user reads: what happened and what to do. `{name}` is filled from the error's details. */
+  /** What the user reads: what happened and what to do. `{name}` is filled in from the error's details. */
   readonly message: string
 }
 
-/** Every error code of the program. docs/errors.md lists the same codes; a test holds the two together. */
+/** Every error code of the program. docs/errors.md lists the same codes, and a test compares the two. */
 export const errorCatalog = {
   stopping: { status: 503, message: 'Sluice is stopping; try again in a moment.' },
   workers_unsupported: {

@@ -26,7 +26,7 @@ describe.skipIf(!canTalk)('people at a Pod', () => {
     if (code !== 0) throw new Error(stderr)
     return stdout
   }
-  /** kubectl in a terminal of 33 lines. */
+  /** Runs kubectl in a terminal of 33 lines. */
   const sitDown = (args: string, env: Record<string, string> = {}) => {
     const command = `stty cols 99 rows 33; ${[kubectlPath ?? '', ...options()].join(' ')} ${args}`
     const words = ['--quiet', '--return', '--command', command, '/dev/null']
@@ -38,7 +38,7 @@ describe.skipIf(!canTalk)('people at a Pod', () => {
       until(`"${what}"`, patienceMs, () => said.includes(what)).catch((error: unknown) => {
         throw new Error(`all that was seen: ${said}`, { cause: error })
       })
-    // What is typed is seen, too: answers must not look like it.
+    // The terminal echoes what is typed, so expected answers must not look like it.
     const type = (text: string) => child.stdin.write(`${text}\n`)
     return { child, sees, type, said: () => said }
   }
@@ -86,7 +86,7 @@ describe.skipIf(!canTalk)('people at a Pod', () => {
       await sees('press')
       type('echo $((6 * 7))')
       await sees('42')
-      // kubectl tells the size beside what is typed: on a busy machine it may come after it.
+      // kubectl sends the size separately from what is typed: on a busy machine it may arrive later.
       await until('the size of the terminal', patienceMs, () => {
         type('echo at $(stty size)')
         return said().includes('at 33 99')

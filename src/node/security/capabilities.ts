@@ -44,8 +44,7 @@ export function grantedCapabilities(
   const beyond = asked.find((name) => beyondContainer.has(name))
   if (beyond !== undefined) return { refused: `${beyond} would reach beyond the container` }
   const shared = ownNetwork ? undefined : added.find((name) => networkWide.has(name))
-  if (shared !== undefined)
-    return { refused: `${shared} needs a network of the Pod's own, and Sluice to be root` }
+  if (shared !== undefined) return { refused: `${shared} needs a network of the Pod's own, and Sluice to be root` }
   const left = dropped.includes('ALL') ? [] : usual.filter((name) => !dropped.includes(name))
   const names = new Set([...left, ...asked].filter((name) => ownNetwork || !networkWide.has(name)))
   return { granted: known.filter((name) => names.has(name)) }

@@ -3,12 +3,12 @@ import type { LoadPlace, LoadTable } from './load-table.ts'
 import type { PodEndpoint } from './pod-endpoint.ts'
 
 /**
- * `starting` and `failed` get nothing until a probe, or for the first the cluster, finds them healthy. `closed`: it
- * gets nothing new and is forgotten when its last seat is released.
+ * `starting` and `failed` endpoints get no requests until a probe finds them healthy, or, if starting, until the
+ * cluster says so. A `closed` one gets no new requests and is forgotten when its last seat is released.
  */
 type EndpointState = 'open' | 'starting' | 'failed' | 'closed'
 
-/** An endpoint as the owner of the waiting rooms knows it. */
+/** An endpoint as the main thread knows it, which owns the waiting rooms. */
 export class KnownEndpoint {
   readonly name: string
   readonly identity: string
@@ -19,7 +19,7 @@ export class KnownEndpoint {
   readonly place: LoadPlace
   readonly #loads: LoadTable
   #state: EndpointState = 'starting'
-  /** What the cluster last said. */
+  /** Whether the cluster last called the Pod ready. */
   podReady: boolean
 
   constructor(facts: PodEndpoint, podReady: boolean, place: LoadPlace, loads: LoadTable) {
@@ -42,7 +42,7 @@ export class KnownEndpoint {
     return this.#state
   }
 
-  /** What others may do follows at once: the gate is open while the state is. */
+  /** Opens or shuts the endpoint's gate in the shared table, so that other threads follow at once. */
   set state(state: EndpointState) {
     this.#state = state
     if (state === 'open') this.#loads.open(this.place)

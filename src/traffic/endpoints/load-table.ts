@@ -1,20 +1,20 @@
-/** Where an endpoint's requests are counted: another endpoint at the same slot, later, has another generation. */
+/** An endpoint's slot in the table. The generation tells it from endpoints that used the slot before. */
 export interface LoadPlace {
   readonly slot: number
   readonly generation: number
 }
 
-/** What another thread needs to count in the same table. */
+/** What another thread needs in order to use the same table. */
 export interface LoadTableShape {
   readonly buffer: SharedArrayBuffer
   readonly rows: number
   readonly epochMs: number
 }
 
-/** The row of the thread that owns the table: it says which endpoints there are, and has everybody who waits. */
+/** The row of the main thread, which owns the table: it adds and removes endpoints and holds everybody who waits. */
 export const ownerRow = 0
 
-/** More endpoints than a gateway has; their table takes a few hundred kilobytes. */
+/** More endpoints than a gateway will have; the table takes a few hundred kilobytes. */
 const defaultSlots = 16_384
 
 // The cells of a slot. The gate is the generation of the endpoint that takes requests there, and 0 while none does.
@@ -23,13 +23,13 @@ const wantedCell = 1
 const lastActiveCell = 2
 const firstRowCell = 3
 
-/** A 32-bit count of these lasts for years. */
+/** The unit of times in the table. A 32-bit count of it lasts for years. */
 const tickMs = 100
 
 /**
- * How many requests each endpoint has, in memory that threads share: a row for each thread, so that the count of a
- * thread that is lost can be taken back. Who takes a place counts first and looks at the gate then, and the owner shuts
- * the gate first and looks at the counts then; so either the one sees the gate shut or the other sees the request.
+ * How many requests each endpoint has, in memory shared by all threads. Each thread has its own row, so that the counts
+ * of a thread that died can be cleared. A thread counts its request first and checks the gate after; the owner shuts
+ * the gate first and reads the counts after. So either the thread sees the gate shut, or the owner sees the request.
  */
 export class LoadTable {
   readonly #shape: LoadTableShape
@@ -50,7 +50,7 @@ export class LoadTable {
     this.#slots = Math.floor(this.#cells.length / this.#stride)
   }
 
-  /** For its owner and so many others. */
+  /** A new table for its owner and this many other threads. */
   static shared(options: { readonly workers: number; readonly epochMs: number; readonly slots?: number }): LoadTable {
     const { workers, epochMs, slots = defaultSlots } = options
     const rows = workers + 1
@@ -61,7 +61,7 @@ export class LoadTable {
     return this.#shape
   }
 
-  /** A place, with its gate shut; `undefined` when every slot is taken. */
+  /** Takes a free slot, with its gate shut; `undefined` if there is none. */
   claim(): LoadPlace | undefined {
     const slot = this.#free.pop() ?? (this.#used < this.#slots ? this.#used++ : undefined)
     if (slot === undefined) return undefined
@@ -70,7 +70,7 @@ export class LoadTable {
     return { slot, generation: ++this.#generation }
   }
 
-  /** Gives a place back that has no request any more. */
+  /** Frees the slot of an endpoint that has no requests any more. */
   forget(place: LoadPlace): void {
     this.shut(place)
     this.#free.push(place.slot)
@@ -84,19 +84,19 @@ export class LoadTable {
     Atomics.store(this.#cells, slot * this.#stride + gateCell, 0)
   }
 
-  /** Whether somebody waits for a place here: who leaves one says so, and who comes stands in line. */
+  /** Sets whether requests wait for this endpoint: then whoever leaves it tells the owner, and newcomers queue. */
   want({ slot }: LoadPlace, wanted: boolean): void {
     Atomics.store(this.#cells, slot * this.#stride + wantedCell, wanted ? 1 : 0)
   }
 
-  /** Its thread is gone. */
+  /** Clears the counts of a thread that has died. */
   clearRow(row: number): void {
     for (let slot = 0; slot < this.#used; slot++) {
       Atomics.store(this.#cells, slot * this.#stride + firstRowCell + row, 0)
     }
   }
 
-  /** The requests of all threads. */
+  /** The number of requests at the endpoint, from all threads. */
   load(slot: number): number {
     const first = slot * this.#stride + firstRowCell
     let sum = 0
@@ -104,7 +104,7 @@ export class LoadTable {
     return sum
   }
 
-  /** Counts a request, unless the gate is shut or there would be more than the capacity. */
+  /** Counts a request, unless the gate is shut or the endpoint is full. */
   take(place: LoadPlace, row: number, capacity: number): boolean {
     const base = place.slot * this.#stride
     Atomics.add(this.#cells, base + firstRowCell + row, 1)
@@ -125,7 +125,7 @@ export class LoadTable {
     return Atomics.load(this.#cells, slot * this.#stride + wantedCell) !== 0
   }
 
-  /** Whether the owner wants to hear that a request has left: somebody waits, or the endpoint is on its way out. */
+  /** Whether the owner must be told when a request leaves: somebody waits, or the endpoint is closing. */
   isWatched(place: LoadPlace): boolean {
     return this.isWanted(place) || !this.isOpen(place)
   }
@@ -135,7 +135,7 @@ export class LoadTable {
     Atomics.store(this.#cells, slot * this.#stride + lastActiveCell, ticks)
   }
 
-  /** When another thread last marked it, in milliseconds since the epoch; a moment late rather than early. */
+  /** When another thread last used it, in milliseconds since the epoch, rounded up. */
   lastActiveAt({ slot }: LoadPlace): number | undefined {
     const ticks = Atomics.load(this.#cells, slot * this.#stride + lastActiveCell)
     return ticks === 0 ? undefined : this.#shape.epochMs + ticks * tickMs

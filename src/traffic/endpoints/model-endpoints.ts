@@ -8,16 +8,16 @@ import { type OfferedEndpoint, offeredOf } from './offered-endpoint.ts'
 
 /** What happens to a model's endpoints. */
 export interface EndpointEvents {
-  /** One more may be picked: it is there now, or healthy again. */
+  /** An endpoint became usable: it is new, or healthy again. */
   opened(): void
   endpointFailed(endpoint: KnownEndpoint): void
-  /** It is to be found out when the endpoint is healthy, and `recover` to be told. */
+  /** The endpoint has to be probed; call `recover` once it is healthy. */
   needsProbe(endpoint: KnownEndpoint): void
-  /** What may be picked is not what it was. */
+  /** The set of usable endpoints changed. */
   openChanged(): void
-  /** There is no place left to count its requests at. */
+  /** The load table has no slot left for the endpoint. */
   leftOut(name: string): void
-  /** The last one is forgotten. */
+  /** The model's last endpoint was removed. */
   lastForgotten(): void
 }
 
@@ -25,22 +25,22 @@ interface ModelEndpointsOptions {
   readonly clock: Clock
   readonly loads: LoadTable
   readonly events: EndpointEvents
-  /** Whether somebody waits for the model: then its endpoints are probed before the cluster finds them ready. */
+  /** Whether requests wait for the model: then its endpoints are probed before the cluster calls them ready. */
   readonly isAwaited: () => boolean
 }
 
-/** How often a pick is tried again when another thread was faster. */
+/** How often to pick again when another thread took the place first. */
 const mostPicks = 4
 
-/** Which endpoints one model has, what state they are in, and how busy they are: the only place where that changes. */
+/** The endpoints of one model: which there are, their states and loads. Nothing else changes these. */
 export class ModelEndpoints {
   readonly #clock: Clock
   readonly #loads: LoadTable
   readonly #events: EndpointEvents
   readonly #isAwaited: () => boolean
-  /** What may be picked, by name. */
+  /** The usable ones, by name. */
   readonly #open = new Map<string, KnownEndpoint>()
-  /** Everything that is not forgotten yet; two of one name can be here when a Pod was replaced. */
+  /** All endpoints that still exist or have requests. There can be two of one name after a Pod was replaced. */
   readonly #endpoints = new Set<KnownEndpoint>()
   readonly #chooser = new EndpointChooser<KnownEndpoint>((endpoint) => endpoint.state === 'open')
   #lastActiveAt: number | undefined
@@ -59,7 +59,7 @@ export class ModelEndpoints {
     return active
   }
 
-  /** Whether anything may be picked, be it full. */
+  /** Whether there is a usable endpoint, even if it is full. */
   get awake(): boolean {
     return this.#open.size > 0
   }
@@ -68,12 +68,12 @@ export class ModelEndpoints {
     return this.#endpoints.size === 0
   }
 
-  /** What may be picked, as another thread is told. */
+  /** The usable endpoints, in the form that other threads get. */
   get open(): readonly OfferedEndpoint[] {
     return [...this.#open.values()].map(offeredOf)
   }
 
-  /** When somebody was last served or waited, as far as that is over. */
+  /** When a request was last served or stopped waiting. */
   get lastActiveAt(): number | undefined {
     for (const { place } of this.#endpoints) this.#recallActivity(place)
     return this.#lastActiveAt
@@ -89,7 +89,10 @@ export class ModelEndpoints {
     return counts
   }
 
-  /** What is known of a Pod now. An unchanged one keeps its state, so that news about a Pod does not heal it. */
+  /**
+   * Takes in the latest state of a Pod. An endpoint that did not change keeps its state: an update of a failed Pod must
+   * not make it usable.
+   */
   offer(facts: PodEndpoint): void {
     const known = this.#current(facts.name)
     const isSame = known?.identity === facts.identity
@@ -100,7 +103,7 @@ export class ModelEndpoints {
     const wasReady = known.podReady
     known.podReady = podReady
     if (podReady && known.state === 'starting') this.#reopen(known)
-    // One that a probe found healthy before the cluster did stays; one that the cluster takes back does not.
+    // If a probe found it healthy before the cluster did, it stays open; if the cluster calls it unready again, not.
     else if (wasReady && !podReady && known.state === 'open') this.#await(known)
   }
 
@@ -114,7 +117,7 @@ export class ModelEndpoints {
     if (endpoint.state === 'failed' || endpoint.state === 'starting') this.#reopen(endpoint)
   }
 
-  /** Another thread's request found the endpoint failing. */
+  /** A request in another thread found the endpoint failing. */
   reportFailed(place: LoadPlace): void {
     for (const endpoint of this.#endpoints) {
       const { slot, generation } = endpoint.place
@@ -122,21 +125,21 @@ export class ModelEndpoints {
     }
   }
 
-  /** Somebody begins to wait: what could serve is looked at from now on. */
+  /** The first request began to wait: probe everything that may soon serve. */
   probeAll(): void {
     for (const endpoint of this.#endpoints) {
       if (endpoint.state === 'starting' || endpoint.state === 'failed') this.#events.needsProbe(endpoint)
     }
   }
 
-  /** Threads that share the counts must know whether somebody waits. */
+  /** Tells the other threads, through the table, whether requests wait. */
   tellWanted(wanted: boolean): void {
     if (wanted === this.#isWanted) return
     this.#isWanted = wanted
     for (const { place } of this.#endpoints) this.#loads.want(place, wanted)
   }
 
-  /** Picks one and counts a request there. */
+  /** Picks an endpoint and counts a request there. */
   take(hint: ReserveHint, row: number): KnownEndpoint | undefined {
     for (let pick = 0; pick < mostPicks; pick++) {
       const endpoint = this.#chooser.choose(this.#open, hint)
@@ -146,7 +149,7 @@ export class ModelEndpoints {
     return undefined
   }
 
-  /** A request has left. */
+  /** A request of this thread left its endpoint. */
   release(endpoint: KnownEndpoint, row: number, outcome: SeatOutcome): void {
     this.#loads.release(endpoint.place, row)
     this.noteActivity()
@@ -154,7 +157,7 @@ export class ModelEndpoints {
     this.#forgetIfDone(endpoint)
   }
 
-  /** Requests of another thread have left. */
+  /** Requests of another thread left: forget closed endpoints that are now empty. */
   forgetClosed(): void {
     for (const endpoint of this.#endpoints) this.#forgetIfDone(endpoint)
   }

@@ -1,7 +1,7 @@
 import type { EndpointAddress } from '../endpoint-pool.ts'
 import type { LoadPlace } from './load-table.ts'
 
-/** An endpoint that may be picked, as a worker hears of it. */
+/** A usable endpoint, as a serving thread gets it. */
 export interface OfferedEndpoint {
   readonly name: string
   readonly address: EndpointAddress
@@ -10,7 +10,7 @@ export interface OfferedEndpoint {
   readonly place: LoadPlace
 }
 
-/** Only what another thread may know can be sent there. */
+/** Copies exactly these fields, because a message to another thread can carry only plain data. */
 export function offeredOf({ name, address, key, capacity, place }: OfferedEndpoint): OfferedEndpoint {
   return { name, address, key, capacity, place }
 }

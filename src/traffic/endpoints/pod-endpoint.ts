@@ -10,24 +10,24 @@ import type { Secret } from '../../resources/secret.ts'
 import type { EndpointAddress } from '../endpoint-pool.ts'
 
 /**
- * `ready`: the cluster says so. `starting`: not ready, or not ready any more; it may be used once it answers a probe.
- * `leaving`: it may finish what it has, but gets nothing new.
+ * `ready`: the cluster says so. `starting`: not ready, or no longer ready; usable once it answers a probe. `leaving`:
+ * it may finish its requests, but gets no new ones.
  */
 export type PodStanding = 'ready' | 'starting' | 'leaving'
 
-/** What a Pod is to traffic. */
+/** A Pod as a place to send requests to. */
 export interface PodEndpoint {
   readonly model: string
   readonly name: string
-  /** Another Pod of the same name, or the same one at another address, is another endpoint. */
+  /** Differs for another Pod of the same name, and for the same Pod at another address. */
   readonly identity: string
   readonly address: EndpointAddress
   readonly standing: PodStanding
-  /** Where it says whether it is healthy: what its own readiness probe asks. */
+  /** The path that its own readiness probe asks. */
   readonly healthPath: string
-  /** What its engine asks for; undefined where it asks for nothing. */
+  /** The API key that its engine expects, if it expects one. */
   readonly key: string | undefined
-  /** How many requests it takes at a time. */
+  /** How many requests it takes at the same time. */
   readonly capacity: number
 }
 
@@ -67,7 +67,7 @@ function engineOf(pod: Pod): { readonly port: number; readonly container: Contai
   return undefined
 }
 
-/** What is not a count is as good as absent. */
+/** An annotation that is not a count is ignored. */
 function capacityOf(pod: Pod): number {
   const text = pod.metadata.annotations?.[requestCapacityAnnotation]
   return text !== undefined && /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Infinity

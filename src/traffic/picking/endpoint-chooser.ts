@@ -2,7 +2,7 @@ import type { ReserveHint } from '../endpoint-pool.ts'
 import { type EndpointLoad, pickEndpoint } from './pick-endpoint.ts'
 import { PrefixMemory } from './prefix-memory.ts'
 
-/** Picks among one model's endpoints, and remembers for the next time what it picked them for. */
+/** Picks one of a model's endpoints, and remembers which prompts it sent where. */
 export class EndpointChooser<E extends EndpointLoad> {
   readonly #isOpen: (endpoint: E) => boolean
   #prefixes: PrefixMemory<E> | undefined
@@ -13,7 +13,7 @@ export class EndpointChooser<E extends EndpointLoad> {
   }
 
   /**
-   * What failed is not open until it has shown to be healthy, so an excluded one that is open is better than none.
+   * Excluded endpoints come last but are not ruled out: a failed one is open again only after a probe found it healthy.
    */
   choose(open: ReadonlyMap<string, E>, hint: ReserveHint): E | undefined {
     if (open.size === 1) return this.#theOnly(open.values())
@@ -30,7 +30,7 @@ export class EndpointChooser<E extends EndpointLoad> {
     return endpoint
   }
 
-  /** Most models have one: there is nothing to compare. */
+  /** The common case: a model with one endpoint. */
   #theOnly(open: Iterable<E>): E | undefined {
     for (const endpoint of open) {
       if (endpoint.inFlight >= endpoint.capacity) return undefined

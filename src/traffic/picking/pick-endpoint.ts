@@ -1,24 +1,24 @@
 export interface EndpointLoad {
   readonly name: string
   readonly inFlight: number
-  /** How many requests it takes at a time. */
+  /** How many requests it takes at the same time. */
   readonly capacity: number
 }
 
 export interface PickOptions<E> {
   readonly exclude?: ReadonlySet<string> | undefined
-  /** Equally busy ones take turns by name, beginning after this one. */
+  /** Equally busy endpoints take turns by name, starting after this one. */
   readonly lastPicked?: string
   /** How many of the prompt's first blocks an endpoint has seen before. */
   readonly knownBlocks?: ReadonlyMap<E, number> | undefined
 }
 
-/** How much more than the average an endpoint may have and still be chosen for what it knows. */
+/** An endpoint that knows the prompt is chosen while its load is at most this many times the average. */
 const loadFactor = 1.25
 
 /**
- * The endpoint that knows the longest beginning of the prompt and is not much busier than the others; where none does,
- * the least busy. Never an excluded or a full one. The order of `endpoints` does not matter.
+ * Picks the endpoint that knows the longest beginning of the prompt, unless it is much busier than the others; else the
+ * least busy one. Never an excluded or full one. The order of `endpoints` does not matter.
  */
 export function pickEndpoint<E extends EndpointLoad>(
   endpoints: Iterable<E>,

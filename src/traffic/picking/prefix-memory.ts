@@ -1,9 +1,9 @@
-/** Blocks remembered for one model: some 8 MiB of prompts, which is what an engine's own cache holds. */
+/** Most blocks remembered for one model: some 8 MiB of prompts, about what an engine caches itself. */
 const mostBlocks = 16_384
 
 /**
- * Which endpoints have seen which beginnings of prompts, the least recently used forgotten first. A block's hash stands
- * for everything before it too, so a beginning that is known ends at the first block that is not.
+ * Remembers which endpoints have seen which beginnings of prompts, forgetting the least recently used first. A block's
+ * hash covers everything before it, so the known part of a prompt ends at its first unknown block.
  */
 export class PrefixMemory<E> {
   readonly #mostBlocks: number
@@ -17,7 +17,7 @@ export class PrefixMemory<E> {
     return this.#holders.size
   }
 
-  /** How many of the first blocks each endpoint knows; those that know none are not in it. */
+  /** How many of the first blocks each endpoint knows; endpoints that know none are left out. */
   match(blocks: readonly number[], isThere: (endpoint: E) => boolean): ReadonlyMap<E, number> {
     const known = new Map<E, number>()
     for (const [index, block] of blocks.entries()) {
@@ -38,7 +38,7 @@ export class PrefixMemory<E> {
   }
 
   remember(blocks: readonly number[], endpoint: E): void {
-    // The last block first: of a beginning, its end is forgotten first.
+    // From the last block to the first, so that the end of a prompt is forgotten before its beginning.
     for (let index = blocks.length - 1; index >= 0; index--) {
       const block = blocks[index] ?? 0
       const holders = this.#holders.get(block) ?? new Set<E>()

@@ -1,19 +1,18 @@
-/**
- * Bytes of a block: about a hundred tokens. What two requests share below it is a template's boilerplate, not a prompt.
- */
+/** The size of a block in bytes, about a hundred tokens. Prompts that share less share only a template. */
 const blockBytes = 512
-/** Beyond this the prompt is long enough to be told from others. */
+/** The most blocks looked at: enough to tell prompts apart. */
 const mostBlocks = 64
 
 const beginnings = ['"messages"', '"prompt"'].map((name) => Buffer.from(name))
-/** How far into a body its prompt may begin: other fields come before it. */
+/** The prompt has to begin within this many bytes of the body. */
 const searchedBytes = 4_096
 
 const noBlocks: readonly number[] = []
 
 /**
- * The blocks a prompt begins with, as chained hashes: equal numbers mean that everything up to there is equal. Taken
- * from the bytes as they came, without parsing: whoever goes on with a conversation sends its beginning unchanged.
+ * Hashes of the blocks a prompt begins with, each including all before it: equal numbers mean equal prompts up to
+ * there. They are taken from the raw bytes without parsing, because a client continuing a conversation repeats its
+ * beginning unchanged.
  */
 export function promptBlocks(body: Buffer): readonly number[] {
   const start = promptStart(body)

@@ -5,7 +5,7 @@ import type { EndpointAddress } from '../endpoint-pool.ts'
 export type EndpointProbe = (address: EndpointAddress, path: string, signal: AbortSignal) => Promise<boolean>
 
 const statusLine = /^HTTP\/1\.[01] (\d{3})/
-/** More than a status line never has to be read. */
+/** The status line always fits in this many bytes. */
 const longestStart = 32
 
 /**

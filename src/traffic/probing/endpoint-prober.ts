@@ -13,7 +13,7 @@ export interface EndpointProberOptions {
   readonly signal: AbortSignal
 }
 
-/** On whose behalf an endpoint is probed. */
+/** The model whose endpoint is probed. */
 export interface ProbedFor {
   readonly model: string
   /** Whether somebody waits for the model now. */
@@ -21,17 +21,17 @@ export interface ProbedFor {
   healthy(endpoint: KnownEndpoint): void
 }
 
-/** Asks endpoints directly whether they are healthy, until they are, or it no longer matters. */
+/** Asks endpoints whether they are healthy, until they are or the answer no longer matters. */
 export class EndpointProber {
   readonly #options: EndpointProberOptions
-  /** What is being probed, and how to end the pause it is in. */
+  /** The endpoints being probed, each with a function that ends its current pause. */
   readonly #hurry = new Map<KnownEndpoint, () => void>()
 
   constructor(options: EndpointProberOptions) {
     this.#options = options
   }
 
-  /** One that is probed already is probed at once. */
+  /** Starts probing. If the endpoint is being probed already, the next probe is made at once. */
   watch(endpoint: KnownEndpoint, by: ProbedFor): void {
     const { log, signal } = this.#options
     const hurry = this.#hurry.get(endpoint)
@@ -46,14 +46,14 @@ export class EndpointProber {
 
   async #probe(endpoint: KnownEndpoint, by: ProbedFor): Promise<void> {
     const { signal } = this.#options
-    // Counted, not measured: a clock that is set must not change the pace.
+    // The sum of the pauses, not measured: setting the system clock must not change the pace.
     let elapsedMs = 0
     while (!signal.aborted) {
       const { state } = endpoint
       if (state !== 'failed' && !(state === 'starting' && by.awaited())) return
       const healthy = await this.#ask(endpoint)
       if (signal.aborted) return
-      // It may have left, or have been found ready, meanwhile.
+      // Meanwhile it may have left, or the cluster may have called it ready.
       if (endpoint.state !== 'failed' && endpoint.state !== 'starting') return
       if (healthy) return by.healthy(endpoint)
       const pauseMs = probePauseMs({ state: endpoint.state, elapsedMs, awaited: by.awaited() })

@@ -1,6 +1,6 @@
 export interface ProbeFacts {
   readonly state: 'starting' | 'failed'
-  /** Since the probing began. */
+  /** How long it has been probed. */
   readonly elapsedMs: number
   /** Whether somebody waits for the model. */
   readonly awaited: boolean
@@ -11,12 +11,12 @@ const longestAwaitedMs = 10
 const longestFailedAwaitedMs = 50
 const firstFailedMs = 100
 const longestFailedMs = 5_000
-/** The pause is this part of the time it has taken so far, so that being late is never noticed. */
+/** The pause is this fraction of the time spent so far, so that it never adds a noticeable delay. */
 const share = 1 / 100
 
 /**
- * How long until an endpoint is asked again whether it is healthy. While somebody waits, so often that its readiness is
- * known within milliseconds; a failed one that nobody waits for, less and less often.
+ * How long to wait before the next probe. While requests wait, readiness is noticed within milliseconds; a failed
+ * endpoint that nobody waits for is asked less and less often.
  */
 export function probePauseMs({ state, elapsedMs, awaited }: ProbeFacts): number {
   if (awaited) {

@@ -1,8 +1,8 @@
 import type { Model } from '../../resources/model.ts'
 
 /**
- * Why the Model cannot start, or `undefined` when it may. A verdict about an older version of the Model does not count:
- * it may just have been mended.
+ * Why the Model cannot start, or `undefined` if it may. A failure of an older version of the Model does not count: it
+ * may have been fixed since.
  */
 export function startFailureOf(model: Model): string | undefined {
   const { status, metadata } = model
@@ -11,7 +11,7 @@ export function startFailureOf(model: Model): string | undefined {
   return status.message ?? failedCondition(model) ?? 'its server ended; the events of the Model say more'
 }
 
-/** What to tell somebody who waited in vain. */
+/** The reason given to a request that waited in vain. */
 export function whyAsleep(model: Model | undefined): string {
   const phase = model?.status?.phase ?? 'Asleep'
   return model?.status?.message ?? `it is still ${phase}`

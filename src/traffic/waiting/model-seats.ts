@@ -9,23 +9,23 @@ import { WaitingRoom } from './waiting-room.ts'
 import { type WakePhase, WakeTimes } from './wake-times.ts'
 import type { OfferedEndpoint } from '../endpoints/offered-endpoint.ts'
 
-/** For whom a seat is: without a row it is for a request of this thread. */
+/** A hint with the row of the thread that the seat is for; without a row, this thread. */
 export interface SeatHint extends ReserveHint {
   readonly row?: number
 }
 
-/** A seat that another thread may be told of. Who counts in another row releases it there, by itself. */
+/** A seat with the endpoint as another thread gets it. That thread releases the seat itself, in its own row. */
 export interface OwnedSeat extends Seat {
   readonly offered: OfferedEndpoint
 }
 
-/** What the seats of a model tell the pool. */
+/** What the pool wants to know about one model's seats. */
 export interface SeatEvents extends Omit<EndpointEvents, 'opened' | 'lastForgotten'> {
-  /** `asleep`: no endpoint is open. */
+  /** `asleep`: there was no usable endpoint. */
   firstWaiter(asleep: boolean): void
   admitted(waitedMs: number): void
   wakeReached(phase: WakePhase, ms: number): void
-  /** Nobody waits, and nothing is left to be forgotten. */
+  /** Nothing waits and no endpoint is left. */
   emptied(): void
 }
 
@@ -37,7 +37,7 @@ interface ModelSeatsOptions {
   readonly events: SeatEvents
 }
 
-/** Who has a seat at one model's endpoints, and who waits for one. */
+/** One model's endpoints together with its waiting room. */
 export class ModelSeats {
   readonly #settings: TrafficSettings
   readonly #clock: Clock
@@ -78,12 +78,12 @@ export class ModelSeats {
     return this.#room.size
   }
 
-  /** Whether anything may be picked, be it full. */
+  /** Whether there is a usable endpoint, even if it is full. */
   get awake(): boolean {
     return this.#endpoints.awake
   }
 
-  /** What may be picked, as another thread is told. */
+  /** The usable endpoints, in the form that other threads get. */
   get open(): readonly OfferedEndpoint[] {
     return this.#endpoints.open
   }
@@ -100,10 +100,10 @@ export class ModelSeats {
     return this.#endpoints.inFlightByEndpoint()
   }
 
-  /** A seat when there is an endpoint to be picked now, and nobody who came before waits for it. */
+  /** A seat if an endpoint is free now and nobody who came earlier waits for it. */
   trySeat(hint: SeatHint): OwnedSeat | undefined {
     if (!this.#endpoints.awake) return undefined
-    // Another thread may have left a seat, and its word of it not be here yet.
+    // Another thread may have freed a seat whose message is still on its way.
     if (this.#room.size > 0) {
       this.#admit()
       if (this.#room.size > 0) return undefined
@@ -116,7 +116,7 @@ export class ModelSeats {
     const waiting = this.#room.wait({ hint, deadlineMs: this.#settings.wakeDeadlineMs, overdue, signal })
     if (this.#room.size === 1) this.#beginWaiting()
     this.#tellWanted()
-    // What another thread left before it could know that somebody waits.
+    // Another thread may have freed a seat before it could know that somebody waits.
     this.#admit()
     try {
       return await waiting
@@ -127,7 +127,7 @@ export class ModelSeats {
     }
   }
 
-  /** What is known of a Pod now. */
+  /** Takes in the latest state of a Pod. */
   offer(facts: PodEndpoint): void {
     this.#endpoints.offer(facts)
   }
@@ -141,28 +141,28 @@ export class ModelSeats {
     this.#endpoints.recover(endpoint)
   }
 
-  /** Another thread's request found the endpoint failing. */
+  /** A request in another thread found the endpoint failing. */
   reportFailed(place: LoadPlace): void {
     this.#endpoints.reportFailed(place)
   }
 
-  /** Another thread's requests have left. */
+  /** Requests of another thread left. */
   freed(): void {
     this.#endpoints.forgetClosed()
     this.#admit()
   }
 
-  /** Another thread's requests end at this moment, whoever sent them. */
+  /** Another thread died: all its requests count as active until now. */
   touch(): void {
     if (this.active > 0) this.#endpoints.noteActivity()
   }
 
-  /** The first byte of an answer by another thread. */
+  /** Another thread got the first byte of an answer. */
   answered(): void {
     this.#wake.reached('first_byte')
   }
 
-  /** A Pod of the model has come this far. */
+  /** A Pod of the model has reached this phase of the wake. */
   reached(phase: 'placed' | 'started'): void {
     this.#wake.reached(phase)
   }
@@ -173,7 +173,7 @@ export class ModelSeats {
     this.#wake.abandon()
   }
 
-  /** A request has left its seat. */
+  /** A request released its seat. */
   leave(endpoint: KnownEndpoint, row: number, outcome: SeatOutcome): void {
     this.#endpoints.release(endpoint, row, outcome)
     this.#admit()

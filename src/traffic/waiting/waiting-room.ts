@@ -14,21 +14,21 @@ export interface WaitingRoomOptions {
   readonly clock: Clock
   /** How many may wait. */
   readonly size: number
-  /** What is told to those who find it full. */
+  /** The `Retry-After` for requests that find the room full. */
   readonly retryAfterSeconds: number
 }
 
 export interface WaitOptions<H> {
   readonly hint: H
   readonly deadlineMs: number
-  /** Made when it is needed: only then is the reason known. */
+  /** Called at the deadline, because only then the reason is known. */
   overdue(): Error
   readonly signal: AbortSignal
 }
 
 /**
- * Requests that wait for one model, in the order they came. Each leaves exactly once: with a seat, with a refusal, at
- * its deadline, or the moment its client is gone.
+ * The requests that wait for one model, in order of arrival. Each leaves exactly once: with a seat, refused, at its
+ * deadline, or when its client leaves.
  */
 export class WaitingRoom<H = ReserveHint, S = Seat> {
   readonly #waiters = new Set<Waiter<H, S>>()
@@ -44,7 +44,7 @@ export class WaitingRoom<H = ReserveHint, S = Seat> {
     return this.#waiters.size
   }
 
-  /** Throws the 429 that those get who find no room. */
+  /** Throws the 429 of a full waiting room. */
   refuseWhenFull(): void {
     const { model, size, retryAfterSeconds } = this.#options
     if (this.size < size) return
@@ -80,7 +80,7 @@ export class WaitingRoom<H = ReserveHint, S = Seat> {
     })
   }
 
-  /** Gives out seats in the order of arrival, until there are none. */
+  /** Gives out seats in order of arrival, as long as there are any. */
   admit(take: (hint: H) => S | undefined, onAdmitted: (waitedMs: number) => void): void {
     if (this.#waiters.size === 0) return
     const now = this.#clock.now()
@@ -88,7 +88,7 @@ export class WaitingRoom<H = ReserveHint, S = Seat> {
       const seat = take(waiter.hint)
       if (!seat) return
       waiter.admit(seat)
-      // Less than nothing only where the clock was set back meanwhile.
+      // Negative only if the clock was set back meanwhile.
       onAdmitted(Math.max(0, now - waiter.since))
     }
   }

@@ -1,10 +1,10 @@
 import type { Clock } from '../../foundation/clock.ts'
 
-/** What a wake goes through, in this order. */
+/** The phases of a wake, in order. */
 export const wakePhases = ['placed', 'started', 'loaded', 'first_byte'] as const
 export type WakePhase = (typeof wakePhases)[number]
 
-/** How long one model's wakes take: each phase is measured once per wake, from its first waiter. */
+/** Measures one model's wakes: each phase once per wake, from the first waiter on. */
 export class WakeTimes {
   readonly #clock: Clock
   readonly #observe: (phase: WakePhase, ms: number) => void
@@ -22,7 +22,7 @@ export class WakeTimes {
     this.#next = 0
   }
 
-  /** A Pod that was there before skips phases; what comes again, or later than the next one, is not measured. */
+  /** Phases may be skipped, if the Pod existed before. A phase that is reached again, or out of order, is ignored. */
   reached(phase: WakePhase): void {
     if (this.#begunAt === undefined) return
     const index = wakePhases.indexOf(phase)
@@ -32,7 +32,7 @@ export class WakeTimes {
     if (phase === 'first_byte') this.abandon()
   }
 
-  /** Nobody is left for whom it would end. */
+  /** Nobody waits any more, so this wake is not measured to its end. */
   abandon(): void {
     this.#begunAt = undefined
   }

@@ -5,7 +5,7 @@ import { type OfferedEndpoint, offeredOf } from '../endpoints/offered-endpoint.t
 import type { OwnedSeat, SeatHint } from '../waiting/model-seats.ts'
 import type { OwnerMessage, WorkerMessage } from './worker-messages.ts'
 
-/** What a worker's end of the pool needs of it; PodPool is one. */
+/** What serving a worker needs of the pool; PodPool implements it. */
 export interface WaitingPool {
   models(): readonly string[]
   reserve(model: string, hint: SeatHint, signal: AbortSignal): Promise<OwnedSeat>
@@ -17,14 +17,17 @@ export interface WaitingPool {
   rowLost(row: number): void
 }
 
-/** Where the owner of the waiting rooms serves one worker: tells it what may be picked, and waits on its behalf. */
+/**
+ * The main thread's end of the channel to one serving thread: it announces usable endpoints and waits on the thread's
+ * behalf.
+ */
 export class PoolForWorker {
   readonly #pool: WaitingPool
   readonly #port: MessagePort
   readonly #row: number
   readonly #waits = new Map<number, AbortController>()
   readonly #unsubscribe: () => void
-  /** Models whose endpoints are to be told anew, together, once this turn is over. */
+  /** Models whose endpoints changed in this turn of the event loop; they are announced together at its end. */
   readonly #changed = new Set<string>()
   #closed = false
 
@@ -37,7 +40,7 @@ export class PoolForWorker {
     for (const model of this.#pool.models()) this.#tellEndpoints(model)
   }
 
-  /** The worker is gone: its waiters leave, and its requests no longer count. */
+  /** The thread died: its waiters leave, and its requests no longer count. */
   close(): void {
     if (this.#closed) return
     this.#closed = true

@@ -2,9 +2,9 @@ import type { ErrorCode, ErrorDetails } from '../../foundation/errors.ts'
 import type { LoadPlace } from '../endpoints/load-table.ts'
 import type { OfferedEndpoint } from '../endpoints/offered-endpoint.ts'
 
-/** What a worker tells the owner of the waiting rooms. */
+/** Messages from a serving thread to the main thread. */
 export type WorkerMessage =
-  /** There is nothing to be picked: answered with `seat` or `refused`, unless the worker says that it left first. */
+  /** No endpoint is free. Answered with `seat` or `refused`, unless the request leaves first. */
   | {
       readonly type: 'wait'
       readonly id: number
@@ -13,15 +13,15 @@ export type WorkerMessage =
       readonly blocks: readonly number[]
     }
   | { readonly type: 'leave'; readonly id: number }
-  /** A request has left an endpoint that somebody waits for, or that is on its way out. */
+  /** A request left an endpoint that others wait for, or that is closing. */
   | { readonly type: 'freed'; readonly model: string }
   | { readonly type: 'failed'; readonly model: string; readonly place: LoadPlace }
-  /** The first byte of an answer to somebody who waited. */
+  /** The first byte of the answer to a request that had waited. */
   | { readonly type: 'answered'; readonly model: string }
 
 export type OwnerMessage =
-  /** All that may be picked of the model now. */
+  /** All usable endpoints of the model. */
   | { readonly type: 'endpoints'; readonly model: string; readonly endpoints: readonly OfferedEndpoint[] }
-  /** Counted for the worker already: it releases it, wanted or not. */
+  /** The seat is already counted for the thread, which has to release it even if nobody wants it any more. */
   | { readonly type: 'seat'; readonly id: number; readonly model: string; readonly endpoint: OfferedEndpoint }
   | { readonly type: 'refused'; readonly id: number; readonly code: ErrorCode; readonly details: ErrorDetails }

@@ -8,12 +8,12 @@ import type { OwnerMessage, WorkerMessage } from './worker-messages.ts'
 import { WorkerSeats, type WorkerSeatsEvents } from './worker-seats.ts'
 
 export interface WorkerPoolOptions {
-  /** The other end is a `PoolForWorker`. */
+  /** Its other end has a `PoolForWorker`. */
   readonly port: MessagePort
   readonly loads: LoadTable
   readonly row: number
   readonly clock: Clock
-  /** How long the owner lets somebody wait. */
+  /** How long the main thread lets a request wait. */
   readonly wakeDeadlineMs: number
 }
 
@@ -24,12 +24,12 @@ interface Asking {
   refuse(error: Error): void
 }
 
-/** The owner answers at its deadline; who has heard nothing so long after it will not. */
+/** The main thread answers by its deadline; without an answer this much later, none will come. */
 const answerSlackMs = 5_000
 
 /**
- * The pool of a thread that does not own the waiting rooms: it picks by itself while there is something to be picked,
- * and asks the owner for everything else.
+ * The pool in a serving thread. It picks endpoints itself while there are free ones, and asks the main thread, which
+ * owns the waiting rooms, for everything else.
  */
 export class WorkerPool implements EndpointPool {
   readonly #options: WorkerPoolOptions
@@ -54,7 +54,7 @@ export class WorkerPool implements EndpointPool {
     return this.trySeat(model, hint) ?? this.#ask(model, hint, signal)
   }
 
-  /** How many wait for the owner's answer. */
+  /** How many requests wait for the main thread's answer. */
   get waiting(): number {
     return this.#asking.size
   }
@@ -77,7 +77,7 @@ export class WorkerPool implements EndpointPool {
       const known = this.#seats.get(model)
       const asking: Asking = {
         model,
-        // Working them out is worth it only where there will be a choice.
+        // Hashing the prompt pays off only if there is a choice.
         blocks: known?.hasChoice ? (hint.prefix?.() ?? []) : [],
         grant: (endpoint) => {
           leave()
@@ -112,7 +112,7 @@ export class WorkerPool implements EndpointPool {
       case 'seat': {
         const asking = this.#asking.get(message.id)
         if (asking) return asking.grant(message.endpoint)
-        // Its client left while the seat was on its way here. It is counted, so it is released like any other.
+        // The client left while the seat was on its way. The seat is counted, so it has to be released.
         this.#options.loads.release(message.endpoint.place, this.#options.row)
         return this.#tell({ type: 'freed', model: message.model })
       }

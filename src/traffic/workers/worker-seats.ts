@@ -4,7 +4,7 @@ import type { EndpointAddress, ReserveHint, Seat, SeatOutcome } from '../endpoin
 import type { LoadPlace, LoadTable } from '../endpoints/load-table.ts'
 import type { OfferedEndpoint } from '../endpoints/offered-endpoint.ts'
 
-/** What the owner wants to hear. */
+/** What the main thread has to be told. */
 export interface WorkerSeatsEvents {
   freed(): void
   failed(place: LoadPlace): void
@@ -18,7 +18,7 @@ interface WorkerSeatsOptions {
   readonly events: WorkerSeatsEvents
 }
 
-/** One model's endpoints as the owner last offered them. */
+/** One model's usable endpoints, as the main thread last announced them. */
 export class WorkerSeats {
   readonly #options: WorkerSeatsOptions
   readonly #open = new Map<string, WorkerEndpoint>()
@@ -32,7 +32,9 @@ export class WorkerSeats {
     return this.#open.size > 1
   }
 
-  /** All that may be picked now. One that is offered again is the same, so that what it knows is remembered. */
+  /**
+   * Replaces the usable endpoints. One that was there before stays the same object, so that its known prompts are kept.
+   */
   offer(endpoints: readonly OfferedEndpoint[]): void {
     const known = [...this.#open.values()]
     this.#open.clear()
@@ -42,23 +44,23 @@ export class WorkerSeats {
     }
   }
 
-  /** A seat when there is an endpoint to be picked, and nobody waits for one. */
+  /** A seat, if an endpoint is free and nobody waits for it. */
   trySeat(hint: ReserveHint): Seat | undefined {
     const { loads, row, events } = this.#options
-    // Each time round one is ruled out: it was full a moment later, or is taken out of what may be picked.
+    // Each round rules one endpoint out: another thread filled it meanwhile, or it was closed.
     for (let picks = this.#open.size; picks > 0; picks--) {
       const endpoint = this.#chooser.choose(this.#open, hint)
       if (!endpoint || loads.isWanted(endpoint.place)) return undefined
       if (loads.take(endpoint.place, row, endpoint.capacity)) return this.#seatAt(endpoint, false)
-      // For a moment it looked taken to others too.
+      // For a moment this attempt was counted and may have kept others out.
       if (loads.isWatched(endpoint.place)) events.freed()
-      // The owner's word that it is shut, or open again, is on its way.
+      // The main thread's message that it is shut, or open again, is on its way.
       if (!loads.isOpen(endpoint.place)) this.#open.delete(endpoint.name)
     }
     return undefined
   }
 
-  /** The owner has counted it. */
+  /** The main thread has already counted it. */
   seatGranted(offered: OfferedEndpoint, blocks: readonly number[]): Seat {
     const known = this.#open.get(offered.name)
     if (!known || !isSamePlace(known.place, offered.place)) {

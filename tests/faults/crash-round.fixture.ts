@@ -7,16 +7,16 @@ import type { StoreEvent } from '../../src/store/store.ts'
 export interface Acknowledged {
   readonly revision: number
   readonly name: string
-  /** `-`: it was deleted. */
+  /** `-` when the object was deleted. */
   readonly value: string
 }
 
 /**
- * Lets the writers run until `enough` writes were acknowledged, kills them in the middle, and returns all they were
- * told.
+ * Lets the writers run until `enough` writes were acknowledged, kills them in the middle of their work, and returns all
+ * acknowledged writes.
  */
 export async function writeAndKill(path: string, round: number, enough: number): Promise<readonly Acknowledged[]> {
-  const fixture = join(import.meta.dirname, 'store-crash-fixture.ts')
+  const fixture = join(import.meta.dirname, 'store-crash.fixture.ts')
   const child = spawn(process.execPath, [fixture, path, String(round)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   let output = ''
@@ -28,7 +28,7 @@ export async function writeAndKill(path: string, round: number, enough: number):
     if (lines > enough) child.kill('SIGKILL')
   }
   await exited
-  // The last piece may be half a line: nobody was told.
+  // The last piece may be half a line, which does not count as acknowledged.
   return output
     .split('\n')
     .slice(1, -1)
@@ -38,7 +38,7 @@ export async function writeAndKill(path: string, round: number, enough: number):
     })
 }
 
-/** What a crash did to a store, as far as those who were told can see. */
+/** What a crash did to a store, as far as it contradicts what was acknowledged. */
 export interface Damage {
   readonly revision: number
   readonly lost: readonly string[]
@@ -46,7 +46,7 @@ export interface Damage {
 }
 
 /**
- * Opens the file as a restart does and compares it with what was acknowledged; `told` is everything of the last round.
+ * Opens the file as a restart does and compares it with what was acknowledged. `told` is everything of the last round.
  */
 export async function inspect(path: string, told: readonly Acknowledged[], from: number): Promise<Damage> {
   const store = await openSqliteStore({ path, historyLimit: 2_000 })
@@ -57,7 +57,7 @@ export async function inspect(path: string, told: readonly Acknowledged[], from:
       const event = byRevision.get(revision)
       return event?.key.name !== name || valueOf(event) !== value
     })
-    // Every write was one of these objects', so a watch of them has every revision exactly once.
+    // All writes were to these objects, so a watch of them has every revision exactly once.
     const gaps = events.filter((event, index) => event.revision !== from + index + 1)
     const last = new Map(events.map((event) => [event.key.name, event]))
     const stale = [...last.values()].filter(({ key, type, revision }) =>

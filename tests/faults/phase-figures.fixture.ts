@@ -1,8 +1,8 @@
-/** What happened in a while, by what it was: how long each took. */
+/** How long everything took during one phase of a test, by what it was. */
 export class PhaseFigures {
   readonly name: string
   readonly #taken = new Map<string, number[]>()
-  /** The longest that the process which measures was kept waiting itself: that is nobody else's. */
+  /** The longest delay of the measuring process itself, which does not count against anybody else. */
   ownStallMs = 0
 
   constructor(name: string) {
@@ -28,7 +28,7 @@ export class PhaseFigures {
     return (this.#taken.get(what) ?? []).reduce((most, ms) => Math.max(most, ms), 0)
   }
 
-  /** For people. */
+  /** A line for people to read. */
   toString(): string {
     const each = [...this.#taken.keys()].map((what) => {
       const [p99, worst] = [this.p99(what), this.worst(what)].map((ms) => ms.toFixed(0))

@@ -1,8 +1,8 @@
 import { openSqliteStore } from '../../src/store/sqlite-store.ts'
 import { StepGate, type ThreadStep, threadSteps } from '../../src/store/sqlite-file/step-gate.ts'
 
-// Run by a test: writes, says what was acknowledged (`REVISION NAME`), and kills itself without warning when the thread
-// with the file has come to a step of the next commit, with more writes on their way.
+// A program for a test. It writes, prints what was acknowledged (`REVISION NAME`), and kills itself with SIGKILL when
+// the thread with the file reaches a step of the next commit, while more writes are waiting.
 const [path = '', wanted = '', round = ''] = process.argv.slice(2)
 const step = threadSteps.find((name): name is ThreadStep => name === wanted) ?? 'received'
 const gate = new StepGate()
@@ -13,9 +13,9 @@ const write = async (name: string) => {
   process.stdout.write(`${revision} ${name}\n`)
 }
 await Promise.all(['a', 'b', 'c'].map((name) => write(`${name}${round}`)))
-// Answered by the thread: it is done with those.
+// This read is answered by the thread, so it is done with the writes before it.
 await store.read({ resource: 'configmaps' }, store.revision, 1)
-// A store with nothing to do keeps no program running, and this one still waits for the thread to come to the step.
+// An idle store does not keep a program running, but this one must still wait for the thread to reach the step.
 setInterval(() => {}, 1_000)
 gate.arm(step)
 void write(`d${round}`)

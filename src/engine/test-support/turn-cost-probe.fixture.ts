@@ -1,5 +1,5 @@
-// Loaded into an engine by a test (`--import`): measures what its loop does between two looks at it, in processor time
-// of its thread. Another program that has the processor meanwhile makes a turn long, but not costly.
+// A test loads this into an engine (`--import`). It measures how much processor time the thread spends between two
+// timer ticks. If another program has the processor meanwhile, a turn gets longer but not costlier.
 const everyMs = 5
 
 let costliestMs = 0
@@ -11,7 +11,7 @@ setInterval(() => {
   last = now
 }, everyMs).unref()
 
-/** Asked over the channel to its parent: the costliest since it was last asked. */
+/** Answers the parent with the costliest turn since it last asked. */
 process.on('message', () => {
   process.send?.({ costliestMs })
   costliestMs = 0

@@ -4,7 +4,10 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { knownModels } from '../models/known-models.ts'
 
-/** The real model that tests use: named by SLUICE_TEST_MODEL, or pulled into this machine's cache before. */
+/**
+ * The real model for tests: the one that SLUICE_TEST_MODEL names, or one that was pulled into this machine's cache
+ * before.
+ */
 export function findTestModel(): string | undefined {
   const named = process.env['SLUICE_TEST_MODEL']
   if (named) return existsSync(named) ? named : undefined
@@ -16,7 +19,7 @@ export function findTestModel(): string | undefined {
 export const testModelMissing =
   'SmolLM2 is not on this machine: run `sluice model pull smollm2 --cache-only`, or set SLUICE_TEST_MODEL'
 
-/** Lays the model out in a folder the way `sluice model pull smollm2` does. */
+/** Puts the model into a folder with the same layout as `sluice model pull smollm2`. */
 export async function layOutTestModel(file: string, folder: string): Promise<void> {
   await symlink(file, join(folder, 'model.gguf'))
   for (const [name, text] of Object.entries(knownModels['smollm2']?.companions ?? {})) {

@@ -2,17 +2,17 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A disk whose syncs take as long as a test says, for every process that is started with `env`. */
+/** A disk whose syncs take as long as a test wants, for every process that is started with `env`. */
 export interface SlowDisk {
-  /** To be added to the process's own. */
+  /** To be added to the environment of the process. */
   readonly env: Readonly<Record<string, string>>
-  /** From now on each sync takes this much longer; those that are under way go on as they began. */
+  /** Makes each sync take this much longer from now on. Syncs that are under way are not affected. */
   setSyncMs(ms: number): void
-  /** How many syncs were begun. */
+  /** How many syncs have begun. */
   syncs(): number
 }
 
-/** Why there can be none here; `undefined` when there can. */
+/** Why a slow disk is not possible here; `undefined` when it is. */
 export const noSlowDisk: string | undefined =
   process.platform !== 'linux'
     ? 'only on Linux'
@@ -20,7 +20,10 @@ export const noSlowDisk: string | undefined =
       ? undefined
       : 'no cc'
 
-/** SQLite syncs with fdatasync where there is one; the other is taken as well. The delay is read at every sync. */
+/**
+ * A library that delays syncs. SQLite uses fdatasync if it exists; fsync is delayed as well. The delay is read at every
+ * sync.
+ */
 const source = `
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -48,7 +51,7 @@ int fsync(int fd) { delay(); return (int)syscall(SYS_fsync, fd); }
 int fdatasync(int fd) { delay(); return (int)syscall(SYS_fdatasync, fd); }
 `
 
-/** Made in the folder, which must outlive the processes. */
+/** Makes the library in this folder, which must outlive the processes. */
 export function makeSlowDisk(folder: string): SlowDisk {
   const library = join(folder, 'slow-disk.so')
   const code = join(folder, 'slow-disk.c')

@@ -1,8 +1,7 @@
 import { openSqliteStore } from '../../src/store/sqlite-store.ts'
 
-// Run by a test that kills it. Writers at once, each with a few objects of its own that it creates, updates and deletes
-// in turn, and each saying what it did only after that was acknowledged: `REVISION NAME VALUE`, where VALUE is `-` for
-// a deletion.
+// A program for a test that kills it. Several writers create, update and delete a few objects of their own in turn.
+// Each prints what it did only after it was acknowledged: `REVISION NAME VALUE`, where VALUE is `-` for a deletion.
 const [path = '', round = '', writers = '16'] = process.argv.slice(2)
 const store = await openSqliteStore({ path, historyLimit: 2_000 })
 process.stdout.write(`opened ${store.revision}\n`)

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type KubernetesClient, connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { configMapKind } from '../../src/resources/config-map.ts'
 import { eventKind } from '../../src/resources/event.ts'
@@ -6,27 +6,30 @@ import { leaseKind } from '../../src/resources/lease.ts'
 import { podKind } from '../../src/resources/pod.ts'
 
 const namespace = 'default'
-/** Round robin, so that no two writes that wait for the disk are about the same object. */
+/** How many objects are written to in turn, so that no two writes that wait for the disk are about the same object. */
 const targets = 60
 const names = Array.from({ length: targets }, (_, at) => `busy-${at}`)
 
-/** Each has as many connections as it may, and who reads must not wait for one that is held by a write. */
+/**
+ * One client for each kind of request: connections per client are limited, and reads must not wait for one that a write
+ * is using.
+ */
 type Clients = Readonly<Record<'reader' | 'patcher' | 'holder' | 'teller', KubernetesClient>>
 
 interface ApiLoadOptions {
   readonly kubeconfig: string
-  /** Of this load among others. */
+  /** Tells this load from others. */
   readonly name: string
-  /** Told of everything that is done how long it took. */
+  /** Called with how long each request took. */
   readonly took: (what: string, ms: number) => void
 }
 
-/** Reads of the API one after the other, and writes at the same rate whether or not those before are done. */
+/** Reads from the API one after the other, and writes at a fixed rate whether or not earlier writes are done. */
 export class ApiLoad {
   readonly refused: unknown[] = []
   readonly #options: ApiLoadOptions
   readonly #clients: Clients
-  /** What the writes should have left behind. */
+  /** What the writes should have left in the cluster. */
   readonly #made = { keys: [] as string[], messages: [] as string[], holders: {} as Record<string, string> }
   readonly #stopping = new AbortController()
   readonly #writing = new Set<Promise<void>>()
@@ -41,11 +44,11 @@ export class ApiLoad {
       this.#repeat(100, () => this.#timed('read beside own writes', () => reader.list(configMapKind, { namespace }))),
       this.#repeat(150, (turn) => this.#writeAll(turn)),
     ])
-    // Who stops asks how it went; until then it is not unheard.
+    // `stop` reports a failure; until then it must not count as unhandled.
     this.#running.catch(() => {})
   }
 
-  /** What is written to. Once, before any load. */
+  /** Creates the objects to write to. To be called once, before any load. */
   static async prepare(client: KubernetesClient): Promise<void> {
     for (const name of names) {
       await client.create(configMapKind, { metadata: { name, namespace }, data: {} })
@@ -59,7 +62,7 @@ export class ApiLoad {
     return new ApiLoad(options, { reader, patcher, holder, teller })
   }
 
-  /** Resolves when everything that was begun is written. */
+  /** Resolves when all writes so far are done. */
   async written(): Promise<void> {
     await Promise.all(this.#writing)
   }
@@ -75,7 +78,7 @@ export class ApiLoad {
     for (const client of Object.values(this.#clients)) client.close()
   }
 
-  /** What was written and is not there, or is there and was not written. */
+  /** What was written but is missing, and what is there but was not written. */
   async differences(): Promise<readonly string[]> {
     const { reader } = this.#clients
     const mine = (mark: string) => mark.startsWith(`${this.#options.name}-`)
@@ -93,10 +96,11 @@ export class ApiLoad {
     ]
   }
 
+  /** Acts at a steady rate until the load is stopped. */
   async #repeat(everyMs: number, act: (turn: number) => Promise<void> | void): Promise<void> {
     for (let turn = 0; !this.#stopping.signal.aborted; turn += 1) {
       await act(turn)
-      await sleep(everyMs)
+      await pause(everyMs)
     }
   }
 

@@ -16,7 +16,7 @@ export function startTestEngine(options: Partial<ServeOptions> & { modelPath: st
   return startEngine({ host: '127.0.0.1', port: 0, ...options }, { log, environment: {} })
 }
 
-/** Log lines as events, so that a test can wait for the end of a request that its client has left. */
+/** A logger whose lines are also events, so that a test can wait for the end of a request that its client has left. */
 export function observedLogger() {
   const finished = new EventEmitter()
   const lines: string[] = []

@@ -1,6 +1,6 @@
-// The process of `GatewayClients`: holds streams, asks one thing after the other, and says how long everything was on
-// its way.
-import { setTimeout as sleep } from 'node:timers/promises'
+// The process of `GatewayClients`: keeps streams open, sends one request after the other, and reports how long
+// everything took.
+import { setTimeout as pause } from 'node:timers/promises'
 import { EventStream } from '../support/event-stream.ts'
 import {
   type ClientOrder,
@@ -9,13 +9,16 @@ import {
   type What,
   type WindowFigures,
   lateMs,
-} from './gateway-clients.ts'
+} from './gateway-clients.fixture.ts'
 
 const order = JSON.parse(process.argv[2] ?? '') as ClientOrder
+/**
+ * The pause of a client between an answer and its next question. It sets the rate of requests; nothing is waited for.
+ */
 const pauseMs = 20
 const endless = 100_000
 
-/** When it was sent or begun, and how long it was on its way. */
+/** Durations, each with the time at which it began. */
 class Taken {
   readonly #at: number[] = []
   readonly #ms: number[] = []
@@ -30,7 +33,7 @@ class Taken {
       .filter((_, index) => (this.#at[index] ?? 0) >= from && (this.#at[index] ?? 0) < to)
       .toSorted((one, other) => one - other)
     const count = sorted.length
-    // Nothing was begun because what was before it took all the time.
+    // Nothing began in this window because the request before it took all the time.
     if (count === 0) return { count, lateShare: 1, p99: to - from, worst: to - from }
     const late = sorted.filter((ms) => ms > lateMs).length
     return { count, lateShare: late / count, p99: sorted[Math.ceil(count * 0.99) - 1] ?? 0, worst: sorted.at(-1) ?? 0 }
@@ -47,12 +50,12 @@ const failures: string[] = []
 const gateway = new URL(order.gateway)
 const throughGateway = { host: gateway.hostname, port: gateway.port }
 const directEvery = Math.ceil(order.streams / order.directStreams)
-// Among each other, so that they are sent to at the same times.
+// Both kinds of streams are mixed, so that they are sent to at the same times.
 const streams = Array.from({ length: order.streams }, (_, at) => [
   listen(throughGateway, 'piece'),
   ...(at % directEvery === 0 ? [listen(order.engine, 'direct piece')] : []),
 ]).flat()
-while (!streams.every(({ lastSentAt }) => lastSentAt > 0)) await sleep(pauseMs)
+await Promise.all(streams.map(({ begun }) => begun))
 process.send?.('begun')
 
 process.on('message', (windows: TimeWindow[]) => {
@@ -69,7 +72,7 @@ process.on('message', (windows: TimeWindow[]) => {
   }
   process.send?.(report)
 })
-// Whoever started it is gone.
+// The process that started this one has gone.
 process.on('disconnect', () => process.exit())
 
 const chatBody = JSON.stringify({ model: order.model, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 })
@@ -80,10 +83,12 @@ await Promise.all([
 ])
 
 function listen(place: { readonly host: string; readonly port: number | string }, what: What) {
-  const state = { lastSentAt: 0, isOver: false }
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>()
+  const state = { begun, lastSentAt: 0, isOver: false }
   const stream = new EventStream(place, order.model, endless, (ms) => {
     state.lastSentAt = Date.now() - ms
     taken[what].add(state.lastSentAt, ms)
+    begin()
   })
   void stream.ended.then((how) => {
     state.isOver = true
@@ -103,6 +108,6 @@ async function ask(what: What, url: string, init?: RequestInit): Promise<never> 
       failures.push(`${what}: ${String(error)}`)
     }
     taken[what].add(at, Date.now() - at)
-    await sleep(pauseMs)
+    await pause(pauseMs)
   }
 }

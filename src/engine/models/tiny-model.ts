@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 
-/** A conversation in ChatML, with tools the way Hermes and Qwen models are taught them. */
+/** A template for conversations in ChatML, with tools as Hermes and Qwen models write them. */
 export const tinyToolTemplate =
   "{%- if tools %}{{- '<|im_start|>system\\n# Tools\\n<tools>' }}{%- for tool in tools %}{{- '\\n' }}{{- tool | tojson }}{%- endfor %}" +
   "{{- '\\n</tools><|im_end|>\\n' }}{%- endif %}" +
@@ -20,8 +20,8 @@ export interface TinyModelOptions {
   readonly contextLength?: number
   readonly seed?: number
   /**
-   * Tokens beyond letters and bytes. Real vocabularies have tens of thousands, and what looks at each of them takes
-   * time.
+   * Tokens in addition to letters and bytes. Real vocabularies have tens of thousands, and code that looks at each of
+   * them takes time.
    */
   readonly words?: number
 }
@@ -37,13 +37,13 @@ const merges: readonly (readonly [string, string])[] = [
   ['Ġ', 'a'],
   ['i', 'n'],
 ]
-/** Large enough that the likeliest letters leave end tokens and broken bytes no chance. */
+/** Large enough that end tokens and broken bytes are practically never sampled. */
 const letterScale = 6
 
 /**
  * Writes a language model of a few hundred kilobytes with random weights: a real GGUF file of the llama architecture
- * that llama.cpp loads in milliseconds. It answers printable nonsense, the same for the same seed, and never ends by
- * itself.
+ * that llama.cpp loads in milliseconds, to probe cards and for tests. It answers printable nonsense, the same for the
+ * same seed, and never ends by itself.
  */
 export async function writeTinyModel(path: string, options: TinyModelOptions = {}): Promise<void> {
   await writeFile(path, tinyModel(options))
@@ -84,7 +84,7 @@ function vocabulary(): string[] {
   return [...controlTokens, ...byteCharacters(), ...merges.map((pair) => pair.join(''))]
 }
 
-/** Words of letters that are in no other token. */
+/** Words whose letters are in no other token. */
 function word(index: number): string {
   const letters = index.toString(26).replaceAll(/./g, (digit) => String.fromCodePoint(97 + Number.parseInt(digit, 26)))
   return `Ġ${letters.padStart(4, 'a')}`
@@ -94,7 +94,7 @@ function isControl(token: string): boolean {
   return controlTokens.includes(token)
 }
 
-/** The printable character that stands for each byte in GPT-2's vocabulary. */
+/** The printable character that represents each byte in GPT-2's vocabulary. */
 function byteCharacters(): string[] {
   let next = 256
   return Array.from({ length: 256 }, (_, byte) => {
@@ -219,7 +219,7 @@ function pad(bytes: Buffer): Buffer {
   return Buffer.concat([bytes, Buffer.alloc(padded(bytes.length) - bytes.length)])
 }
 
-/** Normally distributed numbers, the same for the same seed on every machine. */
+/** Normally distributed numbers that repeat for the same seed, on every machine. */
 function gaussian(seed: number): () => number {
   let state = seed >>> 0
   const uniform = () => {

@@ -2,30 +2,30 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 
-/** What the clients are to do. */
+/** What the clients have to do. */
 export interface ClientOrder {
   readonly gateway: string
-  /** Where the engine itself listens. */
+  /** The address of the engine itself. */
   readonly engine: { readonly host: string; readonly port: number }
   readonly model: string
-  /** Through the gateway. */
+  /** How many streams go through the gateway. */
   readonly streams: number
-  /** Past it, straight from the engine: what is late there is late because of the machine. */
+  /** How many streams come directly from the engine. What is late there is late because of the machine. */
   readonly directStreams: number
 }
 
-/** A while, by the machine's clock. */
+/** A period by the machine's clock, in milliseconds since the Unix epoch. */
 export interface TimeWindow {
   readonly from: number
   readonly to: number
 }
 
-/** Pieces of streams count by when they were sent, requests by when they were begun. */
+/** What is measured. Pieces of streams count by the time they were sent, requests by the time they began. */
 export type What = 'piece' | 'direct piece' | 'models' | 'chat'
 
 export interface WindowFigures {
   readonly count: number
-  /** The part that was on its way for longer than `lateMs`. */
+  /** The share that took longer than `lateMs`. */
   readonly lateShare: number
   readonly p99: number
   readonly worst: number
@@ -33,16 +33,16 @@ export interface WindowFigures {
 
 export interface ClientReport {
   readonly windows: ReadonlyArray<Record<What, WindowFigures>>
-  /** Streams that have ended, or have had no piece since the beginning of the last of the windows. */
+  /** Streams that have ended, or have had no piece since the last window began. */
   readonly lost: number
   readonly failures: readonly string[]
 }
 
-/** As long as nobody sees a stream stop. */
+/** Up to this delay nobody notices that a stream pauses. */
 export const lateMs = 50
 const patienceMs = 30_000
 
-/** Many people at the gateway, in a process of their own: what measures must not be what stalls. */
+/** Many clients of the gateway, in a process of their own, so that stalls of the test do not count. */
 export class GatewayClients {
   readonly #child: ChildProcess
 
@@ -52,7 +52,7 @@ export class GatewayClients {
 
   /** Resolves when every stream has begun. */
   static async start(order: ClientOrder): Promise<GatewayClients> {
-    const child = fork(join(import.meta.dirname, 'gateway-clients-program.ts'), [JSON.stringify(order)])
+    const child = fork(join(import.meta.dirname, 'gateway-clients-program.fixture.ts'), [JSON.stringify(order)])
     const clients = new GatewayClients(child)
     try {
       await clients.#heard()
