@@ -106,8 +106,14 @@ export const errorCatalog = {
   // The exposure edge
   host_not_exposed: {
     status: 404,
-    message: 'No service is exposed as {host}. `kubectl get serviceexporters -A` lists those that are.',
+    // Anybody may ask: what there is instead, and how to find it, is for those who may look into the cluster.
+    message: 'There is nothing at this address.',
   },
+  host_disagrees: {
+    status: 421,
+    message: 'The host of this request is not the one that its connection was opened for. Open another connection.',
+  },
+  tls_required: { status: 400, message: 'HTTPS is spoken at this port: use https:// in the address.' },
   service_without_endpoints: { status: 503, message: 'The service behind {host} has no ready endpoint.' },
   // The management API
   credential_refused: {

@@ -77,7 +77,8 @@ class ServingProgram {
   }
 
   #createEdge(tls: NonNullable<ServingData['exposure']>): ExposureEdge {
-    return new ExposureEdge({ tls, clock: this.#clock, log: this.#log, metrics: this.#metrics })
+    const metricsText = () => this.#metricsOfAll()
+    return new ExposureEdge({ tls, clock: this.#clock, log: this.#log, metrics: this.#metrics, metricsText })
   }
 
   #createGateway({ settings, loads, poolPort }: NonNullable<ServingData['gateway']>, row: number): Gateway {
@@ -92,13 +93,15 @@ class ServingProgram {
       log: this.#log,
       turnClock: clock,
       metrics: this.#metrics,
-      metricsText: async () => {
-        const text = await this.#texts.ask((id) => this.#tell({ type: 'metrics', id }))
-        if (text === undefined) throw new SluiceError('metrics_unavailable')
-        return text
-      },
+      metricsText: () => this.#metricsOfAll(),
       chatPageDirectory: settings.chatPageDirectory,
     })
+  }
+
+  async #metricsOfAll(): Promise<string> {
+    const text = await this.#texts.ask((id) => this.#tell({ type: 'metrics', id }))
+    if (text === undefined) throw new SluiceError('metrics_unavailable')
+    return text
   }
 
   async #listen({ face, host, port, reusePort }: Extract<ToServingThread, { type: 'listen' }>): Promise<void> {
