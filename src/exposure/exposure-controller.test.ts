@@ -59,6 +59,13 @@ async function startExposure() {
 
 const reasonOf = ({ status }: ServiceExporter) => status?.conditions?.find(({ type }) => type === 'Ready')?.reason
 
+const slice = {
+  metadata: { name: 'shop-1', namespace: 'web', labels: { 'kubernetes.io/service-name': 'shop' } },
+  addressType: 'IPv4',
+  endpoints: [{ addresses: ['127.64.0.7'] }],
+  ports: [{ name: 'http', port: 8080 }],
+}
+
 describe('ExposureController', () => {
   it('tells a ServiceExporter why it is not reachable, and where it is once the Service is there', async () => {
     const { client, routes, when, told } = await startExposure()
@@ -72,26 +79,26 @@ describe('ExposureController', () => {
       metadata: { name: 'shop', namespace: 'web' },
       spec: { ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
     })
-    const exposed = await when('shop', (one) => reasonOf(one) === 'Exposed')
-    expect(exposed.status?.url).toBe('https://shop-x-web-x-c1.site-1.localhost:22443')
-    expect(told).toEqual(['ServiceNotFound'])
-    expect(exposed.status?.conditions).toMatchObject([{ type: 'Ready', status: 'True' }])
+    const url = 'https://shop-x-web-x-c1.site-1.localhost:22443'
+    const alone = await when('shop', (one) => reasonOf(one) === 'NoReadyEndpoint')
+    expect(alone.status).toMatchObject({ url, conditions: [{ type: 'Ready', status: 'False' }] })
 
-    await client.create(endpointSliceKind, {
-      metadata: { name: 'shop-1', namespace: 'web', labels: { 'kubernetes.io/service-name': 'shop' } },
-      addressType: 'IPv4',
-      endpoints: [{ addresses: ['127.64.0.7'] }],
-      ports: [{ name: 'http', port: 8080 }],
-    })
+    await client.create(endpointSliceKind, slice)
+    const exposed = await when('shop', (one) => reasonOf(one) === 'Exposed')
+    expect(exposed.status).toMatchObject({ url, conditions: [{ type: 'Ready', status: 'True' }] })
     const host = 'shop-x-web-x-c1.site-1.localhost'
-    while (routes.find(host)?.endpoints.length === 0) await new Promise((resolve) => setImmediate(resolve))
     expect(routes.find(host)?.endpoints).toEqual([{ host: '127.64.0.7', port: 8080 }])
+
+    await client.delete(endpointSliceKind, slice.metadata)
+    await when('shop', (one) => reasonOf(one) === 'NoReadyEndpoint')
+    expect(told).toEqual(['ServiceNotFound', 'NoReadyEndpoint', 'Exposed', 'NoReadyEndpoint'])
   })
 
   it('takes the address back when the Service goes', async () => {
     const { client, routes, when } = await startExposure()
     const metadata = { name: 'shop', namespace: 'web' }
-    await client.create(serviceKind, { metadata, spec: { ports: [{ port: 80 }] } })
+    await client.create(endpointSliceKind, slice)
+    await client.create(serviceKind, { metadata, spec: { ports: [{ name: 'http', port: 80 }] } })
     await client.create(serviceExporterKind, { metadata, spec: { serviceName: 'shop', servicePort: 80 } })
     await when('shop', (one) => reasonOf(one) === 'Exposed')
     await client.delete(serviceKind, metadata)
@@ -103,7 +110,8 @@ describe('ExposureController', () => {
   it('writes nothing when nothing changed', async () => {
     const { client, when } = await startExposure()
     const metadata = { name: 'shop', namespace: 'web' }
-    await client.create(serviceKind, { metadata, spec: { ports: [{ port: 80 }] } })
+    await client.create(endpointSliceKind, slice)
+    await client.create(serviceKind, { metadata, spec: { ports: [{ name: 'http', port: 80 }] } })
     await client.create(serviceExporterKind, { metadata, spec: { serviceName: 'shop', servicePort: 80 } })
     const { metadata: told } = await when('shop', (one) => reasonOf(one) === 'Exposed')
     await client.patch(serviceKind, metadata, { metadata: { labels: { any: 'change' } } })

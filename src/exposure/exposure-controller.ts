@@ -7,7 +7,7 @@ import type { Logger } from '../foundation/log.ts'
 import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
-import { statusFor } from './exporter-status.ts'
+import { changeOf, statusFor } from './exporter-status.ts'
 import type { RouteTable } from './route-table.ts'
 
 export interface ExposureControllerOptions {
@@ -65,8 +65,13 @@ export class ExposureController {
       if (isStatusError(error, 'Conflict', 'NotFound')) return
       throw error
     }
-    const outcome = verdict.exposed ? { url: verdict.url } : { reason: verdict.reason }
-    if (!verdict.exposed) events?.record(exporter, 'Warning', verdict.reason, verdict.message)
-    log.info({ exporter: keyOf(ref), ...outcome }, verdict.exposed ? 'service exposed' : 'service not exposed')
+    const change = changeOf(exporter.status, status)
+    if (!change) return
+    const { type, reason, message } = change
+    events?.record(exporter, type, reason, message)
+    log.info(
+      { exporter: keyOf(ref), url: status.url, reason },
+      type === 'Normal' ? 'service exposed' : 'service not exposed',
+    )
   }
 }

@@ -2,6 +2,7 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import type { EndpointSlice } from '../resources/endpoint-slice.ts'
 import type { ServiceExporter } from '../resources/service-exporter.ts'
 import type { Service } from '../resources/service.ts'
+import type { EndpointReach } from './endpoint-reach.ts'
 import type { ExposureFacts, HostOwners } from './host-owners.ts'
 import { type ExporterVerdict, type ExposureRoute, planRoutes, type RoutePlan } from './plan-routes.ts'
 
@@ -10,6 +11,8 @@ export interface RouteTableOptions {
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
   readonly facts: ExposureFacts
+  /** Which endpoints are connected to at all; all of them unless told. */
+  readonly reach?: Pick<EndpointReach, 'mayReach' | 'onChange'> | undefined
 }
 
 /** The routes of one cluster, planned anew after changes: many at once cost one plan. */
@@ -26,9 +29,8 @@ export class RouteTable {
   constructor(options: RouteTableOptions) {
     this.#options = options
     this.#facts = options.facts
-    this.#unsubscribe = [options.exporters, options.services, options.slices].map((cache) =>
-      cache.onChange(() => this.#invalidate()),
-    )
+    const changing = [options.exporters, options.services, options.slices, ...(options.reach ? [options.reach] : [])]
+    this.#unsubscribe = changing.map((one) => one.onChange(() => this.#invalidate()))
   }
 
   find(host: string): ExposureRoute | undefined {
@@ -40,9 +42,11 @@ export class RouteTable {
     return this.#current().routes
   }
 
-  /** Where hosts lead is known before it is known where the edge listens: this is the port that clients use. */
+  /**
+   * Where hosts lead is known before it is known where the edge and the gateway listen: this is the port that clients
+   * use, and what was not to be reached before may be now.
+   */
   listensAt(port: number): void {
-    if (port === this.#facts.port) return
     this.#facts = { ...this.#facts, port }
     this.#invalidate()
   }
@@ -81,8 +85,15 @@ export class RouteTable {
   }
 
   #current(): RoutePlan {
-    const { exporters, services, slices } = this.#options
-    this.#plan ??= planRoutes(exporters.list(), services.list(), slices.list(), this.#facts, this.#owners)
+    const { exporters, services, slices, reach } = this.#options
+    this.#plan ??= planRoutes(
+      exporters.list(),
+      services.list(),
+      slices.list(),
+      this.#facts,
+      this.#owners,
+      reach?.mayReach,
+    )
     // Before all are seen, whoever is seen first would seem to be the first.
     if (exporters.synced) this.#owners = this.#plan.owners
     return this.#plan

@@ -203,6 +203,7 @@ async function compose(
     proxyDomain: center.proxyDomain,
     tls: exposureTls,
     listening: () => serving.exposure,
+    gateway: () => serving.gateway && { host: urlHost(host), port: serving.gateway.port },
   })
   const serving: ServingRole = new ServingRole({
     ...common,

@@ -1,10 +1,14 @@
 import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../../cluster/event-recorder.ts'
 import { ExposureController } from '../../exposure/exposure-controller.ts'
+import { EndpointReach } from '../../exposure/endpoint-reach.ts'
 import { RouteTable } from '../../exposure/route-table.ts'
+import type { RouteEndpoint } from '../../exposure/service-endpoints.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
+import { closedAddresses } from '../../node/network/cluster-blocks.ts'
+import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { backgroundTask } from '../background-task.ts'
 import type { KeyAndCertificate } from '../data/certificates.ts'
 import type { ClusterCaches } from '../cluster-caches.ts'
@@ -20,6 +24,8 @@ export interface ExposureRoleOptions {
   readonly port: number
   /** Where the threads listen, once they do. */
   readonly listening: () => Listening
+  /** Where the gateway is: what is behind its Service is this very program. */
+  readonly gateway: () => RouteEndpoint | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -31,13 +37,21 @@ export class ExposureRole implements Component {
   readonly served: ExposureToServe
   readonly #options: ExposureRoleOptions
   readonly #routes: RouteTable
+  readonly #reach: EndpointReach
   #controller: Component | undefined
 
   constructor(options: ExposureRoleOptions) {
     this.#options = options
-    const { caches, clusterId, proxyDomain, port, tls } = options
-    const { exporters, services, slices } = caches
-    this.#routes = new RouteTable({ exporters, services, slices, facts: { clusterId, proxyDomain, port } })
+    const { caches, clusterId, proxyDomain, port, tls, gateway } = options
+    const { exporters, services, slices, pods } = caches
+    const isGateway = ({ host, port: at }: RouteEndpoint) => gateway()?.host === host && gateway()?.port === at
+    this.#reach = new EndpointReach({
+      pods,
+      closed: () => closedAddresses(),
+      isOwn: (namespace, endpoint) => namespace === gatewayNamespace && isGateway(endpoint),
+    })
+    const facts = { clusterId, proxyDomain, port }
+    this.#routes = new RouteTable({ exporters, services, slices, facts, reach: this.#reach })
     this.served = { tls: { key: tls.key, cert: tls.cert }, routes: this.#routes }
   }
 
@@ -54,6 +68,7 @@ export class ExposureRole implements Component {
   async stop(signal: AbortSignal): Promise<void> {
     await this.#controller?.stop?.(signal)
     this.#routes.close()
+    this.#reach.close()
   }
 
   get url(): string {
