@@ -8,9 +8,14 @@ type Status = NonNullable<ServiceExporter['status']>
 export function statusFor(exporter: ServiceExporter, verdict: ExporterVerdict, now: number): Status | undefined {
   const wanted = readyCondition(exporter, verdict)
   const url = verdict.exposed ? verdict.url : undefined
-  const current = readyOf(exporter.status)
-  if (exporter.status?.url === url && current && says(current, wanted)) return undefined
-  const conditions = withCondition(exporter.status?.conditions, wanted, now)
+  const certificate = certificateCondition(exporter, verdict)
+  const before = exporter.status?.conditions
+  const [ready, shown] = [conditionOf(exporter.status, 'Ready'), conditionOf(exporter.status, 'Certificate')]
+  const isSaid = ready && says(ready, wanted) && (certificate ? shown && says(shown, certificate) : !shown)
+  if (exporter.status?.url === url && isSaid) return undefined
+  const kept = certificate ? before : before?.filter(({ type }) => type !== 'Certificate')
+  const withReady = withCondition(kept, wanted, now)
+  const conditions = certificate ? withCondition(withReady, certificate, now) : withReady
   return url === undefined ? { conditions } : { url, conditions }
 }
 
@@ -22,11 +27,26 @@ function readyCondition({ metadata }: ServiceExporter, verdict: ExporterVerdict)
     : { type: 'Ready', status: 'False', reason: problem?.reason, message: problem?.message, ...generation }
 }
 
+/** Where the exporter names a certificate of its own and has a host to show it at. */
+function certificateCondition({ metadata, spec }: ServiceExporter, verdict: ExporterVerdict): Condition | undefined {
+  if (!verdict.exposed || !verdict.certificate) return undefined
+  const generation = metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }
+  const { problem } = verdict.certificate
+  const message = `The certificate in the Secret ${spec.tlsSecretName} is shown.`
+  return problem
+    ? { type: 'Certificate', status: 'False', reason: problem.reason, message: problem.message, ...generation }
+    : { type: 'Certificate', status: 'True', reason: 'OwnCertificate', message, ...generation }
+}
+
 /** What happened, where a status says something else than the one before it: to be told as an Event. */
-export function changeOf(before: ServiceExporter['status'], now: Status): StatusChange | undefined {
-  const [was, is] = [readyOf(before), readyOf(now)]
-  if (!is || (was?.status === is.status && was.reason === is.reason && before?.url === now.url)) return undefined
-  return { type: is.status === 'True' ? 'Normal' : 'Warning', reason: is.reason ?? '', message: is.message ?? '' }
+export function changesOf(before: ServiceExporter['status'], now: Status): readonly StatusChange[] {
+  return ['Ready', 'Certificate'].flatMap((type) => {
+    const [was, is] = [conditionOf(before, type), conditionOf(now, type)]
+    const hasMoved = type === 'Ready' && before?.url !== now.url
+    if (!is || (was?.status === is.status && was.reason === is.reason && !hasMoved)) return []
+    const kind = is.status === 'True' ? ('Normal' as const) : ('Warning' as const)
+    return [{ type: kind, reason: is.reason ?? '', message: is.message ?? '' }]
+  })
 }
 
 export interface StatusChange {
@@ -35,8 +55,8 @@ export interface StatusChange {
   readonly message: string
 }
 
-function readyOf(status: ServiceExporter['status']): Condition | undefined {
-  return status?.conditions?.find(({ type }) => type === 'Ready')
+function conditionOf(status: ServiceExporter['status'], asked: string): Condition | undefined {
+  return status?.conditions?.find(({ type }) => type === asked)
 }
 
 function says(current: Condition, wanted: Condition): boolean {

@@ -7,7 +7,7 @@ import type { Logger } from '../foundation/log.ts'
 import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
-import { changeOf, statusFor } from './exporter-status.ts'
+import { changesOf, statusFor } from './exporter-status.ts'
 import type { RouteTable } from './route-table.ts'
 
 export interface ExposureControllerOptions {
@@ -65,13 +65,9 @@ export class ExposureController {
       if (isStatusError(error, 'Conflict', 'NotFound')) return
       throw error
     }
-    const change = changeOf(exporter.status, status)
-    if (!change) return
-    const { type, reason, message } = change
-    events?.record(exporter, type, reason, message)
-    log.info(
-      { exporter: keyOf(ref), url: status.url, reason },
-      type === 'Normal' ? 'service exposed' : 'service not exposed',
-    )
+    for (const { type, reason, message } of changesOf(exporter.status, status)) {
+      events?.record(exporter, type, reason, message)
+      log.info({ exporter: keyOf(ref), url: status.url, reason, type }, 'an exposed service has changed')
+    }
   }
 }

@@ -1,13 +1,13 @@
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import * as tls from 'node:tls'
-import 'reflect-metadata'
-import * as x509 from '@peculiar/x509'
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { silentLogger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
+import { makeCertificate } from './certificates/made-certificate.fixture.ts'
 import { ExposureEdge } from './exposure-edge.ts'
 import type { ExposureRoute } from './plan-routes.ts'
 
@@ -15,19 +15,7 @@ const host = 'shop-x-web-x-c1.localhost'
 let certificate = { key: '', cert: '' }
 
 beforeAll(async () => {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const issued = await x509.X509CertificateGenerator.createSelfSigned({
-    name: `CN=${host}`,
-    keys,
-    signingAlgorithm: algorithm,
-    extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: host }])],
-  })
-  const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
-  certificate = {
-    cert: issued.toString('pem'),
-    key: `-----BEGIN PRIVATE KEY-----\n${key.replaceAll(/(.{64})/g, '$1\n')}\n-----END PRIVATE KEY-----\n`,
-  }
+  certificate = await makeCertificate([host])
 })
 
 async function startService(answer: http.RequestListener) {
@@ -40,11 +28,11 @@ async function startService(answer: http.RequestListener) {
   return { server, endpoint: { host: '127.0.0.1', port: (server.address() as AddressInfo).port } }
 }
 
-async function startEdge(endpoints: ExposureRoute['endpoints']) {
+async function startEdge(endpoints: ExposureRoute['endpoints'], more: () => Partial<ExposureRoute> = () => ({})) {
   const metrics = new Metrics()
   const edge = new ExposureEdge({ log: silentLogger, tls: () => certificate, metrics })
   edge.addRoutes({ find: () => undefined })
-  edge.addRoutes({ find: (asked) => (asked === host ? { host, exporter: 'web/e', endpoints } : undefined) })
+  edge.addRoutes({ find: (asked) => (asked === host ? { host, exporter: 'web/e', endpoints, ...more() } : undefined) })
   const { port } = await edge.listen('127.0.0.1', 0)
   onTestFinished(() => edge.close({ graceMs: 0 }))
   const ask = (options: https.RequestOptions & { body?: string } = {}) =>
@@ -235,5 +223,34 @@ describe('ExposureEdge', () => {
     })
     socket.destroy()
     expect(text).toMatch(/^HTTP\/1\.1 101 [^]*hello$/)
+  })
+
+  it('shows a host its own certificate, and a changed one to new connections only', async () => {
+    const [first, second] = [await makeCertificate([host, 'first']), await makeCertificate([host, 'second'])]
+    let own: typeof first | undefined
+    const service = await startService((request, response) => {
+      response.write('begun ')
+      if (request.url === '/') response.end('done')
+      else service.server.once('go on', () => response.end('done'))
+    })
+    const { ask, port } = await startEdge([service.endpoint], () => ({ certificate: own }))
+    const shownTo = async (servername: string) => {
+      const socket = tls.connect({ host: '127.0.0.1', port, servername, rejectUnauthorized: false })
+      await once(socket, 'secureConnect')
+      const { raw } = socket.getPeerCertificate()
+      socket.destroy()
+      return [certificate, first, second].findIndex(({ cert }) => new X509Certificate(cert).raw.equals(raw))
+    }
+    expect(await shownTo(host)).toBe(0)
+    own = first
+    expect(await shownTo(host.toUpperCase())).toBe(1)
+    expect(await shownTo('other-x-web-x-c1.localhost')).toBe(0)
+    const open = ask({ path: '/slow', ca: first.cert })
+    await once(service.server, 'request')
+    own = second
+    expect(await shownTo(host)).toBe(2)
+    service.server.emit('go on')
+    expect(await open).toMatchObject({ status: 200, body: 'begun done' })
+    expect(await ask({ ca: second.cert })).toMatchObject({ status: 200 })
   })
 })

@@ -1,4 +1,4 @@
-import type { SecureContextOptions } from 'node:tls'
+import type { SecureContext, SecureContextOptions } from 'node:tls'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
 import { markLoop } from '../foundation/loop-marks.ts'
@@ -7,7 +7,8 @@ import type { Answer, Done, Exchange, Handler } from '../relay/exchange.ts'
 import type { RelayLimits } from '../relay/limits.ts'
 import { type ListenOptions, RelayServer } from '../relay/relay-server.ts'
 import type { TurnClock } from '../relay/socket/turn-clock.ts'
-import { askedHost, isOwnHost } from './asked-host.ts'
+import { askedHost, isOwnHost, plainHost } from './asked-host.ts'
+import { HostContexts } from './certificates/host-contexts.ts'
 import { edgeErrorAnswer } from './edge-errors.ts'
 import { EdgeHealth } from './edge-health.ts'
 import { ExposureMetrics } from './exposure-metrics.ts'
@@ -40,6 +41,7 @@ export class ExposureEdge {
   readonly #health: EdgeHealth
   readonly #clusters = new Set<HostRoutes>()
   readonly #loads = new ServiceLoads()
+  readonly #contexts = new HostContexts()
   #stopping = false
 
   readonly handler: Handler = (exchange, done) => this.#handle(exchange, done)
@@ -54,7 +56,7 @@ export class ExposureEdge {
       errorAnswer: edgeErrorAnswer,
       log: options.log,
       ...(options.clock && { clock: options.clock }),
-      ...(options.tls && { tls: options.tls }),
+      ...(options.tls && { tls: options.tls, contextOf: (name) => this.#contextOf(name) }),
       ...(options.relayLimits && { limits: options.relayLimits }),
     })
   }
@@ -96,19 +98,32 @@ export class ExposureEdge {
     try {
       const host = askedHost(exchange)
       if (isOwnHost(host)) return this.#answerOwn(exchange, finish, fail)
-      route = this.#routeOf(host)
+      route = this.#find(host)
+      if (!route) throw new SluiceError('host_not_exposed')
       new ServiceRequest(exchange, route, this.#loads, { onAnswered: finish, onFailed: fail }).try()
     } catch (error) {
       fail(error)
     }
   }
 
-  #routeOf(host: string): ExposureRoute {
+  #find(host: string): ExposureRoute | undefined {
     for (const cluster of this.#clusters) {
       const route = cluster.find(host)
       if (route) return route
     }
-    throw new SluiceError('host_not_exposed')
+    return undefined
+  }
+
+  #contextOf(serverName: string): SecureContext | undefined {
+    const host = plainHost(serverName)
+    if (host === undefined) return undefined
+    try {
+      return this.#contexts.of(host, this.#find(host)?.certificate)
+    } catch (error) {
+      // Its key may be one that TLS does not take: better another certificate than none.
+      this.#log.warn({ err: error, host }, 'the certificate of a host cannot be used')
+      return undefined
+    }
   }
 
   #answerOwn(exchange: Exchange, finish: Finish, fail: (error: unknown) => void): void {

@@ -122,7 +122,7 @@ describe('planRoutes', () => {
     const tcp = [{ name: 'http', port: 8080, protocol: 'TCP' as const }]
     const slices = [slice('shop', ['10.0.0.1', '169.254.169.254'], tcp)]
     const planned = (mayReach: (namespace: string, endpoint: { host: string }) => boolean) =>
-      planRoutes([exporter('e', 'shop', 80)], [shop], slices, facts, new Map(), mayReach)
+      planRoutes([exporter('e', 'shop', 80)], [shop], slices, facts, new Map(), { mayReach })
     const some = planned((namespace, { host }) => namespace === 'web' && host !== '169.254.169.254')
     expect([...some.routes.values()][0]?.endpoints).toEqual([{ host: '10.0.0.1', port: 8080 }])
     expect(some.verdicts.get('web/e')).toMatchObject({ exposed: true, unready: undefined })

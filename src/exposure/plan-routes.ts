@@ -3,6 +3,7 @@ import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { exposedHostLabel, longestHostLabel, type ServiceExporter } from '../resources/service-exporter.ts'
 import type { Service } from '../resources/service.ts'
 import { byAge, type ExposureFacts, hostOf, type HostOwners, namespaceOf, planOwners } from './host-owners.ts'
+import { type CertificateVerdict, type HostCertificate, secretMissing } from './certificates/secret-certificate.ts'
 import { upstreamKey } from './pick-upstream.ts'
 import { type MayReach, readyEndpoints, type RouteEndpoint, servicePortOf } from './service-endpoints.ts'
 
@@ -11,6 +12,8 @@ export interface ExposureRoute {
   /** `namespace/name` of the ServiceExporter. */
   readonly exporter: string
   readonly endpoints: readonly RouteEndpoint[]
+  /** Shown at this host; without one it is the installation's. */
+  readonly certificate?: HostCertificate | undefined
 }
 
 export type RefusalReason = 'ServiceNotFound' | 'PortNotFound' | 'HostTaken' | 'NameTooLong'
@@ -23,7 +26,13 @@ export interface Unready {
 
 /** What a ServiceExporter is told about itself. */
 export type ExporterVerdict =
-  | { readonly exposed: true; readonly url: string; readonly unready?: Unready | undefined }
+  | {
+      readonly exposed: true
+      readonly url: string
+      readonly unready?: Unready | undefined
+      /** Where the exporter names one. */
+      readonly certificate?: CertificateVerdict | undefined
+    }
   | { readonly exposed: false; readonly reason: RefusalReason; readonly message: string }
 
 export interface RoutePlan {
@@ -33,6 +42,13 @@ export interface RoutePlan {
   readonly verdicts: ReadonlyMap<string, ExporterVerdict>
   /** Whose hosts are whose, by namespace: also those that lead nowhere at the moment. */
   readonly owners: HostOwners
+}
+
+/** What else a plan asks for. */
+export interface RouteRules {
+  readonly mayReach?: MayReach | undefined
+  /** The certificate in a Secret, by its name and namespace, for a host. */
+  readonly certificateFor?: ((secret: string, namespace: string, host: string) => CertificateVerdict) | undefined
 }
 
 /**
@@ -45,7 +61,7 @@ export function planRoutes(
   slices: readonly EndpointSlice[],
   facts: ExposureFacts,
   before: HostOwners = new Map(),
-  mayReach: MayReach = () => true,
+  { mayReach = () => true, certificateFor = secretMissing }: RouteRules = {},
 ): RoutePlan {
   const serviceByKey = new Map(services.map((service) => [keyOf(refOf(service)), service]))
   const slicesByService = groupByService(slices)
@@ -96,9 +112,11 @@ export function planRoutes(
     }
     const ready = readyEndpoints(port, slicesByService.get(serviceKey) ?? [])
     const endpoints = ready.filter((endpoint) => !isClosed(endpoint) && mayReach(namespace, endpoint))
-    routes.set(host, { host, exporter: key, endpoints })
+    const { tlsSecretName } = exporter.spec
+    const certificate = tlsSecretName === undefined ? undefined : certificateFor(tlsSecretName, namespace, host)
+    routes.set(host, { host, exporter: key, endpoints, certificate: certificate?.certificate })
     const url = `https://${host}:${facts.port}`
-    verdicts.set(key, { exposed: true, url, unready: unreadyOf(serviceName, namespace, ready, endpoints) })
+    verdicts.set(key, { exposed: true, url, unready: unreadyOf(serviceName, namespace, ready, endpoints), certificate })
   }
   return { routes, verdicts, owners }
 }

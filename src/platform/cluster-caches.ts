@@ -9,7 +9,7 @@ import { type NetworkPolicy, networkPolicyKind } from '../resources/network-poli
 import { type Node, nodeKind } from '../resources/node.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
-import { type Secret, secretKind } from '../resources/secret.ts'
+import { type Secret, secretKind, tlsSecretType } from '../resources/secret.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
 import { type Service, serviceKind } from '../resources/service.ts'
 import type { Informers } from './informers.ts'
@@ -21,6 +21,8 @@ export interface ClusterCaches {
   readonly nodes: ObjectCache<Node>
   /** Of the Models' namespace only. */
   readonly secrets: ObjectCache<Secret>
+  /** Those with certificates, of all namespaces. */
+  readonly tlsSecrets: ObjectCache<Secret>
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
   readonly exporters: ObjectCache<ServiceExporter>
@@ -40,6 +42,7 @@ export function clusterCaches(informers: Informers): ClusterCaches {
     pods: informers.add(podKind),
     nodes: informers.add(nodeKind),
     secrets: informers.add(secretKind, { namespace: gatewayNamespace }),
+    tlsSecrets: informers.add(secretKind, { fields: { type: tlsSecretType } }),
     services: informers.add(serviceKind),
     slices: informers.add(endpointSliceKind),
     exporters: informers.add(serviceExporterKind),

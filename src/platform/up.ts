@@ -33,6 +33,7 @@ import { urlHost } from './listen.ts'
 import { openLogFile } from './data/log-file.ts'
 import { ManagementRole } from './roles/management-role.ts'
 import { defaultServingThreads } from './serving/serving-count.ts'
+import { ServedCertificate } from './data/served-certificate.ts'
 import { ServingRole } from './roles/serving-role.ts'
 import { safeModeNotes } from './safe-mode.ts'
 import { openPodNetwork } from './roles/pod-network-role.ts'
@@ -195,13 +196,14 @@ async function compose(
         foresight: cluster.foresight,
       })
     : undefined
-  const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())
+  const made = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())
+  const certificate = await ServedCertificate.open({ files: options.exposureCertificate, made, clock, log })
   const exposure = new ExposureRole({
     ...common,
     port: ports.exposure,
     clusterId: identity.clusterId,
     proxyDomain: center.proxyDomain,
-    tls: exposureTls,
+    certificate,
     listening: () => serving.exposure,
     gateway: () => serving.gateway && { host: urlHost(host), port: serving.gateway.port },
   })
@@ -223,6 +225,7 @@ async function compose(
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
+  lifecycle.add(certificate)
   lifecycle.add(exposure)
   lifecycle.add(management)
   lifecycle.add({

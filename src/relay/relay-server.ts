@@ -23,6 +23,8 @@ export interface RelayServerOptions {
   readonly clock?: TurnClock
   /** With it the server speaks TLS. The function form is asked again on every `reloadTls`. */
   readonly tls?: tls.SecureContextOptions | (() => tls.SecureContextOptions)
+  /** What is shown to clients that ask for this name, where it is something else. */
+  readonly contextOf?: (serverName: string) => tls.SecureContext | undefined
   readonly limits?: Partial<RelayLimits>
   /** Whether many clients come from an address: a proxy's. What one address may have is not asked of it. */
   readonly isShared?: (address: string) => boolean
@@ -145,6 +147,7 @@ export class RelayServer {
       ...socketOptions,
       ...this.#secureContext(),
       ALPNProtocols: ['http/1.1'],
+      SNICallback: this.#named,
       handshakeTimeout: this.#limits.headTimeoutMs,
     }
     const server = tls.createServer(options, (socket) => this.#accept(socket, true))
@@ -153,6 +156,10 @@ export class RelayServer {
       socket.destroy()
     })
     return server
+  }
+
+  readonly #named: NonNullable<tls.TlsOptions['SNICallback']> = (name, done) => {
+    done(null, this.#options.contextOf?.(name))
   }
 
   #secureContext(): tls.SecureContextOptions {

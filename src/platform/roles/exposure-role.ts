@@ -10,7 +10,7 @@ import type { Logger } from '../../foundation/log.ts'
 import { closedAddresses } from '../../node/network/cluster-blocks.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { backgroundTask } from '../background-task.ts'
-import type { KeyAndCertificate } from '../data/certificates.ts'
+import type { ServedCertificate } from '../data/served-certificate.ts'
 import type { ClusterCaches } from '../cluster-caches.ts'
 import { type Listening, urlHost } from '../listen.ts'
 import type { ExposureToServe } from '../serving/serving-threads.ts'
@@ -20,7 +20,7 @@ export interface ExposureRoleOptions {
   readonly caches: ClusterCaches
   readonly clusterId: string
   readonly proxyDomain: string
-  readonly tls: KeyAndCertificate
+  readonly certificate: Pick<ServedCertificate, 'current' | 'onChange'>
   readonly port: number
   /** Where the threads listen, once they do. */
   readonly listening: () => Listening
@@ -42,8 +42,8 @@ export class ExposureRole implements Component {
 
   constructor(options: ExposureRoleOptions) {
     this.#options = options
-    const { caches, clusterId, proxyDomain, port, tls, gateway } = options
-    const { exporters, services, slices, pods } = caches
+    const { caches, clusterId, proxyDomain, port, certificate, gateway, clock } = options
+    const { exporters, services, slices, tlsSecrets: secrets, pods } = caches
     const isGateway = ({ host, port: at }: RouteEndpoint) => gateway()?.host === host && gateway()?.port === at
     this.#reach = new EndpointReach({
       pods,
@@ -51,8 +51,22 @@ export class ExposureRole implements Component {
       isOwn: (namespace, endpoint) => namespace === gatewayNamespace && isGateway(endpoint),
     })
     const facts = { clusterId, proxyDomain, port }
-    this.#routes = new RouteTable({ exporters, services, slices, facts, reach: this.#reach })
-    this.served = { tls: { key: tls.key, cert: tls.cert }, routes: this.#routes }
+    this.#routes = new RouteTable({
+      exporters,
+      services,
+      slices,
+      secrets,
+      facts,
+      reach: this.#reach,
+      now: () => clock.now(),
+    })
+    this.served = {
+      get tls() {
+        return certificate.current
+      },
+      onTlsChange: (listener) => certificate.onChange(listener),
+      routes: this.#routes,
+    }
   }
 
   async start(signal: AbortSignal): Promise<void> {

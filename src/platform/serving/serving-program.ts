@@ -20,7 +20,13 @@ import { LoopWatch } from '../loop-watch/loop-watch.ts'
 import { StuckLoopAlarm } from '../loop-watch/stuck-loop-alarm.ts'
 import { ObjectMirror } from './object-mirror.ts'
 import { PendingAnswers } from './pending-answers.ts'
-import type { FromServingThread, ServingData, ServingFace, ToServingThread } from './serving-messages.ts'
+import type {
+  FromServingThread,
+  ServedExposure,
+  ServingData,
+  ServingFace,
+  ToServingThread,
+} from './serving-messages.ts'
 import { collectStartGarbage } from '../data/start-garbage.ts'
 
 /** The owner takes a second for those that do not answer; one that has said nothing so long is stuck. */
@@ -39,6 +45,7 @@ class ServingProgram {
   readonly #keys = new ObjectMirror<ApiKey>()
   readonly #routes = new RouteMirror()
   readonly #texts = new PendingAnswers<string>({ clock: systemClock, deadlineMs: metricsDeadlineMs })
+  #tls: ServedExposure | undefined
   readonly #faces: { readonly gateway: Gateway | undefined; readonly exposure: ExposureEdge | undefined }
 
   constructor(data: ServingData, tell: (message: FromServingThread) => void) {
@@ -62,6 +69,8 @@ class ServingProgram {
         return this.#keys.hear(message.news)
       case 'routes':
         return this.#routes.hear(message.news)
+      case 'tls':
+        return this.#useTls(message.tls)
       case 'listen':
         return void this.#listen(message)
       case 'snapshot': {
@@ -76,7 +85,16 @@ class ServingProgram {
     }
   }
 
-  #createEdge(tls: NonNullable<ServingData['exposure']>): ExposureEdge {
+  /** Connections that are open keep what they were shown. */
+  #useTls(tls: ServedExposure): void {
+    if (tls.cert === this.#tls?.cert && tls.key === this.#tls.key) return
+    this.#tls = tls
+    this.#faces.exposure?.reloadTls()
+  }
+
+  #createEdge(first: ServedExposure): ExposureEdge {
+    this.#tls = first
+    const tls = () => this.#tls ?? first
     const metricsText = () => this.#metricsOfAll()
     return new ExposureEdge({ tls, clock: this.#clock, log: this.#log, metrics: this.#metrics, metricsText })
   }

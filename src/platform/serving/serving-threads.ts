@@ -26,7 +26,9 @@ export interface GatewayToServe {
 }
 
 export interface ExposureToServe {
+  /** As it is now. */
   readonly tls: ServedExposure
+  onTlsChange?(listener: (tls: ServedExposure) => void): () => void
   readonly routes: RouteSource
 }
 
@@ -139,6 +141,8 @@ export class ServingThreads {
     if (exposure) {
       const routes = new RouteFeed(exposure.routes, (news) => this.#tellAll({ type: 'routes', news }))
       feeds.push({ whole: () => ({ type: 'routes' as const, news: routes.whole() }), close: () => routes.close() })
+      const forget = exposure.onTlsChange?.((tls) => this.#tellAll({ type: 'tls', tls }))
+      feeds.push({ whole: () => ({ type: 'tls' as const, tls: exposure.tls }), close: () => forget?.() })
     }
     return feeds
   }
