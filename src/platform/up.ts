@@ -196,7 +196,8 @@ async function compose(
         foresight: cluster.foresight,
       })
     : undefined
-  const made = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())
+  const current = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())
+  const made = { current, onChange: () => () => {} }
   const certificate = await ServedCertificate.open({ files: options.exposureCertificate, made, clock, log })
   const exposure = new ExposureRole({
     ...common,

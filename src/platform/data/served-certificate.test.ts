@@ -18,7 +18,7 @@ async function setUp() {
     writeFileSync(files.cert, cert)
     writeFileSync(files.key, key)
   }
-  return { files, made, first, second, clock, write, common: { made, clock, log: silentLogger } }
+  return { files, made, first, second, clock, write, common: { made: { current: made, onChange: () => () => {} }, clock, log: silentLogger } }
 }
 
 describe('the certificate of the edge', () => {
@@ -32,7 +32,7 @@ describe('the certificate of the edge', () => {
     write(first)
     const certificate = await ServedCertificate.open({ ...common, files })
     const changed = Promise.withResolvers<unknown>()
-    certificate.onChange((now) => changed.resolve(now))
+    certificate.onChange(() => changed.resolve(certificate.current))
     certificate.start()
     expect(certificate.current).toEqual(first)
     writeFileSync(files.cert, second.cert)

@@ -12,10 +12,16 @@ export interface CertificateFiles {
   readonly key: string
 }
 
+/** A certificate that may be replaced. */
+export interface CertificateSource {
+  readonly current: KeyAndCertificate
+  onChange(listener: () => void): () => void
+}
+
 export interface ServedCertificateOptions {
   /** Undefined serves what this installation has made for itself. */
   readonly files: CertificateFiles | undefined
-  readonly made: KeyAndCertificate
+  readonly made: CertificateSource
   readonly clock: Clock
   readonly log: Logger
 }
@@ -24,24 +30,25 @@ export interface ServedCertificateOptions {
 const lookMs = 5_000
 
 /** What the edge shows where a host has nothing of its own: the files' content as it is now, or what was made. */
-export class ServedCertificate implements Component {
+export class ServedCertificate implements Component, CertificateSource {
   readonly name = 'certificate of the edge'
   readonly #options: ServedCertificateOptions
-  readonly #listeners = new Set<(now: KeyAndCertificate) => void>()
-  #current: KeyAndCertificate
+  readonly #listeners = new Set<() => void>()
+  /** Of the files. */
+  #read: KeyAndCertificate | undefined
   /** What was told already of files that cannot be used. */
   #problem: string | undefined
   #cancel: CancelTimer = () => {}
   #stopped = false
 
-  private constructor(options: ServedCertificateOptions, current: KeyAndCertificate) {
+  private constructor(options: ServedCertificateOptions, read: KeyAndCertificate | undefined) {
     this.#options = options
-    this.#current = current
+    this.#read = read
   }
 
   /** Refuses files that cannot be used: later ones are reported in the log, and those before them kept. */
   static async open(options: ServedCertificateOptions): Promise<ServedCertificate> {
-    if (!options.files) return new ServedCertificate(options, options.made)
+    if (!options.files) return new ServedCertificate(options, undefined)
     try {
       return new ServedCertificate(options, await readPair(options.files))
     } catch (error) {
@@ -50,10 +57,11 @@ export class ServedCertificate implements Component {
   }
 
   get current(): KeyAndCertificate {
-    return this.#current
+    return this.#read ?? this.#options.made.current
   }
 
-  onChange(listener: (now: KeyAndCertificate) => void): () => void {
+  onChange(listener: () => void): () => void {
+    if (!this.#options.files) return this.#options.made.onChange(listener)
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
@@ -80,10 +88,10 @@ export class ServedCertificate implements Component {
     try {
       const found = await readPair(files)
       this.#problem = undefined
-      if (found.cert === this.#current.cert && found.key === this.#current.key) return
-      this.#current = found
+      if (found.cert === this.#read?.cert && found.key === this.#read.key) return
+      this.#read = found
       log.info({ path: files.cert }, 'the edge shows another certificate')
-      for (const listener of this.#listeners) listener(found)
+      for (const listener of this.#listeners) listener()
     } catch (error) {
       // Perhaps it is being written; the one before is shown until then.
       const problem = errorMessage(error)

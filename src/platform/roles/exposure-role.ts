@@ -60,13 +60,7 @@ export class ExposureRole implements Component {
       reach: this.#reach,
       now: () => clock.now(),
     })
-    this.served = {
-      get tls() {
-        return certificate.current
-      },
-      onTlsChange: (listener) => certificate.onChange(listener),
-      routes: this.#routes,
-    }
+    this.served = { tls: certificate, routes: this.#routes }
   }
 
   async start(signal: AbortSignal): Promise<void> {

@@ -45,8 +45,8 @@ export type ToServingThread =
   | { readonly type: 'models'; readonly news: MirrorNews<Model> }
   | { readonly type: 'keys'; readonly news: MirrorNews<ApiKey> }
   | { readonly type: 'routes'; readonly news: RouteNews }
-  /** What is shown from now on where a host has no certificate of its own. */
-  | { readonly type: 'tls'; readonly tls: ServedExposure }
+  /** For handshakes from now on; what is open goes on. */
+  | { readonly type: 'certificate'; readonly tls: ServedExposure }
   | {
       readonly type: 'listen'
       readonly face: ServingFace

@@ -69,8 +69,8 @@ class ServingProgram {
         return this.#keys.hear(message.news)
       case 'routes':
         return this.#routes.hear(message.news)
-      case 'tls':
-        return this.#useTls(message.tls)
+      case 'certificate':
+        return this.#useCertificate(message.tls)
       case 'listen':
         return void this.#listen(message)
       case 'snapshot': {
@@ -85,18 +85,21 @@ class ServingProgram {
     }
   }
 
-  /** Connections that are open keep what they were shown. */
-  #useTls(tls: ServedExposure): void {
-    if (tls.cert === this.#tls?.cert && tls.key === this.#tls.key) return
+  #useCertificate(tls: ServedExposure): void {
+    if (tls.cert === this.#tls?.cert) return
     this.#tls = tls
     this.#faces.exposure?.reloadTls()
   }
 
   #createEdge(first: ServedExposure): ExposureEdge {
     this.#tls = first
-    const tls = () => this.#tls ?? first
-    const metricsText = () => this.#metricsOfAll()
-    return new ExposureEdge({ tls, clock: this.#clock, log: this.#log, metrics: this.#metrics, metricsText })
+    return new ExposureEdge({
+      tls: () => this.#tls ?? first,
+      clock: this.#clock,
+      log: this.#log,
+      metrics: this.#metrics,
+      metricsText: () => this.#metricsOfAll(),
+    })
   }
 
   #createGateway({ settings, loads, poolPort }: NonNullable<ServingData['gateway']>, row: number): Gateway {

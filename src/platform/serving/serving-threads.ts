@@ -26,9 +26,11 @@ export interface GatewayToServe {
 }
 
 export interface ExposureToServe {
-  /** As it is now. */
-  readonly tls: ServedExposure
-  onTlsChange?(listener: (tls: ServedExposure) => void): () => void
+  /** The edge's certificate, which may be replaced while everything runs. */
+  readonly tls: {
+    readonly current: ServedExposure
+    onChange(listener: () => void): () => void
+  }
   readonly routes: RouteSource
 }
 
@@ -141,8 +143,9 @@ export class ServingThreads {
     if (exposure) {
       const routes = new RouteFeed(exposure.routes, (news) => this.#tellAll({ type: 'routes', news }))
       feeds.push({ whole: () => ({ type: 'routes' as const, news: routes.whole() }), close: () => routes.close() })
-      const forget = exposure.onTlsChange?.((tls) => this.#tellAll({ type: 'tls', tls }))
-      feeds.push({ whole: () => ({ type: 'tls' as const, tls: exposure.tls }), close: () => forget?.() })
+      const certificate = () => ({ type: 'certificate' as const, tls: exposure.tls.current })
+      const forget = exposure.tls.onChange(() => this.#tellAll(certificate()))
+      feeds.push({ whole: certificate, close: forget })
     }
     return feeds
   }
@@ -165,7 +168,7 @@ export class ServingThreads {
     const thread = spawn({
       row,
       gateway,
-      exposure: exposure?.tls,
+      exposure: exposure?.tls.current,
       logPath,
       // One that looks is enough.
       ownerLoop: row === 1 ? ownerLoop : undefined,
