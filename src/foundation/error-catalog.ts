@@ -121,6 +121,10 @@ export const errorCatalog = {
     message:
       'Send the header "Authorization: plain Credential=<ACCESS_KEY>,Signature=<SECRET_KEY>" with a valid key pair.',
   },
+  too_many_attempts: {
+    status: 429,
+    message: 'Key pairs from your address were wrong too often. Try again in {retryAfterSeconds} s.',
+  },
   key_disabled: { status: 403, message: 'This API key is disabled.' },
   cluster_id_malformed: {
     status: 400,
@@ -153,6 +157,15 @@ export const errorCatalog = {
     message: 'The cluster of {kubeconfig} cannot be reached: {reason}. Start it with `sluice up`, or name another.',
   },
   cluster_refused: { status: 400, message: 'The cluster refused: {reason}' },
+  access_key_not_found: {
+    status: 404,
+    message: 'There is no key pair {name}. `sluice access-key list` shows those there are.',
+  },
+  key_being_rotated: {
+    status: 409,
+    message:
+      'The key pair {name} has two secrets until {until}. `sluice access-key rotate {name} --finish` ends the older one at once.',
+  },
   api_key_not_found: { status: 404, message: 'There is no API key {name}. `sluice key list` shows those there are.' },
   model_source_unknown: { status: 400, message: 'The model {name} is not known here. Known: {known}.' },
   model_pull_failed: { status: 502, message: 'The model {name} could not be fetched: {reason}' },
