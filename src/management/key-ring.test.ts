@@ -77,7 +77,8 @@ describe('the header Authorization', () => {
         const changed = whole.slice(0, place) + put + whole.slice(place + removed)
         const read = parseCredential([changed])
         // What is still of the form says exactly what it says.
-        if (read) expect(`plain Credential=${read.accessKey},Signature=${read.secretKey}`).toBe(changed)
+        const written = read && `plain Credential=${read.accessKey},Signature=${read.secretKey}`
+        expect([undefined, changed]).toContain(written)
       }),
       { numRuns: 2_000 },
     )

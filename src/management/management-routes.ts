@@ -19,7 +19,7 @@ export interface ManagementResources {
   readonly clusters: ClusterDirectory
 }
 
-export type RouteName = 'cluster' | 'centers' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
+export type RouteName = 'cluster' | 'centers' | 'openapi' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
 
 export interface Route {
   readonly name: RouteName
@@ -37,6 +37,7 @@ export function routeOf(target: string): Route {
   if (path === '/healthz') return { name: 'healthz' }
   if (path === '/readyz') return { name: 'readyz' }
   if (path === '/metrics') return { name: 'metrics' }
+  if (path === '/openapi.json') return { name: 'openapi' }
   if (path === '/api/aidc/v1/list') return { name: 'centers' }
   const segment = path.startsWith(clusterPrefix) ? path.slice(clusterPrefix.length) : undefined
   return segment === undefined || segment.includes('/') ? { name: 'unknown' } : { name: 'cluster', segment }

@@ -11,6 +11,7 @@ import type { ApiKey } from '../resources/api-key.ts'
 import type { ComputeCenter } from '../resources/compute-center.ts'
 import type { ClusterDirectory } from './cluster-directory.ts'
 import { type Answer, failure, rawFailure, success, text } from './envelope.ts'
+import { openApiText } from './openapi/openapi-document.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
 import { KeyRing } from './key-ring.ts'
 import { type Caller, ManagementAccess } from './management-access.ts'
@@ -136,22 +137,22 @@ export class ManagementServer {
     const route = routeOf(request.url ?? '/')
     const startedAt = this.#options.clock.now()
     const requestId = randomUUID()
-    const log = this.#options.log.child({ requestId, route: route.name })
-    response.setHeader('x-request-id', requestId)
+    const { log } = this.#options
+    const about = { requestId, route: route.name }
     response.on('close', () => {
       const seconds = (this.#options.clock.now() - startedAt) / 1000
       this.#seconds.observe({ route: route.name }, seconds)
       this.#requests.inc({ route: route.name, status: response.statusCode })
-      log.info({ method: request.method, status: response.statusCode, seconds }, 'management request')
+      log.info({ ...about, method: request.method, status: response.statusCode, seconds }, 'management request')
     })
     this.#answer(request, route)
       .catch((error: unknown) => {
-        log.error({ err: error }, 'a management request failed')
+        log.error({ ...about, err: error }, 'a management request failed')
         return failure(new SluiceError('internal_error'))
       })
-      .then((answer) => this.#finish(request, response, route, answer))
+      .then((answer) => this.#finish(request, response, route, answer, requestId))
       .catch((error: unknown) => {
-        log.error({ err: error }, 'a management answer could not be sent')
+        log.error({ ...about, err: error }, 'a management answer could not be sent')
         response.destroy()
       })
   }
@@ -165,6 +166,7 @@ export class ManagementServer {
       const reading = allowedMethods.includes(request.method ?? '')
       if (route.name === 'healthz' && reading) return text(200, 'ok\n')
       if (route.name === 'readyz' && reading) return this.#isReady() ? text(200, 'ok\n') : text(503, 'not ready\n')
+      if (route.name === 'openapi' && reading) return text(200, openApiText(), 'application/json')
       const { method = '', url: target = '/', headersDistinct, socket } = request
       const caller = { authorization: headersDistinct['authorization'], source: socket.remoteAddress ?? '' }
       if (route.name === 'metrics' && reading) {
@@ -189,9 +191,16 @@ export class ManagementServer {
     return keys.synced && centers.synced && (ready?.() ?? true)
   }
 
-  #finish(request: IncomingMessage, response: ServerResponse, route: Route, answer: Answer): void {
+  #finish(
+    request: IncomingMessage,
+    response: ServerResponse,
+    route: Route,
+    answer: Answer,
+    requestId: string = randomUUID(),
+  ): void {
     if (response.headersSent || response.destroyed) return
     response.writeHead(answer.status, {
+      'x-request-id': requestId,
       ...answer.headers,
       'content-length': Buffer.byteLength(answer.body),
       'cache-control': 'no-store',
