@@ -9,7 +9,8 @@ export type PairVerdict =
   | { readonly outcome: 'wrong'; readonly name: string | undefined }
 
 interface HeldKey {
-  readonly key: ApiKey
+  /** None: nothing opens it. */
+  readonly key: ApiKey | undefined
   readonly digest: Buffer
   /** While it is changed for another, the one before; else one that nobody has. */
   readonly previous: Buffer
@@ -23,8 +24,10 @@ export class KeyRing {
   readonly #now: () => number
   readonly #compare: Compare
   readonly #unsubscribe: () => void
-  /** What nobody can present: compared with where there is nothing else, so that every attempt costs the same work. */
+  /** What nobody can present. */
   readonly #nobody = randomBytes(32)
+  /** Compared with where there is no such key, so that every attempt costs the same work. */
+  readonly #strangers: readonly HeldKey[] = [{ key: undefined, digest: this.#nobody, previous: this.#nobody }]
   #byAccessKey: ReadonlyMap<string, readonly HeldKey[]> | undefined
 
   constructor(keys: ObjectCache<ApiKey>, now: () => number, compare: Compare = timingSafeEqual) {
@@ -36,15 +39,11 @@ export class KeyRing {
 
   judge(presented: KeyPair): PairVerdict {
     const digest = secretDigest(presented.secretKey)
-    const held = this.#index().get(presented.accessKey) ?? []
+    const held = this.#index().get(presented.accessKey) ?? this.#strangers
     let match: ApiKey | undefined
     for (const one of held) if (this.#opens(digest, one)) match = one.key
-    if (held.length === 0) {
-      this.#compare(digest, this.#nobody)
-      this.#compare(digest, this.#nobody)
-    }
     if (match === undefined || isOver(match.spec.expiresAt, this.#now())) {
-      return { outcome: 'wrong', name: held[0]?.key.metadata.name }
+      return { outcome: 'wrong', name: held[0]?.key?.metadata.name }
     }
     const { metadata, spec } = match
     return { outcome: spec.disabled ? 'disabled' : 'right', name: metadata.name, enterprise: spec.enterprise }
@@ -58,7 +57,7 @@ export class KeyRing {
   #opens(presented: Buffer, { key, digest, previous }: HeldKey): boolean {
     const isCurrent = this.#compare(presented, digest)
     const isPrevious = this.#compare(presented, previous)
-    return isCurrent || (isPrevious && !isOver(key.spec.previousSecret?.expiresAt, this.#now()))
+    return isCurrent || (isPrevious && !isOver(key?.spec.previousSecret?.expiresAt, this.#now()))
   }
 
   #index(): ReadonlyMap<string, readonly HeldKey[]> {
@@ -68,7 +67,7 @@ export class KeyRing {
         .list()
         .filter(({ spec }) => spec.use !== 'Inference')
         .map((key) => this.#held(key)),
-      ({ key }) => key.spec.accessKey,
+      ({ key }) => key?.spec.accessKey ?? '',
     )
     return this.#byAccessKey
   }
