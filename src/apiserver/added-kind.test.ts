@@ -25,7 +25,7 @@ const lockSchema = z.looseObject({
   status: z.looseObject({ gates: z.int().optional(), level: z.string().optional() }).optional(),
 })
 
-/** A core kind that nothing of this program has heard of: this row is everything that is said about it. */
+/** A core kind that this program has never heard of: this row is all that is said about it. */
 const lockKind = coreKind(lockSchema, {
   group: 'water.example',
   kind: 'Lock',

@@ -7,7 +7,7 @@ import type { LabelSelector } from './reading/label-selector.ts'
 import type { FieldValidation } from './writing/object-decode.ts'
 import type { Phases } from './writing/write-phases.ts'
 
-/** What is asked of a ClusterApi, and what it answers. */
+/** The requests to a ClusterApi and their answers. */
 export interface Selection {
   readonly namespace?: string | undefined
   readonly labels?: LabelSelector | undefined
@@ -17,7 +17,7 @@ export interface Selection {
 export interface PageRequest extends Selection {
   readonly limit?: number | undefined
   readonly continueToken?: string | undefined
-  /** What was asked, as the client said it: a page token is good only for the same question. */
+  /** The question as the client asked it: a page token is only valid for the same one. */
   readonly scope?: string | undefined
 }
 
@@ -25,15 +25,15 @@ export interface WriteOptions {
   readonly dryRun?: boolean | undefined
   readonly fieldValidation?: FieldValidation | undefined
   readonly warn?: ((warning: string) => void) | undefined
-  /** Fields that the body says more than once; asked only when it matters. */
+  /** Fields that occur more than once in the body; called only when it matters. */
   readonly duplicates?: (() => readonly string[]) | undefined
-  /** Who asks; nobody when it is the cluster's own doing. */
+  /** Who asks; `undefined` when the cluster itself does. */
   readonly user?: User | undefined
-  /** To whom the fields belong that are written; see `metadata.managedFields`. */
+  /** The manager that owns the written fields, as in `metadata.managedFields`. */
   readonly manager?: string | undefined
-  /** The object was merged by server-side apply and brings its managers with it. */
+  /** True when server-side apply has merged the object, which then carries its managers. */
   readonly applied?: boolean | undefined
-  /** Whoever waits for a turn of the loop has it between the phases of a write that takes long. */
+  /** Lets others have the event loop between the phases of a long write. */
   readonly turns?: Turns | undefined
 }
 
@@ -41,14 +41,14 @@ export type Subresource = 'status' | 'scale' | 'finalize' | 'ephemeralcontainers
 
 export interface Deleted {
   readonly object: KubernetesObject
-  /** `false`: it is marked, and goes when its grace or its finalizers are over. */
+  /** `false`: the object is only marked, and goes when its grace period or its finalizers are over. */
   readonly gone: boolean
 }
 
-/** How a patch, of whatever format, changes a value: the object, or the scale of it. */
+/** Applies a patch of any format to a value: the object, or its scale. */
 export type ApplyPatch = (value: JsonObject, current: KubernetesObject) => unknown
 
-/** The same of one that may take long. */
+/** A patch that may take long, applied in phases. */
 export interface PatchInPhases {
   phases(value: JsonObject, current: KubernetesObject): Phases<unknown>
 }

@@ -65,7 +65,7 @@ async function start(limits: Partial<ApiServerLimits> = {}): Promise<void> {
   agent = new Agent({ ca: certificates.ca, keepAlive: true })
 }
 
-/** Into the store itself: what is tested is how they come out. */
+/** Writes to the store directly: these tests are about reading. */
 async function fill(namespace: string, count: number, size: number): Promise<void> {
   const data = { text: 'x'.repeat(size) }
   for (let index = 0; index < count; index++) {
@@ -108,8 +108,8 @@ async function ask(method: string, path: string, token: string, body?: object): 
 }
 
 /**
- * How long the loop worked without turning, at most, until it is asked: its own time, not that of
- * other programs of the machine.
+ * Watches the event loop; the returned function tells the longest time it has worked without a turn, in this thread's
+ * CPU time.
  */
 function watchLoop(): () => number {
   const usedMs = () => {
@@ -137,7 +137,7 @@ describe('a namespace that floods', () => {
   it('with writes and large lists waits for itself, and nobody else does', async () => {
     await start()
     await fill('a', 2_000, 1_000)
-    // Whoever is connected already: to shake hands costs as much as a hundred requests, for everybody alike.
+    // Connected before the measurement: a handshake costs as much as a hundred requests.
     expect(await ask('GET', mapsOf('b'), 'b')).toMatchObject({ code: 200 })
     const create = text('POST', mapsOf('a'), 'a', { metadata: { generateName: 'flood-' } })
     const writes = client({ connections: 100, requests: Array.from({ length: 20 }, () => create) })
@@ -181,7 +181,7 @@ describe('a list of 50,000 objects', () => {
     }
   }, 120_000)
 
-  /** How many lists are over, however they ended. */
+  /** How many lists are over, whatever their end. */
   async function listsOver(): Promise<number> {
     const counts = (await metrics.text()).matchAll(/requests_total\{verb="list".*\} (\d+)/g)
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
@@ -224,7 +224,7 @@ describe('a list of 50,000 objects', () => {
         { timeout: 30_000 },
       )
       .toBe(40)
-    // Whole, each would have 35 MB under way.
+    // Sent whole, each list would have 35 MB in memory.
     expect((most - before) / 2 ** 20).toBeLessThan(400)
     expect(await ask('GET', `${mapsOf('a')}/m0`, 'b')).toMatchObject({ code: 200 })
   }, 60_000)

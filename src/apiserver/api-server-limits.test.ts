@@ -144,7 +144,7 @@ describe('a flood', () => {
     }
     await expect.poll(() => kept, patiently).toBe(4)
     expect(await get(maps)).toBe(200)
-    // Who has shaken hands counts no more: a connection that is used stays, however many come after it.
+    // A connection counts only until its handshake is done: one that is used stays, however many come after it.
     const used = await open()
     for (let count = 0; count < 8; count += 1) halfOpen.push(tcpConnect(port, '127.0.0.1').on('error', () => {}))
     await expect.poll(() => halfOpen.filter(({ destroyed }) => !destroyed).length, patiently).toBe(4)
@@ -251,7 +251,7 @@ describe('a body', () => {
   })
 })
 
-/** As a huge one does. */
+/** Cannot be encoded, like an error that is too large. */
 class UntoldError extends StatusError {
   override toStatus(): Record<string, unknown> {
     throw new RangeError('Invalid string length')

@@ -28,7 +28,7 @@ let echoPort = 0
 let execSignal: AbortSignal | undefined
 let logSignal: AbortSignal | undefined
 
-/** A Pod whose programs are written down here. */
+/** A Pod whose programs are scripted here. */
 const access: PodAccess = {
   logs: (_pod, { follow }, signal) =>
     (async function* () {
@@ -79,7 +79,7 @@ afterEach(async () => {
   echo.close()
 })
 
-/** Sends the head of a request and gives the head of the answer. */
+/** Sends the head of a request and returns the head of the answer. */
 async function ask(path: string, headers: readonly string[]): Promise<{ socket: TLSSocket; head: string }> {
   const socket = connect({ port, host: '127.0.0.1', ca: (await certificates).ca })
   socket.on('error', () => {})

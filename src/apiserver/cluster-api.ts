@@ -38,15 +38,15 @@ export interface ClusterApiOptions {
   readonly admission?: readonly AdmissionRule[] | undefined
   readonly plugins?: readonly AdmissionPlugin[] | undefined
   /**
-   * How much has been written so far, where somebody counts it: what pages of lists hold of
-   * old versions is bounded by it.
+   * How much has been written so far, where that is counted: it bounds how many old versions the pages of lists may
+   * hold.
    */
   readonly writtenBytes?: (() => number) | undefined
 }
 
 /**
- * The verbs of the Kubernetes API over a Store, for every kind alike: defaults, validation, admission, versions,
- * deletion. The HTTP face and the embedded client both come through here; neither adds rules of its own.
+ * The verbs of the Kubernetes API over a Store, the same for every kind: defaults, validation, admission, versions,
+ * deletion. Both the HTTP face and the embedded client use it; neither adds rules of its own.
  */
 export class ClusterApi {
   readonly kinds: KindRegistry
@@ -73,20 +73,22 @@ export class ClusterApi {
   }
 
   /**
-   * Keeps the definitions of these kinds as objects, as this program has them, and goes on
-   * with deletions that were begun.
+   * Stores the definitions of these kinds as objects, as this program has them, and resumes deletions that an earlier
+   * run began.
    */
   async installDefinitions(kinds: readonly Kind[]): Promise<void> {
-    for (const kind of kinds) {
+    const install = (kind: Kind) => {
       const wanted = customResourceDefinition(kind)
       const there = this.find(customResourceDefinitionKind, { name: resourceNameOf(kind) })
-      if (!there) await this.create(customResourceDefinitionKind, undefined, wanted)
-      else await this.update(customResourceDefinitionKind, refOf(there), { ...there, spec: wanted['spec'] })
+      return there
+        ? this.update(customResourceDefinitionKind, refOf(there), { ...there, spec: wanted['spec'] })
+        : this.create(customResourceDefinitionKind, undefined, wanted)
     }
+    await Promise.all(kinds.map(install))
     await this.#writes.resumeCleanup()
   }
 
-  /** The newest version of anything. */
+  /** The newest version of any object. */
   get revision(): number {
     return this.#store.revision
   }
@@ -103,14 +105,14 @@ export class ClusterApi {
     return this.#lists.list(this.kinds.served(kind), request)
   }
 
-  /** The same, for those who can wait: however many objects must be looked at, others have their turn in between. */
+  /** The same for callers who can wait: others have their turn in between, however many objects must be looked at. */
   async listInTurns(kind: Kind, request: PageRequest, turns: Turns | undefined): Promise<ListPage> {
     return this.#lists.listInTurns(this.kinds.served(kind), request, turns)
   }
 
   /**
-   * `fromVersion` undefined begins with what is there, and says `SYNCED` when that is done. Ends with its kind,
-   * when that is not served any more.
+   * Without `fromVersion` the watch begins with the existing objects and says `SYNCED` when they are complete. Ends
+   * when the kind is no longer served.
    */
   watch(
     anyKind: Kind,
@@ -124,12 +126,12 @@ export class ClusterApi {
     return this.#store.watch(kind, selection, () => this.kinds.whileServed(kind, signal))
   }
 
-  /** The JSON of an object as it was just written, where it is still known: an answer need not be encoded again. */
+  /** The JSON of an object that was just written, if it is still known: then an answer need not encode it again. */
   jsonOf(object: KubernetesObject): string | undefined {
     return this.#store.jsonOf(object)
   }
 
-  /** A resourceVersion that a client sent, if it is one of this cluster's. */
+  /** Reads a resourceVersion that a client sent; refuses those of other clusters. */
   readVersion(version: string): number {
     return readResourceVersion(version, this.#store.revision)
   }
@@ -143,7 +145,7 @@ export class ClusterApi {
     return this.#writes.create(kind, namespace, input, options)
   }
 
-  /** Replaces the object, or one side of it. */
+  /** Replaces the object or one of its subresources. */
   update(
     kind: Kind,
     ref: ObjectRef,
@@ -154,7 +156,7 @@ export class ClusterApi {
     return this.#writes.update(kind, ref, input, options, subresource)
   }
 
-  /** Reads, patches and replaces until nobody came in between. */
+  /** Reads, patches and replaces the object, again if somebody else changed it in between. */
   patch(
     kind: Kind,
     ref: ObjectRef,
@@ -177,7 +179,9 @@ export class ClusterApi {
     return this.#writes.delete(kind, ref, request, options)
   }
 
-  /** Deletes what is selected, some at a time, as long as somebody wants it; what went meanwhile is fine. */
+  /**
+   * Deletes the selected objects, a few at a time, as long as the caller waits; objects that are already gone are fine.
+   */
   async deleteCollection(
     kind: Kind,
     selection: Selection,

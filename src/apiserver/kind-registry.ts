@@ -2,7 +2,7 @@ import { type Kind, resourceNameOf } from '../resources/kind.ts'
 import { StatusError } from '../resources/status-error.ts'
 import type { WatchLife } from './reading/object-watch.ts'
 
-/** The kinds a cluster serves: those it was built with, and those its CustomResourceDefinitions add while it runs. */
+/** The kinds a cluster serves: those it was built with, and those that CustomResourceDefinitions add while it runs. */
 export class KindRegistry {
   readonly #fixed: readonly Kind[]
   readonly #added = new Map<string, readonly Kind[]>()
@@ -17,7 +17,7 @@ export class KindRegistry {
     this.#byPath = pathsOf(fixed)
   }
 
-  /** The same array until something changes, so that what is made of it can be kept. */
+  /** The same array until something changes, so that whatever is derived from it can be cached. */
   list(): readonly Kind[] {
     return this.#list
   }
@@ -27,7 +27,7 @@ export class KindRegistry {
   }
 
   /**
-   * The kind as this cluster serves it: a caller may hold one of the same name that was not made from its definition.
+   * The kind as this cluster serves it: the caller may hold one of the same name that was not made from the definition.
    */
   resolve(kind: Kind): Kind {
     let served = this.#served.get(kind)
@@ -38,7 +38,7 @@ export class KindRegistry {
     return served
   }
 
-  /** The same, of a kind that somebody asks for: NotFound when a custom one is not there any more. */
+  /** The same for a kind in a request: NotFound when a custom kind is no longer served. */
   served(kind: Kind): Kind {
     const served = this.resolve(kind)
     if (served !== kind || kind.origin === 'core') return served
@@ -46,7 +46,7 @@ export class KindRegistry {
     throw new StatusError('NotFound', 'the server could not find the requested resource')
   }
 
-  /** Serves these versions of a resource from now on, in place of those before; none at all stops serving it. */
+  /** Serves these versions of a resource in place of the previous ones; an empty list stops serving it. */
   set(resource: string, kinds: readonly Kind[]): void {
     if (kinds.length === 0 && !this.#added.has(resource)) return
     if (kinds.length > 0) this.#added.set(resource, kinds)
@@ -59,7 +59,8 @@ export class KindRegistry {
   }
 
   /**
-   * Aborted when the signal is, or when the kind is not served any more. To be released when it is not needed any more.
+   * A signal that is aborted when `signal` is, or when the kind is no longer served. Release it when it is no longer
+   * needed.
    */
   whileServed({ group, version, plural }: Kind, signal: AbortSignal): WatchLife {
     const gone = new AbortController()
@@ -69,7 +70,7 @@ export class KindRegistry {
     return { signal: AbortSignal.any([signal, gone.signal]), release }
   }
 
-  /** Called after every change, with the new list in place. */
+  /** Called after every change, when the new list is in place. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -9,12 +9,10 @@ export interface KindList {
   readonly revision: number
 }
 
-/**
- * A store as a kind sees it: some kinds are only another face of one that is stored, another version or another group.
- */
+/** The store as a kind sees it: some kinds are only views of a stored one, in another version or group. */
 export class KindStore {
   readonly #store: Store
-  /** The store hands out the same list until something in it changes; so does this. */
+  /** By the store's list, which stays the same array until something in it changes; so does this one. */
   readonly #lists = new WeakMap<readonly StoredObject[], readonly KubernetesObject[]>()
 
   constructor(store: Store) {
@@ -30,7 +28,7 @@ export class KindStore {
     return stored && { object: shown(kind, stored.object), revision: stored.revision }
   }
 
-  /** NotFound when there is no such object. */
+  /** Throws NotFound when there is no such object. */
   getKnown(kind: Kind, ref: ObjectRef): Pick<StoredObject, 'object' | 'revision'> {
     const found = this.get(kind, ref)
     if (!found) throw notFound(kind, ref.name)
@@ -39,14 +37,14 @@ export class KindStore {
 
   list(kind: Kind, namespace: string | undefined): KindList {
     const { items, revision } = this.#store.list(selectorFor(kind, namespace))
-    // Of one list there are several views only where a kind is another face of a stored one.
+    // A kind that is a view of another has its own list, which is not cached.
     if (kind.storage) return { items: items.map(({ object }) => shown(kind, object)), revision }
     let objects = this.#lists.get(items)
     if (!objects) this.#lists.set(items, (objects = items.map(({ object }) => object)))
     return { items: objects, revision }
   }
 
-  /** What is stored, and how the kind sees each of it. */
+  /** The stored objects, and how the kind shows each of them. */
   listStored(kind: Kind, namespace: string | undefined) {
     const show = (object: KubernetesObject) => shown(kind, object)
     return { ...this.#store.list(selectorFor(kind, namespace)), show }
@@ -83,7 +81,7 @@ export class KindStore {
     return new ObjectWatch(this.#store, { selector: selectorFor(kind, namespace), matches, show, fromRevision }, begin)
   }
 
-  /** The JSON of what was just written, where it is still known. */
+  /** The JSON of an object that was just written, if it is still known. */
   jsonOf(object: KubernetesObject): string | undefined {
     return this.#store.jsonOf(object)
   }

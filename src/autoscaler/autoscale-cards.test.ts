@@ -4,7 +4,7 @@ import type { Cards } from './cards.ts'
 
 const kind = 'nvidia.com/gpu-l40s'
 
-/** Two cards on one node, in the hands of whoever has replicas, in the order of their names. */
+/** Two cards on one node, held by whoever has replicas, in the order of their names. */
 function setUp(options: { takeIdleCards?: boolean } = {}) {
   const all = 2
   const cards: Cards = {

@@ -18,12 +18,12 @@ import { historyMs, scaleSettings } from './scale-settings.ts'
 import { type CardHolder, takeCards } from './take-cards.ts'
 
 const sampleEveryMs = 1_000
-/** How long the cache may take to show what was written, before the cluster's word counts again. */
+/** How long the cache may take to show what was written, before it is believed again. */
 const trustWrittenMs = 10_000
 const writeDeadlineMs = 10_000
 /**
- * What the cluster does not take is tried once more with the next sample, since somebody may wait for it, and then less
- * and less often, as everything else that fails.
+ * A refused change is tried again with the next sample, because somebody may wait for it, and then less and less often,
+ * like everything else that fails.
  */
 const retryLimits = { firstMs: 500, longestMs: 60_000 }
 
@@ -36,7 +36,7 @@ export interface ReplicaForesight {
 
 export interface AutoscaleLoopOptions {
   readonly models: ObjectCache<Model>
-  /** Whose Models the demand is about. Of others only the limits are kept: nobody knows who asks for them. */
+  /** The namespace of the Models whose demand is known. For others only the limits are enforced. */
   readonly namespace: string
   readonly client: Pick<ClusterClient, 'scale'>
   readonly demand: Demand
@@ -48,26 +48,26 @@ export interface AutoscaleLoopOptions {
   readonly idleWindowMs: number
   /** Without it, there is room for everything. */
   readonly cards?: Cards | undefined
-  /** Where whoever makes Pods need not wait until more replicas are written and come back. */
+  /** Lets Pods be created before more replicas are written and seen. */
   readonly foresight?: ReplicaForesight | undefined
-  /** Whether a Model that somebody waits for may take the cards of one that is idle. */
+  /** Whether a Model that somebody waits for may take the cards of an idle one. */
   readonly takeIdleCards?: boolean
   readonly random?: () => number
 }
 
 interface Watched {
   readonly history: DemandHistory
-  /** What was written and has not come back through the cache yet. */
+  /** What was written and is not in the cache yet. */
   written: { readonly replicas: number; readonly at: number } | undefined
   scaling: boolean
   /** Somebody asked while a change was being written: decide again right after it. */
   again: boolean
-  /** Writes in a row that the cluster did not take, and when the next one may be tried. */
+  /** Refused writes in a row, and when the next one may be tried. */
   failures: number
   retryAt: number | undefined
 }
 
-/** Samples demand every second, and at once for a first waiter; the only writer of a Model's replicas. */
+/** Samples demand every second, and at once for a first waiter. The only writer of a Model's replicas. */
 export class AutoscaleLoop {
   readonly name = 'autoscaler'
   readonly #options: AutoscaleLoopOptions
@@ -134,7 +134,7 @@ export class AutoscaleLoop {
     const current = this.#currentReplicas(model, watched, now)
     const input = { now, samples: watched.history.samples, settings, current }
     const wish = decide(input)
-    // How much room there is, is only asked when more is wanted: it takes a look at every Pod.
+    // Free room is only asked for when more is wanted, because it takes a look at every Pod.
     const isMore = wish !== 'hold' && wish.replicas > current
     const decision = isMore ? decide({ ...input, settings: { ...settings, replicasThatFit: this.#fit(model) } }) : wish
     this.#metrics.replicas(model.metadata.name, decision === 'hold' ? current : decision.replicas)
@@ -159,7 +159,7 @@ export class AutoscaleLoop {
     )
   }
 
-  /** For a Model that somebody waits for and that has no card: those of whoever was idle the longest. */
+  /** For a Model that somebody waits for and that has no card: takes those of the Models that were idle the longest. */
   #takeCards(model: Model, now: number): void {
     const { cards, takeIdleCards = true, models, events } = this.#options
     const need = takeIdleCards ? cards?.perReplica(model) : undefined
@@ -204,7 +204,7 @@ export class AutoscaleLoop {
     }
   }
 
-  /** False while what failed is not to be tried again yet. */
+  /** False while a failed change is not to be tried again yet. */
   #change(model: Model, watched: Watched, current: number, decision: ScaleDecision): boolean {
     if (isPaced(watched, this.#options.clock.now())) return false
     const write = this.#scale(model, watched, current, decision).finally(() => this.#writes.delete(write))
@@ -214,7 +214,7 @@ export class AutoscaleLoop {
 
   #currentReplicas(model: Model, watched: Watched, now: number): number {
     const { written } = watched
-    // Either way: a clock that was set back must not make what was written count for ever.
+    // In both directions: after the clock was set back, what was written must not count for ever.
     if (written && Math.abs(now - written.at) < trustWrittenMs) return written.replicas
     return model.spec.replicas ?? model.spec.minReplicas
   }
@@ -271,7 +271,7 @@ export class AutoscaleLoop {
   }
 }
 
-/** Set back, the clock must not hold a Model back longer than the longest wait. */
+/** A clock that was set back must not delay a Model longer than the longest wait. */
 function isPaced({ retryAt }: Watched, now: number): boolean {
   return retryAt !== undefined && now < retryAt && retryAt - now <= retryLimits.longestMs
 }

@@ -102,7 +102,7 @@ export class AutoscaleStage {
     return this.models.get({ name })?.spec.replicas ?? 0
   }
 
-  /** As when the program is killed and started again: nothing in memory stays. */
+  /** As if the program were killed and started again: nothing in memory stays. */
   async restart(): Promise<void> {
     await this.loop.stop()
     this.loop = this.#newLoop()

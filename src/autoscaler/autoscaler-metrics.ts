@@ -9,14 +9,14 @@ interface Shown {
   wanted?: number
 }
 
-/** What the autoscaler saw, wanted and did, per Model. */
+/** Metrics of each Model: what the autoscaler saw, wanted and did. */
 export class AutoscalerMetrics {
   readonly #changes
   readonly #failures
   readonly #wanted
   readonly #demand
   readonly #known
-  /** What is shown of each model: most models are the same from second to second, and setting a gauge is not free. */
+  /** The values last set: most models do not change from second to second, and setting a gauge is not free. */
   readonly #shown = new Map<string, Shown>()
 
   constructor(metrics: Metrics) {
@@ -64,7 +64,7 @@ export class AutoscalerMetrics {
     this.#failures.inc({ model })
   }
 
-  /** Counters stay: they are history. */
+  /** Counters stay, because they are history. */
   forget(model: string): void {
     this.#shown.delete(model)
     this.#wanted.remove({ model })

@@ -1,8 +1,8 @@
 import type { Model } from '../resources/model.ts'
 
-/** What the autoscaler needs to know of cards. Filled by platform. */
+/** What the autoscaler needs to know about cards. Implemented by the platform. */
 export interface Cards {
-  /** What one replica holds; undefined where nobody can say. */
+  /** What one replica holds; undefined if nobody knows. */
   perReplica(model: Model): CardNeed | undefined
   holdings(kind: string): CardHoldings
 }
@@ -12,15 +12,15 @@ export interface CardNeed {
   readonly count: number
 }
 
-/** How things are with one kind of card. */
+/** The state of one kind of card. */
 export interface CardHoldings {
-  /** Cards that nobody holds, per node: a Pod's cards are all on one. */
+  /** Free cards per node: the cards of a Pod are all on one node. */
   readonly freeByNode: readonly number[]
   /** The most cards that a node has, free or not. */
   readonly largestNode: number
-  /** Cards in the hands of a Model's Pods, by `namespace/name`. */
+  /** Cards held by a Model's Pods, by `namespace/name`. */
   readonly heldBy: ReadonlyMap<string, number>
-  /** Cards that Pods without a node wait for, by the same; of Pods of no Model under the empty name. */
+  /** Cards that Pods without a node wait for, by the same key; Pods that belong to no Model have the empty key. */
   readonly wantedBy: ReadonlyMap<string, number>
 }
 

@@ -14,7 +14,7 @@ const settings: ScaleSettings = {
   idleWindowMs: 600 * second,
 }
 
-/** One sample a second from `fromSecond` ago until now, with what `load` says about the second. */
+/** One sample a second from `fromSecond` ago until now, with what `load` says about each. */
 function watched(fromSecond: number, load: (secondsAgo: number) => Partial<DemandSample>): DemandSample[] {
   return Array.from({ length: fromSecond + 1 }, (_, index) => fromSecond - index).map((ago) => ({
     at: now - ago * second,

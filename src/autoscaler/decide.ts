@@ -3,19 +3,19 @@ import type { DemandSample } from './demand.ts'
 export interface ScaleSettings {
   readonly minReplicas: number
   readonly maxReplicas: number
-  /** Requests per Pod that the autoscaler aims for. */
+  /** The number of requests per Pod to aim for. */
   readonly targetRequests: number
-  /** Between deciding to scale down and the scale-down. */
+  /** The time between the decision to scale down and the scale-down. */
   readonly scaleDownDelayMs: number
-  /** Without an active or waiting request for this long, the last Pods go. */
+  /** The last Pods go after this long without an active or waiting request. */
   readonly idleWindowMs: number
-  /** How many replicas the cards allow, when somebody knows. The first one is always wanted: it may wait for a card. */
+  /** How many replicas the cards allow, if that is known. The first one is always wanted: it may wait for a card. */
   readonly replicasThatFit?: number | undefined
 }
 
 export interface DecideInput {
   readonly now: number
-  /** Oldest first and without gaps: where data was missing, the list begins anew. */
+  /** Oldest first and without gaps: after missing data the list starts afresh. */
   readonly samples: readonly DemandSample[]
   readonly settings: ScaleSettings
   /** The replicas wanted so far. */
@@ -34,15 +34,15 @@ export interface ScaleDecision {
 
 /** A step up is sized by the peak of this window, so that a burst gets its replicas in one decision. */
 export const upWindowMs = 6_000
-/** A step down to something above zero follows the peak of this window. */
+/** A step down to more than zero follows the peak of this window. */
 export const downWindowMs = 60_000
-/** A newest sample older than this is no data. */
+/** If the newest sample is older than this, there is no data. */
 export const staleAfterMs = 5_000
 
 /**
  * How many replicas a model should have. Everything is derived from the samples, so nothing is remembered between
- * calls: wanting fewer replicas for `scaleDownDelayMs` is the same as the peak of the window plus the delay asking for
- * fewer.
+ * calls: "fewer replicas were wanted for `scaleDownDelayMs`" is the same as "the peak of the window plus the delay asks
+ * for fewer".
  */
 export function decide({ now, samples, settings, current }: DecideInput): ScaleDecision | 'hold' {
   const { minReplicas, maxReplicas } = settings
@@ -64,7 +64,7 @@ function decideUp(
   settings: ScaleSettings,
   current: number,
 ): ScaleDecision | undefined {
-  // Only who asks now wakes a model: the requests before it fell asleep are still inside the window.
+  // Only present demand wakes a model: the requests before it fell asleep are still inside the window.
   if (current === 0 && demandOf(newest) === 0) return undefined
   const peak = peakSince(samples, now - upWindowMs)
   const most = Math.min(settings.maxReplicas, Math.max(1, settings.replicasThatFit ?? settings.maxReplicas))
@@ -95,14 +95,14 @@ function decideDown(
   const watchedFrom = samples[0]?.at ?? now
   if (watchedFrom > since) return 'hold'
   const peak = peakSince(samples, since)
-  // The last one goes by the idle window alone.
+  // The last replica goes by the idle window alone.
   const replicas = Math.max(minReplicas, 1, replicasFor(peak, settings))
   if (replicas >= current) return 'hold'
   const message = `${requests(peak)} at most for a target of ${settings.targetRequests} per Pod`
   return { replicas, reason: 'ScaledDown', message }
 }
 
-/** When somebody last asked; where nobody did, when watching began: a fresh start begins the idle window anew. */
+/** When there was last demand; if there was none, when watching began: a fresh start restarts the idle window. */
 function lastDemandAt(samples: readonly DemandSample[], now: number): number {
   return samples.findLast((sample) => demandOf(sample) > 0)?.at ?? samples[0]?.at ?? now
 }

@@ -1,6 +1,6 @@
-/** How much a model is asked for. Filled by traffic, handed over by platform; keyed by the Model's name. */
+/** How much a model is asked for, by the Model's name. Implemented by traffic, passed on by the platform. */
 export interface Demand {
-  /** `undefined`: nobody knows right now, which is not the same as nobody asks. */
+  /** `undefined`: nobody knows right now, which is not the same as no demand. */
   sample(model: string): DemandReading | undefined
   /** When a request was last active or waiting: requests also come and go between two samples. */
   lastActiveAt(model: string): number | undefined

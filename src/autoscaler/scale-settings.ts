@@ -6,7 +6,7 @@ export interface ScaleDefaults {
   readonly idleWindowMs: number
 }
 
-/** A Model's own wishes, and the gateway's where it has none. */
+/** The Model's own settings, or else the gateway's. */
 export function scaleSettings(model: Model, defaults: ScaleDefaults): ScaleSettings {
   const { minReplicas, maxReplicas, targetRequests, scaleDownDelaySeconds } = model.spec
   return {
@@ -23,7 +23,7 @@ export function historyMs({ idleWindowMs, scaleDownDelayMs }: ScaleSettings): nu
   return Math.max(idleWindowMs, downWindowMs) + scaleDownDelayMs
 }
 
-/** What is not a number of seconds is as good as absent: a typo must not take a model's Pods away. */
+/** Anything but a number of seconds is ignored: a typo must not take away a model's Pods. */
 function annotatedIdleWindowMs(model: Model): number | undefined {
   const text = model.metadata.annotations?.[idleWindowAnnotation]
   return text !== undefined && /^\d{1,9}(\.\d{1,3})?$/.test(text) ? Number(text) * 1000 : undefined

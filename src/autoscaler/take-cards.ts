@@ -1,17 +1,17 @@
 import type { CardHoldings, CardNeed } from './cards.ts'
 
-/** A Model that holds cards of the kind that is wanted. */
+/** A Model that holds cards of the wanted kind. */
 export interface CardHolder {
   readonly key: string
   readonly replicas: number
   readonly minReplicas: number
   readonly cardsPerReplica: number
-  /** Since its last request; undefined while it has one, or nobody knows. */
+  /** Since its last request; undefined while it has one, or if nobody knows. */
   readonly idleMs: number | undefined
 }
 
 export interface TakeCardsInput {
-  /** The Model that somebody waits for, and what a replica of it holds. */
+  /** The Model that somebody waits for, and what a replica of it needs. */
   readonly key: string
   readonly need: CardNeed
   readonly holdings: CardHoldings
@@ -25,15 +25,15 @@ export interface CardTaking {
 }
 
 /**
- * Who had a request this recently keeps its cards: the next one is likely to come, and waking costs more than it
- * brings.
+ * A Model that had a request this recently keeps its cards: the next one is likely to come, and waking costs more than
+ * it gains.
  */
 export const idleEnoughMs = 10_000
 
 /**
- * Who gives up replicas so that a Model that somebody waits for gets its first one: the longest idle first, as few as
- * needed, never below minReplicas. Nobody when there is room, when enough is on its way, or when it would not be
- * enough.
+ * Which Models give up replicas so that a Model that somebody waits for gets its first one: the longest idle first, as
+ * few as needed, never below minReplicas. None if there is room, if enough cards are about to be released, or if it
+ * would not be enough.
  */
 export function takeCards({ key, need, holdings, holders }: TakeCardsInput): readonly CardTaking[] {
   const { freeByNode, heldBy, largestNode } = holdings
@@ -54,7 +54,7 @@ export function takeCards({ key, need, holdings, holders }: TakeCardsInput): rea
   return missing > 0 ? [] : takings
 }
 
-/** Of Pods that are still there but no longer wanted. */
+/** Cards of Pods that still exist but are no longer wanted. */
 function cardsComing({ key, replicas, cardsPerReplica }: CardHolder, heldBy: ReadonlyMap<string, number>): number {
   return Math.max(0, (heldBy.get(key) ?? 0) - replicas * cardsPerReplica)
 }

@@ -3,6 +3,11 @@ import { accessKeyDisableCommand } from './access-key-disable.ts'
 import { accessKeyListCommand } from './access-key-list.ts'
 import { accessKeyRotateCommand } from './access-key-rotate.ts'
 import type { Command } from './command.ts'
+import { clusterCreateCommand } from './cluster-create.ts'
+import { clusterDeleteCommand } from './cluster-delete.ts'
+import { clusterKubeconfigCommand } from './cluster-kubeconfig.ts'
+import { clusterListCommand } from './cluster-list.ts'
+import { clusterShowCommand } from './cluster-show.ts'
 import { doctorCommand } from './doctor.ts'
 import { imageImportCommand } from './image-import.ts'
 import { imageListCommand } from './image-list.ts'
@@ -29,6 +34,11 @@ export const commands: readonly Command[] = [
   accessKeyListCommand,
   accessKeyDisableCommand,
   accessKeyRotateCommand,
+  clusterCreateCommand,
+  clusterListCommand,
+  clusterShowCommand,
+  clusterKubeconfigCommand,
+  clusterDeleteCommand,
   doctorCommand,
   versionCommand,
 ]

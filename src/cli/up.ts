@@ -1,6 +1,7 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { centerCodePattern } from '../resources/compute-center.ts'
 import { type NetworkChoice, type UpOptions, networkChoices } from '../platform/up-options.ts'
+import { inUserNetwork } from '../platform/in-user-network.ts'
 import type { Command, Flag } from './command.ts'
 import { type ParsedFlags, parseFlags } from './flags.ts'
 
@@ -75,7 +76,8 @@ export const upCommand: Command = {
   summary: 'Start a whole cluster on this machine: control plane, node, gateway, exposure, management API.',
   flags,
   async run(args) {
-    const options = upOptions(parseFlags(flags, args))
+    const asked = upOptions(parseFlags(flags, args))
+    const options = { ...asked, userNetwork: inUserNetwork(asked) }
     const [{ startUp }, { renderWelcome }] = await Promise.all([import('../platform/up.ts'), import('./welcome.ts')])
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {

@@ -2,8 +2,8 @@ import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject, ObjectRef } from '../resources/kubernetes-object.ts'
 
 /**
- * How controllers see any cluster: the only door. Two implementations, one contract suite. Refusals are `StatusError`s
- * with Kubernetes' reasons (NotFound, AlreadyExists, Conflict, Invalid, Expired, …).
+ * How controllers see any cluster; there is no other way to it. Two implementations, one contract suite. Refusals are
+ * `StatusError`s with Kubernetes' reasons (NotFound, AlreadyExists, Conflict, Invalid, Expired, …).
  */
 export interface ClusterClient {
   /** `undefined` when there is no such object. */
@@ -15,8 +15,8 @@ export interface ClusterClient {
   /** Replaces only the status. */
   updateStatus<T extends KubernetesObject>(kind: Kind<T>, object: T, signal?: AbortSignal): Promise<T>
   /**
-   * Makes the status of what the object is now, whatever its version: nothing that others write meanwhile is lost, be
-   * it labels.
+   * Computes the status from the current object, whatever its version, so that nothing others write meanwhile, such as
+   * labels, is lost.
    */
   changeStatus<T extends KubernetesObject>(
     kind: Kind<T>,
@@ -28,7 +28,10 @@ export interface ClusterClient {
   patch<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, patch: MergePatch, signal?: AbortSignal): Promise<T>
   /** Resolves when the deletion is accepted; NotFound when there is nothing to delete. */
   delete(kind: Kind, ref: ObjectRef, options?: DeleteOptions, signal?: AbortSignal): Promise<void>
-  /** Ends quietly when the signal is aborted or the server closes it; throws Expired when the version is too old. */
+  /**
+   * Ends without an error when the signal is aborted or the server closes it; throws Expired when the version is too
+   * old.
+   */
   watch<T extends KubernetesObject>(
     kind: Kind<T>,
     options: WatchOptions,
@@ -72,7 +75,7 @@ export interface MergePatch {
 
 export interface DeleteOptions {
   readonly graceSeconds?: number | undefined
-  /** Delete only if the object is still this one. */
+  /** Delete only if the object still has this uid. */
   readonly uid?: string | undefined
   readonly propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined
 }

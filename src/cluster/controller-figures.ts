@@ -1,6 +1,6 @@
 import type { Metrics } from '../foundation/metrics.ts'
 
-/** Counts by name, for as many names as there are controllers. */
+/** Counts by name, one for each controller. */
 class Tally {
   readonly counts = new Map<string, number>()
 
@@ -9,7 +9,7 @@ class Tally {
   }
 }
 
-/** What the queues and recorders of this process count, whichever of its clusters they belong to. */
+/** What the queues and recorders of this process count, for all of its clusters. */
 export const controllerFigures = {
   retries: new Tally(),
   braked: new Tally(),

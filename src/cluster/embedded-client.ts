@@ -18,14 +18,14 @@ import type {
 } from './cluster-client.ts'
 
 /**
- * The cluster in this process: the verbs of the API without the wire. Objects are shared with the
- * store: never change them in place.
+ * The cluster in this process: the verbs of the API without the wire. Objects are shared with the store and must never
+ * be changed in place.
  */
 export class EmbeddedClient implements ClusterClient {
   readonly #api: ClusterApi
   readonly #writing: { readonly manager: string }
 
-  /** `manager`: to whom the fields belong that are written through it, in `metadata.managedFields`. */
+  /** `manager` owns the fields that are written through this client, in `metadata.managedFields`. */
   constructor(api: ClusterApi, manager = 'sluice') {
     this.#api = api
     this.#writing = { manager }
@@ -54,8 +54,8 @@ export class EmbeddedClient implements ClusterClient {
     if (resourceVersion !== undefined) {
       return typed(kind, await this.#api.update(kind, refOf(object), object, this.#writing, 'status'))
     }
-    // Labels and finalizers can be written with a status, too: without a version, those that are sent may be older than
-    // what is there.
+    // Only the status is sent: labels and finalizers could be written with it, and without a version they may be older
+    // than the stored ones.
     const status: unknown = Reflect.get(object, 'status')
     const replace = (current: KubernetesObject) => {
       const metadata = { ...current.metadata, ...(uid !== undefined && { uid }) }
@@ -94,20 +94,20 @@ export class EmbeddedClient implements ClusterClient {
     await this.#api.patch(kind, ref, (scale) => mergePatch(scale, { spec: { replicas } }), this.#writing, 'scale')
   }
 
-  /** Every kind of which there can be objects now, each once, whatever versions it has. */
+  /** Every kind that there can be objects of now, once each, whatever its versions. */
   servedKinds(): readonly Kind[] {
     const stored = this.#api.kinds.list().filter(({ verbs }) => verbs === undefined || verbs.includes('list'))
     return [...new Map(stored.map((kind) => [resourceNameOf(kind.storage?.kind ?? kind), kind])).values()]
   }
 
-  /** The `finalize` subresource of a namespace: its content is gone, so may it be. */
+  /** The `finalize` subresource of a namespace: its content is gone, so the namespace may go. */
   async finalizeNamespace(name: string): Promise<void> {
     await this.#api.update(namespaceKind, { name }, { spec: { finalizers: [] } }, this.#writing, 'finalize')
   }
 }
 
 /**
- * The changes of the API in the words of a client. An iterator: a generator would take several turns for each of them.
+ * The changes of the API as a client reports them. An iterator, because a generator would take several turns for each.
  */
 class EmbeddedWatch<T extends KubernetesObject> implements AsyncIterableIterator<WatchEvent<T>> {
   readonly #kind: Kind<T>
@@ -152,7 +152,7 @@ function typed<T extends KubernetesObject>(kind: Kind<T>, object: KubernetesObje
   throw new TypeError(`expected a ${kind.kind}, got ${object.apiVersion} ${object.kind}`)
 }
 
-/** What the store holds went through the schema of its kind on its way in, so its kind tells its type. */
+/** Stored objects went through the schema of their kind, so the kind determines the type. */
 function isOfKind<T extends KubernetesObject>(kind: Kind<T>, object: KubernetesObject): object is T {
   return object.kind === kind.kind && object.apiVersion === apiVersionOf(kind)
 }

@@ -9,7 +9,7 @@ const about = (name: string): KubernetesObject => ({
   metadata: { name, namespace: 'default', uid: `uid of ${name}` },
 })
 
-/** Says something about a Pod at a time; the answer is what would be written. */
+/** Reports something about a Pod at a time; returns what would be written. */
 function correlator() {
   const own = new EventCorrelator()
   const say = (message: string, at: number, name = 'a', reason = 'Refused') => {

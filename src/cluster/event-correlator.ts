@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 import { RecentMap } from './pace/recent-map.ts'
 import { TokenBucket } from './pace/token-bucket.ts'
 
-/** Something that happened and may be told as an Event. */
+/** Something that happened and may be reported as an Event. */
 export interface Occurrence {
   readonly about: KubernetesObject
   readonly type: 'Normal' | 'Warning'
@@ -11,9 +11,9 @@ export interface Occurrence {
   readonly at: number
 }
 
-/** What is to be written of an occurrence. */
+/** What is to be written about an occurrence. */
 export interface Correlated extends Occurrence {
-  /** Occurrences with the same one are the same Event. */
+  /** Occurrences with the same key share one Event. */
   readonly key: string
   readonly count: number
   readonly firstAt: number
@@ -27,32 +27,30 @@ interface Similar {
 interface Observed {
   readonly count: number
   readonly firstAt: number
-  /** Of the Event that was written for it. */
+  /** The name of the Event that was written for it. */
   readonly name?: string | undefined
 }
 
-/** The figures of client-go's EventCorrelator. */
+/** The limits of client-go's EventCorrelator. */
 const mostKeys = 4_096
 /**
- * Of Events that differ only in their message, the tenth and those after it within ten
- * minutes of each other become one.
+ * From the tenth on, Events that differ only in their message and come within ten minutes of each other are combined.
  */
 const mostSimilar = 10
 const similarMs = 10 * 60_000
-/** About one object: 25 at once, then one every five minutes. */
+/** For one object: 25 at once, then one every five minutes. */
 const perObject = { burst: 25, refillMs: 5 * 60_000 }
 
 /**
- * Which of what one component has to say becomes an Event, as client-go's recorder decides it: the same again is
- * counted, what is nearly the same is combined, and of what is still too much about one object nothing is said.
- * Time comes with the occurrences.
+ * Decides which occurrences of one component become Events, as client-go's recorder does: repetitions are counted,
+ * similar ones are combined, and what is still too much about one object is dropped. Time comes with the occurrences.
  */
 export class EventCorrelator {
   readonly #similar = new RecentMap<Similar>(mostKeys)
   readonly #observed = new RecentMap<Observed>(mostKeys)
   readonly #budgets = new RecentMap<TokenBucket>(mostKeys)
 
-  /** Undefined when it is too much. It is counted all the same, and shows in the count of the next one. */
+  /** Undefined when it is too much; it is still counted, which shows in the count of the next one. */
   correlate(occurrence: Occurrence): Correlated | undefined {
     const object = objectKey(occurrence)
     const combined = this.#combine(object, occurrence)
@@ -61,18 +59,18 @@ export class EventCorrelator {
     return { ...occurrence, ...combined, count: observed.count, firstAt: observed.firstAt }
   }
 
-  /** Of the Event that is to be counted up; undefined when there is none yet. */
+  /** The name of the Event whose count is to be raised; undefined when there is none yet. */
   nameOf(key: string): string | undefined {
     return this.#observed.get(key)?.name
   }
 
-  /** The Event of this key is there now, under this name. */
+  /** The Event of this key exists now, under this name. */
   written(key: string, name: string): void {
     const observed = this.#observed.get(key)
     if (observed) this.#observed.set(key, { ...observed, name })
   }
 
-  /** The Event that was to be counted up is gone: what happened now is the first of a new one. */
+  /** The Event whose count was to be raised is gone: this occurrence is the first of a new one. */
   restart(occurrence: Correlated): Correlated {
     const { key, at } = occurrence
     this.#observed.set(key, { count: 1, firstAt: at })

@@ -13,24 +13,24 @@ export interface EventRecorderOptions {
   readonly component: string
   readonly clock: Clock
   readonly log: Logger
-  /** How long what is told may wait to be written, so that telling does not slow down what it tells of. */
+  /** How long an Event may wait to be written, so that reporting does not slow down what it reports. */
   readonly settleMs?: number
 }
 
-/** What those who have something to tell need of it. */
+/** The part of the recorder that those who report something use. */
 export type Events = Pick<EventRecorder, 'record'>
 
-/** For whoever is on the way from a request to its process: a wake is over by then. */
+/** For controllers on the way from a request to its process: by then a wake is over. */
 export const eventSettleMs = 200
 
 const longestQueue = 256
 const writeDeadlineMs = 10_000
-/** Kubernetes takes no longer message. */
+/** Kubernetes accepts no longer message. */
 const longestMessage = 1_024
 
 /**
- * Tells people what happened, as Kubernetes Events. Never in the way of the work it tells of: it is written in the
- * background, in order, and when the cluster does not take it, it is logged and dropped.
+ * Reports what happened as Kubernetes Events. Never in the way of the work itself: Events are written in the
+ * background, in order, and logged and dropped when the cluster does not take them.
  */
 export class EventRecorder {
   readonly #options: EventRecorderOptions
@@ -84,7 +84,7 @@ export class EventRecorder {
     controllerFigures.eventsDropped.count(this.#options.component)
   }
 
-  /** Said once until there is room again: it happens when there is too much of everything. */
+  /** Logged once until there is room again, because it happens when there is too much of everything. */
   #overflow({ reason, message }: Correlated): void {
     this.#drop()
     if (this.#overflowing) return
@@ -105,7 +105,7 @@ export class EventRecorder {
   }
 
   async #write(next: Correlated): Promise<void> {
-    // Asked only now: it may have been written while this one waited.
+    // Asked only now, because it may have been written while this one waited.
     const name = this.#correlator.nameOf(next.key)
     if (name !== undefined && (await this.#countUp(next, name))) return
     const first = name === undefined ? next : this.#correlator.restart(next)
@@ -126,7 +126,7 @@ export class EventRecorder {
     }
   }
 
-  /** Answers with its name. */
+  /** Returns the name of the Event. */
   async #create({ about, type, reason, message, at, count, firstAt }: Correlated): Promise<string> {
     const { metadata } = about
     const name = `${metadata.name}.${randomBytes(8).toString('hex')}`
@@ -165,7 +165,7 @@ export class EventRecorder {
   }
 }
 
-/** Events about what is in no namespace are in `default`. */
+/** Events about objects without a namespace are in `default`. */
 function namespaceOf({ metadata }: KubernetesObject): string {
   return metadata.namespace ?? 'default'
 }

@@ -2,24 +2,24 @@ import type { CancelTimer, Clock } from '../foundation/clock.ts'
 import type { ObjectRef } from '../resources/kubernetes-object.ts'
 
 /**
- * Undoes what was begun for something that is not written after all. Does nothing when that has become true, was taken
- * back before, or something newer was foreseen in its place.
+ * Undoes what was begun for something that is not written after all. Does nothing if it has become true, was taken back
+ * before, or was replaced by something newer.
  */
 export type TakeBack = () => void
 
 /**
- * Told of something right before it is written, to begin with what follows from it while it becomes durable. Answers
- * with what to call if it is not written, or with nothing where nothing was begun.
+ * Told of something right before it is written, to begin with what follows from it while it becomes durable. Returns
+ * what to call if it is not written, or nothing if nothing was begun.
  */
 export type Foresee<T> = (coming: T) => TakeBack | undefined
 
-/** A Model is being given more replicas. */
+/** A Model is about to get more replicas. */
 export interface ComingReplicas {
   readonly model: ObjectRef
   readonly replicas: number
 }
 
-/** Writes are done or have failed long before. */
+/** By then, any write has succeeded or failed. */
 const longestMs = 60_000
 
 interface Entry<T> {
@@ -28,9 +28,9 @@ interface Entry<T> {
 }
 
 /**
- * What is foreseen, by key: each stands until it is settled (it is true, or somebody acts on it in another
- * way), taken back, or replaced by a newer one. What is still not true after a minute counts as taken back:
- * whoever foresaw it may have crashed.
+ * What is foreseen, by key. Each entry stands until it is settled (it has become true, or somebody acts on it in
+ * another way), taken back, or replaced by a newer one. What has not become true after a minute counts as taken back,
+ * because whoever foresaw it may have crashed.
  */
 export class Foreseen<T> {
   readonly #clock: Clock
@@ -57,7 +57,7 @@ export class Foreseen<T> {
     return takeBack
   }
 
-  /** Answers with what was foreseen; from now on it cannot be taken back. */
+  /** Returns what was foreseen, which can no longer be taken back. */
   settle(key: string): T | undefined {
     const entry = this.#entries.get(key)
     entry?.cancelDeadline()
@@ -65,7 +65,7 @@ export class Foreseen<T> {
     return entry?.coming
   }
 
-  /** Nothing of it matters any more: whoever would act on it stops. */
+  /** Forgets everything without undoing it, because whoever would act on it stops. */
   clear(): void {
     for (const key of this.#entries.keys()) this.settle(key)
   }

@@ -14,7 +14,7 @@ const object = (name: string, version: number, uid = `uid-${name}`): ConfigMap =
   metadata: { name, namespace: 'default', uid, resourceVersion: String(version) },
 })
 
-/** A cluster whose answers a test writes down beforehand; a watch without an answer stays open. */
+/** A cluster whose answers a test scripts beforehand; a watch without an answer stays open. */
 class ScriptedCluster {
   readonly asked: string[] = []
   readonly lists: Array<ObjectList<ConfigMap> | Error> = []

@@ -21,17 +21,18 @@ export interface InformerOptions<T extends KubernetesObject> {
 }
 
 /**
- * As client-go's reflector, which begins at 800 ms and ends at 30 s; sooner at first, because a first list
- * may be what a start waits for.
+ * Like client-go's reflector, which waits from 800 ms to 30 s, but sooner at first, because a start may be waiting for
+ * the first list.
  */
 const retryLimits = { firstMs: 100, longestMs: 30_000 }
 /**
- * A watch that is closed after it brought something is resumed at once, but not for ever: some proxies close every one.
+ * A watch that was closed after it brought something is resumed at once, but not any number of times: some proxies
+ * close every watch.
  */
 const resumeLimits = { burst: 10, refillMs: 1_000 }
 /** A first list may have thousands of objects, and a watch that was behind as many changes. */
 const perTurn = { items: 500, ms: 5 }
-/** A watch that lived this long was healthy: its end says nothing against the server. */
+/** A watch that lived this long was healthy: its end does not count as a failure. */
 const healthyWatchMs = 10_000
 
 /** A copy of the objects of one kind, kept current by list and watch. */
@@ -41,7 +42,7 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
   readonly #held: HeldObjects<T>
   readonly #synced = Promise.withResolvers<void>()
   readonly #turns: LoopTurns
-  /** Where the watch resumes; undefined when only a new list can tell what is there. */
+  /** Where the watch resumes; undefined when a new list is needed. */
   #version: string | undefined
 
   constructor(options: InformerOptions<T>) {
@@ -94,8 +95,7 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
         progressed = await this.#follow(this.#version, signal)
       } catch (error) {
         if (signal.aborted) break
-        // A refusal by the server says that it cannot go on from there; a broken connection
-        // says nothing about the version.
+        // A refusal means that the server cannot go on from that version; a broken connection says nothing about it.
         if (error instanceof StatusError) this.#version = undefined
         const expected = isStatusError(error, 'Expired', 'Gone')
         this.#log[expected ? 'debug' : 'warn']({ err: error, failures }, 'list or watch failed; trying again')
@@ -152,7 +152,7 @@ export class Informer<T extends KubernetesObject> implements ObjectCache<T> {
     const ref = refOf(object)
     const previous = this.#held.get(ref)
     if (previous?.metadata.resourceVersion !== undefined && sameVersion(previous, object)) return
-    // The name was given to another object between two lists: those who count on the first one's end must hear of it.
+    // The name was given to another object between two lists: listeners must hear of the end of the first one.
     if (previous && previous.metadata.uid !== object.metadata.uid) this.#held.remove(ref)
     this.#held.put(object)
   }

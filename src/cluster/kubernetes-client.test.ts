@@ -12,8 +12,8 @@ import type { WatchEvent } from './cluster-client.ts'
 import { type KubernetesClient, connectKubernetes } from './kubernetes-client.ts'
 
 /**
- * What the contract suite cannot ask of a well-behaved server; the suite itself runs against
- * a real one in tests/kubernetes.
+ * What the contract suite cannot ask of a well-behaved server; the suite itself runs against a real one in
+ * tests/kubernetes.
  */
 describe('KubernetesClient', () => {
   let folder: string

@@ -21,7 +21,7 @@ import { statusErrorOf } from './kubernetes/status-response.ts'
 const pageSize = 500
 const longestWatchSeconds = 300
 const longestEvent = 8 * 1024 * 1024
-/** Of a change that others come in between. */
+/** How often a change is attempted when others write in between. */
 const mostAttempts = 8
 const firstPauseMs = 5
 
@@ -33,8 +33,8 @@ const eventSchema = z.looseObject({ type: z.string(), object: z.looseObject({}) 
 const bookmarkSchema = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) })
 
 /**
- * The library of Kubernetes is large: it is loaded only by those who attach to a cluster.
- * Undefined: as kubectl would find it.
+ * Connects to a cluster; without a kubeconfig, as kubectl would. Kubernetes' client library is large, so it is only
+ * loaded here.
  */
 export async function connectKubernetes(
   kubeconfigPath: string | undefined,
@@ -47,7 +47,18 @@ export async function connectKubernetes(
   return new KubernetesClient(new KubernetesConnection(config, options))
 }
 
-/** Any Kubernetes, over its wire protocol. */
+/** The same by a kubeconfig that is no file. */
+export async function connectKubernetesText(
+  kubeconfig: string,
+  options: { readonly answerDeadlineMs?: number | undefined } = {},
+): Promise<KubernetesClient> {
+  const { KubeConfig } = await import('@kubernetes/client-node')
+  const config = new KubeConfig()
+  config.loadFromString(kubeconfig)
+  return new KubernetesClient(new KubernetesConnection(config, options))
+}
+
+/** Any Kubernetes cluster, over its wire protocol. */
 export class KubernetesClient implements ClusterClient {
   readonly #connection: KubernetesConnection
 
@@ -55,12 +66,22 @@ export class KubernetesClient implements ClusterClient {
     this.#connection = connection
   }
 
+  /** Where it is. */
+  get server(): string {
+    return this.#connection.server
+  }
+
+  /** Asked of whether it answers at all: everybody may ask that. */
+  serverVersion(signal?: AbortSignal): Promise<unknown> {
+    return this.#connection.json({ method: 'GET', path: '/version' }, signal)
+  }
+
   async get<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, signal?: AbortSignal): Promise<T | undefined> {
     try {
       return typed(kind, await this.#connection.json({ method: 'GET', path: resourcePath(kind, ref) }, signal))
     } catch (error) {
-      // Without a name it is the resource that is not there, not the object: a missing
-      // CustomResourceDefinition must be seen.
+      // A 404 without a name is about the resource, not the object: a missing CustomResourceDefinition must not go
+      // unnoticed.
       if (isStatusError(error, 'NotFound') && error.details.name === ref.name) return undefined
       throw error
     }
@@ -149,7 +170,7 @@ export class KubernetesClient implements ClusterClient {
       resourceVersion: options.resourceVersion,
       timeoutSeconds: String(longestWatchSeconds),
     }
-    // The server ends it after that time; when it does not, the connection is dead.
+    // The server ends it after that time; if it does not, the connection is dead.
     const bytes = this.#connection.stream({ method: 'GET', path, query }, (longestWatchSeconds + 30) * 1000, signal)
     for await (const line of jsonLines(bytes, longestEvent)) {
       const { type, object } = parse(eventSchema, line, path)
@@ -164,7 +185,7 @@ export class KubernetesClient implements ClusterClient {
     await this.#mergePatch(resourcePath(kind, { ...ref, subresource: 'scale' }), { spec: { replicas } }, signal)
   }
 
-  /** Lets go of idle connections. */
+  /** Closes idle connections. */
   close(): void {
     this.#connection.close()
   }
@@ -190,14 +211,14 @@ function parse<R>(schema: z.ZodType<R>, value: unknown, path: string): R {
 }
 
 function typed<T extends KubernetesObject>(kind: Kind<T>, value: unknown): T {
-  // Items of lists of Kubernetes' own kinds do not say what they are.
+  // Items in lists of Kubernetes' own kinds do not name their kind.
   const object: unknown =
     typeof value === 'object' && value !== null ? { apiVersion: apiVersionOf(kind), kind: kind.kind, ...value } : value
   if (isOfKind(kind, object)) return object
   throw new StatusError('InternalError', `the server answered with something else than ${resourceNameOf(kind)}`)
 }
 
-/** The server let it in by the schema of its kind, so its kind tells its type. */
+/** The server validated it by the schema of its kind, so the kind determines the type. */
 function isOfKind<T extends KubernetesObject>(kind: Kind<T>, value: unknown): value is T {
   if (typeof value !== 'object' || value === null) return false
   const metadata: unknown = Reflect.get(value, 'metadata')

@@ -197,11 +197,7 @@ describe('WorkQueue', () => {
       for (let index = 0; index < 100; index += 1) queue.add(`fresh ${runs} ${index}`)
     })
     queue.add('a')
-    const turned = await Promise.race([
-      new Promise((resolve) => setTimeout(() => resolve('turned'), 1)),
-      new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(() => resolve('turned'))))),
-    ])
-    expect(turned).toBe('turned')
+    for (let turn = 0; turn < 3; turn += 1) await new Promise((resolve) => setImmediate(resolve))
     expect(runs).toBeLessThan(1_000)
   })
 

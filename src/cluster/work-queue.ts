@@ -9,10 +9,7 @@ import { controllerFigures } from './controller-figures.ts'
 import { HotLoopBrake } from './pace/hot-loop-brake.ts'
 import { RetryPace } from './pace/retry-pace.ts'
 
-/**
- * What there is to do something about: mostly an object; a word, where the work is not
- * about a single object of one kind.
- */
+/** What is worked on: mostly an object; a word where the work is not about a single object. */
 export type WorkItem = ObjectRef | string
 
 /** Brings the world behind an item to its desired state. Throwing means: try again later. */
@@ -35,13 +32,14 @@ export interface WorkQueueOptions<Item extends WorkItem = ObjectRef> {
 }
 
 /**
- * Items waiting to be reconciled. Each is in it once, however often it is added, so its size is bounded by the number
- * of objects; one that is added while it is worked on runs once more afterwards. What fails is tried again at
- * `RetryPace`, what is added for ever at that of `HotLoopBrake`, and the event loop turns whatever there is to do.
+ * Items waiting to be reconciled. Each is in the queue once, however often it is added, so its size is bounded by the
+ * number of objects; an item that is added while it is worked on runs once more afterwards. Failures are retried at the
+ * pace of `RetryPace`, items that are added endlessly run at that of `HotLoopBrake`, and the event loop turns however
+ * much there is to do.
  */
 export class WorkQueue<Item extends WorkItem = ObjectRef> {
   readonly #options: Required<WorkQueueOptions<Item>>
-  /** By their keys, as everything here: two references are the same if they name the same object. */
+  /** By key, like everything here: two references are equal if they name the same object. */
   readonly #ready = new Map<string, Item>()
   readonly #active = new Set<string>()
   readonly #again = new Set<string>()
@@ -57,7 +55,7 @@ export class WorkQueue<Item extends WorkItem = ObjectRef> {
     this.#turns = new LoopTurns(options.clock)
   }
 
-  /** There is news of the item. One that fails is tried again sooner for it, but not at once. */
+  /** There is news of the item. If it is failing, it is retried sooner, but not at once. */
   add(item: Item): void {
     const key = keyOfItem(item)
     if (this.#ready.has(key)) return
@@ -66,7 +64,7 @@ export class WorkQueue<Item extends WorkItem = ObjectRef> {
     else this.#addNow(key, item)
   }
 
-  /** Somebody waits for the item: whether it failed before does not matter. */
+  /** Somebody waits for the item, so it runs now, whether or not it failed before. */
   addAtOnce(item: Item): void {
     this.#addNow(keyOfItem(item), item)
   }
@@ -80,7 +78,7 @@ export class WorkQueue<Item extends WorkItem = ObjectRef> {
     this.#wake?.()
   }
 
-  /** Adds the item later; when it is already due earlier, that stands. */
+  /** Adds the item later, unless it is already due earlier. */
   addAfter(item: Item, delayMs: number): void {
     if (this.#stopped) return
     if (delayMs <= 0) return this.add(item)
@@ -96,7 +94,7 @@ export class WorkQueue<Item extends WorkItem = ObjectRef> {
     this.#delayed.set(key, { dueAt, cancel })
   }
 
-  /** Works until the signal is aborted, then waits for what is under way (which gets the signal too). */
+  /** Works until the signal is aborted, then waits for the work in progress, which gets the signal, too. */
   async run(signal: AbortSignal): Promise<void> {
     const running = new Set<Promise<void>>()
     const onAbort = () => this.#wake?.()
@@ -178,7 +176,7 @@ export class WorkQueue<Item extends WorkItem = ObjectRef> {
       if (signal.aborted) return
       const { failures, waitMs } = this.#pace.failed(key, clock.now(), random())
       controllerFigures.retries.count(name)
-      // Somebody else wrote first: that is how optimistic concurrency looks, not a problem.
+      // Somebody else wrote first: normal with optimistic concurrency, not a problem.
       const level = isStatusError(error, 'Conflict') ? 'debug' : 'warn'
       log[level]({ queue: name, key, failures, retryMs: waitMs, err: error }, 'reconcile failed; trying again')
       this.addAfter(item, waitMs)

@@ -11,13 +11,13 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { podKind } from '../resources/pod.ts'
 import { serviceKind } from '../resources/service.ts'
 import { MemoryStore } from '../store/memory-store.ts'
-import { ClusterIndex } from './cluster-index.ts'
-import { ClusterNames } from './cluster-names.ts'
+import { ClusterIndex } from './names/cluster-index.ts'
+import { ClusterNames } from './names/cluster-names.ts'
 import { DnsServer } from './dns-server.ts'
 
 const namespace = 'shop'
 
-/** The whole way: an API server, informers that follow it, and Node's own client of the DNS server. */
+/** The whole chain: an API server, informers that follow it, and Node's DNS client. */
 async function startCluster() {
   const stop = new AbortController()
   const client = new EmbeddedClient(new ClusterApi({ store: new MemoryStore(), kinds: coreKinds, clock: systemClock }))

@@ -2,15 +2,15 @@ import { createSocket } from 'node:dgram'
 import { Resolver } from 'node:dns/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
-import { http, newPod, newService, newSlice } from './cluster-names.fixture.ts'
+import { http, newPod, newService, newSlice } from './names/cluster-names.fixture.ts'
 import { TcpClient, askUdp, bytesOf, exchange, framed, localhost, newQuery, startServer } from './dns-stage.fixture.ts'
-import { type Message, codeName, recordTypes } from './message.ts'
-import { readHead, readMessage } from './message-reader.ts'
-import { tcpLimits } from './tcp-face.ts'
+import { type Message, codeName, recordTypes } from './messages/message.ts'
+import { readHead, readMessage } from './messages/message-reader.ts'
+import { tcpLimits } from './listening/tcp-face.ts'
 
 const many = Array.from({ length: 150 }, (_, at) => ({ address: `10.1.1.${at}`, hostname: `db-${at}` }))
 
-/** A cluster with a bit of everything, and Node's own client for it. */
+/** A cluster with a bit of everything, and Node's DNS client for it. */
 async function startCluster() {
   const started = await startServer()
   const { stage, port } = started

@@ -1,19 +1,19 @@
 import { networkInterfaces } from 'node:os'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
-import { AnswerCache } from './answer-cache.ts'
-import type { ClusterNames } from './cluster-names.ts'
+import { AnswerCache } from './forwarding/answer-cache.ts'
+import type { ClusterNames } from './names/cluster-names.ts'
 import { DnsMetrics } from './dns-metrics.ts'
-import { Forwarder } from './forwarder.ts'
-import { addressBytes, addressKey } from './ip-address.ts'
+import { Forwarder } from './forwarding/forwarder.ts'
+import { addressBytes, addressKey } from './messages/ip-address.ts'
 import { Resolver } from './resolver.ts'
-import type { Upstream } from './resolvers-file.ts'
-import { TcpFace } from './tcp-face.ts'
-import { UdpFace } from './udp-face.ts'
+import type { Upstream } from './forwarding/resolvers-file.ts'
+import { TcpFace } from './listening/tcp-face.ts'
+import { UdpFace } from './listening/udp-face.ts'
 
 export interface DnsServerOptions {
   readonly names: ClusterNames
-  /** Who is asked for all other names; see `ResolversFile`. */
+  /** The resolvers for all other names; see `ResolversFile`. */
   readonly upstreams: () => Promise<readonly Upstream[]>
   readonly clock: Clock
   readonly log: Logger
@@ -29,9 +29,7 @@ export interface DnsListener {
 
 const freePortAttempts = 10
 
-/**
- * The cluster's DNS server, at as many addresses as it is asked to listen on; each over UDP and TCP, on the same port.
- */
+/** The cluster's DNS server. It can listen at several addresses, each over UDP and TCP on the same port. */
 export class DnsServer {
   readonly #resolver: Resolver
   readonly #forwarder: Forwarder
@@ -50,7 +48,7 @@ export class DnsServer {
     return [...this.#listeners]
   }
 
-  /** Port 0 picks one that is free for both. Rejects when the address or the port cannot be had. */
+  /** Port 0 picks one that is free for both. Rejects when the address or the port is not available. */
   async listen(address: string, port: number): Promise<DnsListener> {
     for (let attempt = 1; ; attempt++) {
       const tcp = new TcpFace(this.#faces)

@@ -5,17 +5,17 @@ import { onTestFinished } from 'vitest'
 import { type Clock, systemClock } from '../foundation/clock.ts'
 import { silentLogger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
-import { NamesStage } from './cluster-names.fixture.ts'
+import { NamesStage } from './names/cluster-names.fixture.ts'
 import { DnsMetrics } from './dns-metrics.ts'
 import { DnsServer } from './dns-server.ts'
-import { nameOf } from './domain-name.ts'
-import { MessageFramer, framed as framedBytes } from './message-framer.ts'
-import { type Message, internetClass, mostMessageBytes, recordTypes } from './message.ts'
-import { readMessage } from './message-reader.ts'
-import { writeMessage } from './message-writer.ts'
-import type { Upstream } from './resolvers-file.ts'
-import { TcpFace } from './tcp-face.ts'
-import { UdpFace } from './udp-face.ts'
+import { nameOf } from './messages/domain-name.ts'
+import { MessageFramer, framed as framedBytes } from './messages/message-framer.ts'
+import { type Message, internetClass, mostMessageBytes, recordTypes } from './messages/message.ts'
+import { readMessage } from './messages/message-reader.ts'
+import { writeMessage } from './messages/message-writer.ts'
+import type { Upstream } from './forwarding/resolvers-file.ts'
+import { TcpFace } from './listening/tcp-face.ts'
+import { UdpFace } from './listening/udp-face.ts'
 
 export const localhost = '127.0.0.1'
 
@@ -48,7 +48,7 @@ export function framed(message: Message): Buffer {
   return framedBytes(bytesOf(message))
 }
 
-/** A DNS server at a port of its own, with the names of a `NamesStage`. */
+/** A DNS server at a free port, with the names of a `NamesStage`. */
 export async function startServer({ clock = systemClock, upstreams = [] as readonly Upstream[] } = {}) {
   const stage = new NamesStage()
   const metrics = new Metrics()
@@ -81,7 +81,7 @@ export async function askUdp(port: number, query: Message): Promise<Message> {
   return readMessage(await exchange(port, bytesOf(query)))
 }
 
-/** A client that has connected, and the messages it gets. */
+/** A connected client, and the messages it receives. */
 export class TcpClient {
   readonly socket: Socket
   readonly #framer = new MessageFramer()
@@ -112,7 +112,7 @@ export class TcpClient {
 
 type Answerer = (query: Message, transport: 'udp' | 'tcp') => Message | undefined | Promise<Message | undefined>
 
-/** A resolver of elsewhere, over both transports; what it is asked is kept. */
+/** An external resolver over both transports, which records what it is asked. */
 export async function startUpstream(answer: Answerer, clock: Clock = systemClock) {
   const asked: Message[] = []
   const arrivals = new EventTarget()

@@ -6,8 +6,8 @@ import {
   mostUdpBytes,
   recordTypes,
   responseCodes,
-} from './message.ts'
-import { MalformedMessage, type MessageHead, headerBytes, readHead, readMessage } from './message-reader.ts'
+} from './messages/message.ts'
+import { MalformedMessage, type MessageHead, headerBytes, readHead, readMessage } from './messages/message-reader.ts'
 
 /** A question that can be answered. */
 export interface Query {
@@ -18,13 +18,13 @@ export interface Query {
 export type ReadQuery =
   | { readonly kind: 'query'; readonly query: Query }
   | { readonly kind: 'refused'; readonly reply: Message }
-  /** Not to be answered at all: answers to answers would go on for ever. */
+  /** Must not be answered: answers to answers would go on for ever. */
   | { readonly kind: 'ignored' }
 
-/** What this server says of itself to those who ask with EDNS. */
+/** What this server says about itself to clients that use EDNS. */
 export const ownEdns: Edns = { udpBytes: mostUdpBytes, version: 0, dnssecOk: false }
 
-/** Queries have one question and next to nothing else; what has more is not read any further. */
+/** Queries have one question and next to nothing else; longer ones are not read any further. */
 const mostRecords = { answers: 1, authorities: 1, additionals: 2 }
 
 export function readQuery(bytes: Buffer): ReadQuery {
@@ -51,7 +51,7 @@ export function readQuery(bytes: Buffer): ReadQuery {
   }
 }
 
-/** Whole zones, and OPT, which is no type of anything. */
+/** Transfers of whole zones, and OPT, which is not a type of data. */
 const transfers = new Set<number>([recordTypes.AXFR, recordTypes.IXFR, recordTypes.OPT])
 
 export function replyTo(message: Message, sections: Partial<Message>): Message {

@@ -1,9 +1,9 @@
 import type { Logger } from '../foundation/log.ts'
-import type { ForeignAnswer } from './answer-cache.ts'
-import type { ClusterNames } from './cluster-names.ts'
+import type { ForeignAnswer } from './forwarding/answer-cache.ts'
+import type { ClusterNames } from './names/cluster-names.ts'
 import type { DnsMetrics } from './dns-metrics.ts'
-import { type DomainName, sameName } from './domain-name.ts'
-import type { Forwarder } from './forwarder.ts'
+import { type DomainName, sameName } from './messages/domain-name.ts'
+import type { Forwarder } from './forwarding/forwarder.ts'
 import {
   type Message,
   type ResourceRecord,
@@ -13,8 +13,8 @@ import {
   mostUdpBytes,
   responseCodes,
   typeName,
-} from './message.ts'
-import { writeMessage } from './message-writer.ts'
+} from './messages/message.ts'
+import { writeMessage } from './messages/message-writer.ts'
 import { type Query, readQuery, replyTo } from './read-query.ts'
 
 export interface ResolverOptions {
@@ -29,13 +29,13 @@ export interface Client {
   readonly transport: 'udp' | 'tcp'
 }
 
-/** From the bytes of a query to those of its answer; see `Resolver`. */
+/** Turns the bytes of a query into those of its answer; see `Resolver`. */
 export interface QueryAnswerer {
-  /** `undefined`: say nothing. Never throws and never rejects. */
+  /** `undefined`: send nothing. Never throws and never rejects. */
   answer(bytes: Buffer, client: Client): Buffer | undefined | Promise<Buffer | undefined>
 }
 
-/** Knows the names of the cluster, and whom to ask for all others. */
+/** Answers for the names of the cluster, and asks the forwarder for all others. */
 export class Resolver implements QueryAnswerer {
   readonly #options: ResolverOptions
 
@@ -43,7 +43,7 @@ export class Resolver implements QueryAnswerer {
     this.#options = options
   }
 
-  /** At once for names of the cluster. */
+  /** Synchronously for names of the cluster. */
   answer(bytes: Buffer, client: Client): Buffer | undefined | Promise<Buffer | undefined> {
     try {
       const read = readQuery(bytes)
@@ -97,19 +97,19 @@ export class Resolver implements QueryAnswerer {
   }
 }
 
-/** What the client can take over UDP, and what we dare to send. */
+/** What the client accepts over UDP, within what we dare to send. */
 function udpLimitOf({ edns }: Message): number {
   return edns ? Math.min(mostUdpBytes, Math.max(leastUdpBytes, edns.udpBytes)) : leastUdpBytes
 }
 
-/** A Service that is an alias of a name elsewhere: that it is one is true whatever is known of the other name. */
+/** A Service that is an alias of an outside name: the alias itself is valid whatever is known of that name. */
 function behindAlias(aliases: readonly ResourceRecord[], { rcode, answers }: ForeignAnswer): Partial<Message> {
   const failed = rcode !== responseCodes.NOERROR && rcode !== responseCodes.NXDOMAIN
   if (failed) return { rcode: responseCodes.SERVFAIL }
   return { authoritative: true, answers: [...aliases, ...answers] }
 }
 
-/** What was remembered came in the case in which it was first asked for. */
+/** A cached answer has the case in which it was first asked for. */
 function inCaseOf(record: ResourceRecord, name: DomainName): ResourceRecord {
   return sameName(record.name, name) ? { ...record, name } : record
 }

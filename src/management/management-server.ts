@@ -21,6 +21,8 @@ export interface ManagementServerOptions {
   readonly host: string
   /** 0 picks a free one. */
   readonly port: number
+  /** A socket that listens there already, where that is not in this program's own network. */
+  readonly outside?: number | undefined
   readonly keys: ObjectCache<ApiKey>
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ClusterDirectory
@@ -85,13 +87,13 @@ export class ManagementServer {
   }
 
   start(): Promise<void> {
-    const { host, port } = this.#options
+    const { host, port, outside } = this.#options
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => {
         const details = { name: 'management', host, port, flag: '--management-port' }
         reject(error.code === 'EADDRINUSE' ? new SluiceError('port_in_use', details, { cause: error }) : error)
       })
-      this.#server.listen({ host, port }, () => resolve())
+      this.#server.listen(outside === undefined ? { host, port } : { fd: outside }, () => resolve())
     })
   }
 

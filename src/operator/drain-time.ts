@@ -3,19 +3,19 @@ interface Looks {
   elapsedMs: number
 }
 
-/** More than the pause between two looks; what a clock jumps beyond it did not pass. */
+/** Longer than the pause between two looks; anything beyond it is a jump of the clock, not passed time. */
 const longestStepMs = 5_000
 const forgottenAfterMs = 60_000
 const mostPods = 10_000
 
 /**
  * How long drains have lasted, added up from look to look: a clock that is set forward must not cut the requests that a
- * Pod still serves, and one that is set back must not keep it for ever. After a restart it begins anew.
+ * Pod still serves, and one that is set back must not keep it for ever. Starts afresh after a restart.
  */
 export class DrainTime {
   readonly #looks = new Map<string, Looks>()
 
-  /** `drain`: a name that no other drain has. */
+  /** `drain` is a name that no other drain has. */
   elapsedMs(drain: string, now: number): number {
     const looks = this.#looks.get(drain)
     if (looks) {

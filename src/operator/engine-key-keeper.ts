@@ -10,7 +10,7 @@ import { StatusError } from '../resources/status-error.ts'
 import { ownerReferenceTo } from './model-pod.ts'
 import { newestKey, planEngineKeys } from './plan-engine-keys.ts'
 
-/** Keeps in a Secret of each Model the keys between the gateway and the Model's engines. */
+/** Keeps the keys between the gateway and a Model's engines in a Secret for each Model. */
 export class EngineKeyKeeper {
   readonly #client: ClusterClient
   readonly #secrets: ObjectCache<Secret>
@@ -20,14 +20,14 @@ export class EngineKeyKeeper {
     this.#secrets = secrets
   }
 
-  /** Which key Pods get now; undefined when there is none yet. */
+  /** The key that Pods get now; undefined when there is none yet. */
   newest(model: Model): string | undefined {
     const secret = this.#find(model)
     const id = secret && isOf(model, secret) ? newestKey(secret.data ?? {}) : undefined
     return id !== undefined && engineKeyIn(secret, id) !== undefined ? id : undefined
   }
 
-  /** Writes what is missing for the next Pods, and tells which key they get. */
+  /** Writes what is missing for the next Pods, and returns which key they get. */
   async prepare(model: Model, pods: readonly Pod[], signal: AbortSignal): Promise<string | undefined> {
     const secret = this.#find(model)
     const isOwn = secret !== undefined && isOf(model, secret)
@@ -48,7 +48,7 @@ export class EngineKeyKeeper {
 
   async #replace(secret: Secret, wanted: Pick<Secret, 'metadata' | 'data'>, signal: AbortSignal): Promise<void> {
     const { name, uid, resourceVersion } = secret.metadata
-    // Its data may be somebody's own; the type can only be what it was created with.
+    // Its data may be somebody's own; the type cannot change after creation.
     if (secret.type !== engineKeysType)
       throw refusal(`The Secret ${name} is needed for engine keys; give yours another name.`)
     const metadata = { ...wanted.metadata, uid, resourceVersion }
@@ -60,7 +60,7 @@ export class EngineKeyKeeper {
   }
 }
 
-/** One that was left by a Model of the same name that is gone is not this one's. */
+/** A Secret that was left by an earlier Model of the same name does not count. */
 function isOf({ metadata: { uid } }: Model, { metadata }: Secret): boolean {
   return metadata.ownerReferences?.some((owner) => owner.controller === true && owner.uid === uid) ?? false
 }

@@ -15,7 +15,8 @@ interface Hands {
 }
 
 /**
- * Does what a plan says. Pods that went meanwhile need nothing more; a Pod the cluster refuses is told of, not thrown.
+ * Carries out a plan. Pods that are gone meanwhile need nothing more; a Pod that the cluster refuses is reported, not
+ * thrown.
  */
 export async function executePlan(
   plan: PodPlan,
@@ -52,7 +53,7 @@ export async function executePlan(
 }
 
 function annotate(client: ClusterClient, pod: Pod, value: string | null, signal: AbortSignal): Promise<boolean> {
-  // The uid in the patch makes it a refusal when the name belongs to another Pod by now.
+  // With the uid, the patch is refused if the name belongs to another Pod by now.
   const metadata = { uid: pod.metadata.uid, annotations: { [drainingAnnotation]: value } }
   return unlessGone(() => client.patch(podKind, refOf(pod), { metadata }, signal))
 }

@@ -63,7 +63,7 @@ describe('ModelController', () => {
       secrets,
       events: new EventRecorder({ ...parts, component: 'operator' }),
       files: { check: () => files },
-      registry: 'registry.local-1.localhost',
+      registry: () => 'registry.local-1.localhost',
       version: '0.1.0',
       profiles: () => ({ table: builtInProfiles, cardKinds: ['nvidia.com/gpu-l40s'] }),
       busy: (name) => busy[name] ?? 0,
@@ -109,7 +109,7 @@ describe('ModelController', () => {
     const second = (await pods()).find(({ metadata }) => metadata.uid !== first?.metadata.uid)
     expect(await keyOf(second)).toMatch(/^[\w-]{43}$/)
     expect(await keyOf(second)).not.toBe(key)
-    // The first one has what it was started with.
+    // The first Pod keeps the key it was started with.
     expect(await keyOf(first)).toBe(key)
   })
 
@@ -345,7 +345,7 @@ describe('ModelController', () => {
     await start({ client: refusing })
     await clock.advance(10 * 60_000)
     expect(tries).toBeGreaterThan(10)
-    // Each try says something else, so each is written, and what was written brings the Model up once more.
+    // Each attempt reports something else, so each is written, and that wakes the controller once more.
     expect(tries).toBeLessThan(60)
     expect(statusWrites).toBeLessThan(60)
     expect((await status())?.message).toContain('exceeded quota')

@@ -26,15 +26,16 @@ export interface ModelControllerOptions {
   readonly client: ClusterClient
   readonly models: ObjectCache<Model>
   readonly pods: ObjectCache<Pod>
-  /** Those of the Models' namespace. */
+  /** The Secrets of the Models' namespace. */
   readonly secrets: ObjectCache<Secret>
   readonly events: Pick<EventRecorder, 'record'>
   readonly files: ModelFiles
   readonly clock: Clock
   readonly log: Logger
-  readonly registry: string
+  /** Where the engines' images come from. */
+  readonly registry: () => string
   readonly version: string
-  /** Asked anew for every plan, as nodes come and go. */
+  /** Asked again for every plan, because nodes come and go. */
   profiles(): ProfileFacts
   /** Why an engine cannot run in this cluster; undefined when it can. */
   engineUnavailable?(engine: EngineName): string | undefined
@@ -42,12 +43,13 @@ export interface ModelControllerOptions {
   busy(podName: string): number | undefined
   readonly drainDeadlineMs?: number
   /**
-   * How long news of a wake may wait to be written: its next news replaces it, and writing it would slow the wake down.
+   * How long the status of a waking Model may wait to be written: the next one replaces it, and writing it would slow
+   * down the wake.
    */
   readonly wakingStatusMs?: number
   /**
-   * How long news of a Pod may wait to be looked at: most is of what was done here, and others are on the way to its
-   * process.
+   * How long a change of a Pod may wait to be looked at: most come from this controller itself, and others need the
+   * time to start the process.
    */
   readonly podNewsMs?: number
 }
@@ -58,16 +60,16 @@ interface Refusal {
   readonly until: number
 }
 
-/** Neither: the Model has a key of its own. */
+/** Neither is set: the Model brings a key of its own. */
 interface EngineKeyFact {
   readonly id?: string | undefined
-  /** Why there is none. */
+  /** Why there is no key. */
   readonly refused?: string | undefined
 }
 
 const defaultDrainDeadlineMs = 10 * 60_000
 const unsyncedCheckMs = 100
-/** How often a cluster that refuses a Model's Pods is asked again: a quota may be raised. */
+/** How often a cluster that refuses a Model's Pods is asked again: a quota may have been raised. */
 const refusedCheckMs = 30_000
 const concurrency = 4
 
@@ -75,13 +77,13 @@ const concurrency = 4
 export class ModelController {
   readonly #options: ModelControllerOptions
   readonly #queue: WorkQueue
-  /** When what is to be said of a Model that wakes is to be written at last. */
+  /** When the status of a waking Model must be written at the latest. */
   readonly #statusDueAt = new Map<string, number>()
   readonly #keys: EngineKeyKeeper
   readonly #drainTime = new DrainTime()
-  /** Replicas that are all but written: Pods are made for them already. */
+  /** Replicas that are about to be written, for which Pods are created already. */
   readonly #foreseen: Foreseen<number>
-  /** Models whose Pods the cluster refuses: what it said, and until when it is not asked again. */
+  /** Models whose Pods the cluster refuses: its message, and until when it is not asked again. */
   readonly #refused = new Map<string, Refusal>()
 
   constructor(options: ModelControllerOptions) {
@@ -121,9 +123,9 @@ export class ModelController {
     }
   }
 
-  /** The Model is being given more replicas: its Pods are made at once, so that both become durable together. */
+  /** The Model is about to get more replicas: its Pods are created at once, so that both become durable together. */
   foresee({ model, replicas }: ComingReplicas): TakeBack {
-    // Then the next look at the Model finds Pods that it does not want.
+    // When it is taken back, the next look at the Model finds Pods that it does not want.
     const takeBack = this.#foreseen.add(keyOf(model), replicas, () => this.#queue.add(model))
     this.#queue.addAtOnce(model)
     return takeBack
@@ -168,7 +170,7 @@ export class ModelController {
         plan = this.#afterRefusal(model, live.pods, facts, plan, latest)
       } else if (plan.create.length > 0) this.#refused.delete(key)
     }
-    // The Model itself is on its way; what is to be said of it is said then.
+    // The Model itself is about to be written; its status is written then.
     if (foreseen !== undefined) return {}
     const statusDueMs = this.#statusDueMs(key, model, plan)
     if (statusDueMs > 0) return { requeueAfterMs: Math.min(statusDueMs, plan.checkAgainMs ?? statusDueMs) }
@@ -180,7 +182,7 @@ export class ModelController {
     return againMs === Infinity ? {} : { requeueAfterMs: againMs }
   }
 
-  /** The replicas that are on their way to the Model, as long as it does not have as many. */
+  /** The replicas that are about to be written to the Model, as long as it does not have as many. */
   #foreseenFor(key: string, model: Model): number | undefined {
     const foreseen = this.#foreseen.get(key)
     if (foreseen !== undefined && foreseen > replicasOf(model)) return foreseen
@@ -188,7 +190,7 @@ export class ModelController {
     return undefined
   }
 
-  /** At once where there is one, which is nearly always: somebody may wait for the Pod. */
+  /** Synchronous if there is a key, which is nearly always: somebody may wait for the Pod. */
   #engineKey(model: Model, pods: readonly Pod[], signal: AbortSignal): EngineKeyFact | Promise<EngineKeyFact> {
     if (bringsOwnKey(model)) return {}
     const id = this.#keys.newest(model)
@@ -199,7 +201,7 @@ export class ModelController {
     try {
       return { id: await this.#keys.prepare(model, pods, signal) }
     } catch (error) {
-      // A cluster that lets no Secret be made lets no engine be started: without a key everybody could ask it.
+      // If the cluster refuses the Secret, no engine is started: without a key anybody could use it.
       if (isStatusError(error, 'Forbidden', 'Invalid')) return { refused: error.message }
       throw error
     }
@@ -209,14 +211,13 @@ export class ModelController {
     try {
       await this.#keys.prepare(model, pods, signal)
     } catch (error) {
-      // The cache was behind; there is a key, and the next look will do.
+      // The cache was behind: there is a key, and the next look finds it.
       if (!isStatusError(error, 'Conflict', 'AlreadyExists', 'NotFound', 'Forbidden', 'Invalid')) throw error
     }
   }
 
   /**
-   * Only a change of the Model is a reason to ask sooner: what is said of the refusal changes the Model's status each
-   * time.
+   * Only a change of the Model's spec is a reason to ask sooner: reporting the refusal changes its status each time.
    */
   #refusalOf(key: string, { metadata: { generation } }: Model): Refusal | undefined {
     const refusal = this.#refused.get(key)
@@ -238,7 +239,7 @@ export class ModelController {
     }
     const dueAt = this.#statusDueAt.get(key) ?? clock.now() + wakingStatusMs
     const waitMs = dueAt - clock.now()
-    // Longer than it may be only when the clock was set back.
+    // Longer than allowed only if the clock was set back.
     const isDue = waitMs <= 0 || waitMs > wakingStatusMs
     if (isDue) this.#statusDueAt.delete(key)
     else this.#statusDueAt.set(key, dueAt)
@@ -251,7 +252,7 @@ export class ModelController {
     const now = clock.now()
     return {
       now,
-      registry,
+      registry: registry(),
       version,
       files: files.check(claim, path),
       profiles: this.#options.profiles(),
@@ -259,7 +260,7 @@ export class ModelController {
       podRefused: engineKey.refused,
       engineKey: engineKey.id,
       drainDeadlineMs,
-      // A Pod that was recalled and drains again begins again.
+      // A Pod that was recalled and drains again starts afresh.
       drainingMs: ({ metadata: { uid, annotations } }) =>
         this.#drainTime.elapsedMs(`${uid} ${annotations?.[drainingAnnotation]}`, now),
       busy: (podName) => this.#options.busy(podName),
@@ -303,7 +304,7 @@ function replicasOf({ spec }: Model): number {
   return spec.replicas ?? spec.minReplicas
 }
 
-/** The embedded cluster hands out what is stored: then nothing needs to be compared by its content. */
+/** The embedded cluster returns the stored objects themselves, so they need not be compared by content. */
 function sameObjects(left: readonly Pod[], right: readonly Pod[]): boolean {
   return left.length === right.length && left.every((pod) => right.includes(pod))
 }
@@ -321,7 +322,7 @@ function sameRef(left: ObjectRef | undefined, right: ObjectRef): boolean {
   return left?.name === right.name && left.namespace === right.namespace
 }
 
-/** No vowels and nothing that looks like something else, as Kubernetes does it. */
+/** No vowels and nothing that is easily confused, as in Kubernetes. */
 const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789'
 
 function randomSuffix(): string {

@@ -23,16 +23,16 @@ export const failuresAnnotation = 'sluice.dev/failures'
 
 const engines: Record<EngineName, (order: ServeOrder) => EnginePod> = { LlamaCpp: llamaCppPod, VLLM: vllmPod }
 /**
- * How many requests an engine takes before it refuses them; the gateway lets the others wait. Others queue without
- * bound.
+ * How many requests an engine accepts before it refuses them; the gateway lets the others wait. Engines not listed
+ * queue without bound.
  */
 const requestCapacities: Partial<Record<EngineName, number>> = { LlamaCpp: 64 }
-/** Where each engine looks for the key that requests must carry. */
+/** The variable in which each engine expects the key that requests must carry. */
 const keyVariables: Record<EngineName, string> = { LlamaCpp: 'LLAMA_API_KEY', VLLM: 'VLLM_API_KEY' }
 const modelsMount = '/mnt/models'
 const longestName = 63
 
-/** What a Pod of this Model runs. Equal Models give equal specs: a Pod with another one is out of date. */
+/** What a Pod of this Model runs. Equal Models give equal specs: a Pod with another spec is out of date. */
 export function modelPodSpec(
   model: Model,
   profile: ResolvedProfile,
@@ -50,8 +50,8 @@ export function modelPodSpec(
   const health = { httpGet: { path: '/health', port: enginePortName } }
   return {
     restartPolicy: 'Always',
-    // An engine asks the cluster for nothing; and variables after Services, such as VLLM_PORT, would be taken for its
-    // settings.
+    // An engine needs nothing from the cluster; and variables named after Services, such as VLLM_PORT, would be taken
+    // for its settings.
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: engine.graceSeconds,
@@ -68,7 +68,7 @@ export function modelPodSpec(
         volumeMounts: [{ name: 'models', mountPath: modelsMount, readOnly: true }, ...engine.volumeMounts],
         startupProbe: { ...health, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: engine.startupSeconds },
         readinessProbe: { ...health, periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 3 },
-        // An engine that ends says why in its last lines; the Model's status shows them.
+        // An engine that fails says why in its last lines; the Model's status shows them.
         terminationMessagePolicy: 'FallbackToLogsOnError',
       },
     ],
@@ -101,12 +101,12 @@ export function newModelPod(
       },
       ownerReferences: [ownerReferenceTo(model)],
     },
-    // Not part of what is hashed: a Pod with another key is not out of date.
+    // The key is not part of the hash: a Pod with another key is not out of date.
     spec: engineKey === undefined ? spec : withEngineKey(spec, model, engineKey),
   }
 }
 
-/** An engine takes its key from the variable that it looks at by itself. One that knows of none is not hurt by it. */
+/** Gives an engine its key in the variable that it reads by itself; harmless for one that reads none. */
 function withEngineKey(spec: Pod['spec'], { metadata, spec: { engine } }: Model, id: string): Pod['spec'] {
   const variable = engineKeyVariable(keyVariables[engine], metadata.name, id)
   const containers = spec.containers.map((container) => ({ ...container, env: [...(container.env ?? []), variable] }))

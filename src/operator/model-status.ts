@@ -15,7 +15,7 @@ interface Verdict {
   readonly message: string
 }
 
-/** What a Model's status says: one phase, one sentence, and the conditions behind them. */
+/** A Model's status: one phase, one sentence, and the conditions behind them. */
 export function modelStatus(
   model: Model,
   pods: readonly Pod[],
@@ -65,7 +65,7 @@ function verdictOn(pods: readonly Pod[], ready: number, desired: number, obstacl
     return { phase: 'Ready', reason: 'PodsReady', message }
   }
   if (worst !== undefined) {
-    // One Pod that may still come is enough to keep waiting.
+    // One Pod that may still succeed is enough to keep waiting.
     const hopeless = troubles.every(({ outlook }) => outlook === 'failing')
     return { phase: hopeless ? 'Failed' : 'Waking', reason: worst.reason, message: worst.message }
   }
@@ -92,7 +92,7 @@ function notAll(ready: number, desired: number, why: string): string {
   return `${ready} of ${desired} Pods ready. ${why}`
 }
 
-/** What is closest to working says the most about what the model waits for; among failures, the first. */
+/** The Pod that is closest to working says most about what the model waits for; among failures, the first. */
 function mostTelling(troubles: readonly PodTrouble[]): PodTrouble | undefined {
   const order: ReadonlyArray<PodTrouble['outlook']> = ['starting', 'waiting', 'failing']
   for (const outlook of order) {

@@ -3,7 +3,7 @@ import type { Model } from '../resources/model.ts'
 import type { OperatorFacts } from './operator-facts.ts'
 import { knownProfiles, resolveProfile } from './resource-profile.ts'
 
-/** What keeps a new Pod from being worth creating. */
+/** Why creating a new Pod would be pointless. */
 export interface Obstacle {
   readonly reason: 'EngineUnavailable' | 'ProfileUnknown' | 'FilesMissing' | 'PodRefused'
   readonly message: string

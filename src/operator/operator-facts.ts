@@ -4,17 +4,17 @@ import type { ProfileFacts } from './resource-profile.ts'
 /** What a plan needs to know besides the Model and its Pods. */
 export interface OperatorFacts {
   readonly now: number
-  /** Of the cluster's compute center: images come from there. */
+  /** The registry of the cluster's compute center, from which images come. */
   readonly registry: string
-  /** Of this program; images carry it as their tag. */
+  /** The version of this program, which is the tag of its images. */
   readonly version: string
   readonly files: FileState
   readonly profiles: ProfileFacts
   /** Why the Model's engine cannot run here, such as `VLLM needs vllm on this machine`. */
   readonly engineUnavailable?: string | undefined
-  /** Why the cluster refused the Pod that this spec asks for, when it did. */
+  /** Why the cluster refused the Pod of this spec, if it did. */
   readonly podRefused?: string | undefined
-  /** Which key of the Model's Secret new Pods are started with; none for a Model that has its own. */
+  /** The key of the Model's Secret that new Pods are started with; none for a Model that brings its own. */
   readonly engineKey?: string | undefined
   /** A draining Pod is deleted after this long, whatever it still serves. */
   readonly drainDeadlineMs: number
@@ -29,11 +29,11 @@ export interface OperatorFacts {
 export interface FileState {
   readonly state: 'present' | 'missing' | 'unknown'
   readonly message?: string | undefined
-  /** They are on their way: worth waiting for. */
+  /** The files are on their way: worth waiting for. */
   readonly pending?: boolean | undefined
 }
 
-/** Whether the files of a Model are where its URL says. Filled by platform. */
+/** Tells whether the files of a Model are where its URL says. Implemented by the platform. */
 export interface ModelFiles {
   check(claim: string, path: string): FileState
 }

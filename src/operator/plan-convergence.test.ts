@@ -9,7 +9,7 @@ import { planPods } from './plan-pods.ts'
 import { isDraining } from './plan-replicas.ts'
 import { builtInProfiles } from './resource-profile.ts'
 
-/** A cluster in miniature: cards, Pods that start after a while, Pods that end what they serve after a while. */
+/** A cluster in miniature: cards, Pods that start after a while, and Pods whose requests end after a while. */
 class TinyCluster {
   now = Date.UTC(2030, 0, 1)
   pods: Pod[] = []
@@ -42,7 +42,7 @@ class TinyCluster {
     this.pods.push(podWith(pod, phase, ready))
   }
 
-  /** Time passes: placed Pods become ready, the others learn that there is no room, deleted ones are gone. */
+  /** Time passes: placed Pods become ready, others learn that there is no room, and deleted ones are gone. */
   tick(ms = 1_000): void {
     this.now += ms
     this.pods = this.pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined)

@@ -2,23 +2,23 @@ import { engineKeyId } from '../resources/engine-keys.ts'
 import type { Model } from '../resources/model.ts'
 import type { Pod } from '../resources/pod.ts'
 
-/** The keys of a Model's engines, by id, as its Secret holds them (base64). */
+/** The keys of a Model's engines by ID, as its Secret holds them (base64). */
 export type EngineKeys = Readonly<Record<string, string>>
 
-/** Kept beyond those that Pods have: a Pod of a moment ago may not be seen yet. */
+/** How many keys are kept beyond those in use: a very recent Pod may not be visible yet. */
 const keptUnused = 8
 const idForm = /^key-([1-9]\d{0,14})$/
 
-/** Which one Pods get now. */
+/** The ID of the key that Pods get now. */
 export function newestKey(keys: EngineKeys): string | undefined {
   const newest = numbersOf(keys)[0]
   return newest === undefined ? undefined : idOf(newest)
 }
 
 /**
- * What the Secret is to hold; undefined when it does. The newest key is one that no Pod has had: it is there before
- * Pods are wanted, so that a wake waits for no write; those that come together share it. Keys of Pods that are gone go,
- * too.
+ * What the Secret should hold; undefined if it does already. The newest key is one that no Pod has had: it exists
+ * before Pods are wanted, so that a wake waits for no write; Pods created together share it. Keys of Pods that are gone
+ * are removed.
  */
 export function planEngineKeys(keys: EngineKeys, pods: readonly Pod[], newKey: () => string): EngineKeys | undefined {
   const used = new Set(pods.map(engineKeyId))
@@ -31,7 +31,7 @@ export function planEngineKeys(keys: EngineKeys, pods: readonly Pod[], newKey: (
   return Object.fromEntries(ids.map((id) => [id, keys[id] ?? Buffer.from(newKey()).toString('base64')]))
 }
 
-/** A Model whose arguments name a key of its own is left alone with it: its clients send that one. */
+/** Whether the Model's arguments name a key of its own: then it is left alone, because its clients send that one. */
 export function bringsOwnKey({ spec }: Model): boolean {
   return (spec.args ?? []).some((argument) => /^--api-key(?:-file)?(?:=|$)/.test(argument))
 }
@@ -40,7 +40,7 @@ function idOf(number: number): string {
   return `key-${number}`
 }
 
-/** The newest first; what is not an id of ours is none. */
+/** Newest first; anything that is not one of our IDs is ignored. */
 function numbersOf(keys: EngineKeys): readonly number[] {
   return Object.keys(keys)
     .map((id) => Number(idForm.exec(id)?.[1] ?? 0))

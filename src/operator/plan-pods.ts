@@ -11,9 +11,9 @@ import { resolveProfile } from './resource-profile.ts'
 
 export interface PodPlan {
   readonly create: readonly NewPod[]
-  /** Draining ones that are wanted again. */
+  /** Draining Pods that are wanted again. */
   readonly recall: readonly Pod[]
-  /** To be taken out of routing. */
+  /** Pods to be taken out of routing. */
   readonly drain: readonly Pod[]
   readonly delete: readonly Pod[]
   readonly status: ModelStatus
@@ -23,7 +23,7 @@ export interface PodPlan {
 
 const filesCheckMs = 2_000
 
-/** What is to be done so that a Model has the Pods it asks for, and what is to be said about it. */
+/** What to do so that a Model has the Pods it asks for, and the status to report. */
 export function planPods(model: Model, pods: readonly Pod[], facts: OperatorFacts): PodPlan {
   const own = pods.filter((pod) => isPodOf(model, pod))
   const desired = desiredReplicas(model)

@@ -4,7 +4,7 @@ import type { OperatorFacts } from './operator-facts.ts'
 import { failuresOf, unschedulableMessage } from './pod-trouble.ts'
 
 export interface ReplicaPlan {
-  /** How many failed before each of the Pods to create. */
+  /** For each Pod to create, how many failed before it. */
   readonly create: readonly number[]
   readonly recall: readonly Pod[]
   readonly drain: readonly Pod[]
@@ -16,20 +16,20 @@ export interface ReplicaPlan {
 export interface ReplicaInput {
   readonly desired: number
   readonly pods: readonly Pod[]
-  /** Of the Pods this Model wants now; undefined while that cannot be said, and then no Pod is out of date. */
+  /** The hash of the Pods this Model wants now; undefined while it is unknown, and then no Pod is out of date. */
   readonly hash: string | undefined
-  /** Something is in the way, so that a new Pod could not start. */
+  /** An obstacle keeps new Pods from starting. */
   readonly blocked: boolean
   readonly facts: Pick<OperatorFacts, 'now' | 'busy' | 'drainingMs' | 'drainDeadlineMs'>
 }
 
-/** After this long, everybody who routes requests knows that a Pod is draining, so an idle one will stay idle. */
+/** After this long, everybody who routes requests knows that a Pod is draining, so an idle one stays idle. */
 const drainSettleMs = 1_000
 const drainCheckMs = 500
 const firstReplaceMs = 10_000
 const longestReplaceMs = 5 * 60_000
 
-/** Which Pods stay, go, come back and come new. New Pods are ready before the ones they replace go. */
+/** Which Pods stay, go, come back or are created. New Pods are ready before those they replace go. */
 export function planReplicas({ desired, pods, hash, blocked, facts }: ReplicaInput): ReplicaPlan {
   const isStale = (pod: Pod) => hash !== undefined && pod.metadata.labels?.[modelHashLabel] !== hash
   const staying = pods.filter((pod) => !isPodTerminating(pod))
@@ -47,11 +47,11 @@ export function planReplicas({ desired, pods, hash, blocked, facts }: ReplicaInp
   const staleKept = stale.slice(staleGoing.length)
 
   const count = freshKept.length + staleKept.length + finished.waiting.length
-  // An old Pod returns only where there is no new one that it may have made room for.
+  // An outdated Pod returns only if there is no new one that it may have made room for.
   const returning = draining.filter((pod) => !isStale(pod) || fresh.length === 0).sort(firstToReturn(isStale))
   const recall = returning.slice(0, Math.max(0, desired - count))
   const missing = Math.max(0, desired - count - recall.length)
-  // One by one: the next new Pod comes when the last old one has given its card back.
+  // One by one: the next new Pod is created when the last outdated one has released its card.
   const settled = !leaving && staleGoing.length === 0 && freshKept.every(isPodReady)
   const rolling = staleKept.length > 0 && freshKept.length < desired && settled
   const creations = blocked ? 0 : missing > 0 ? missing : rolling && recall.length === 0 ? 1 : 0
@@ -83,9 +83,9 @@ function countStaleGoing(
 ): number {
   const replaced = stale.length - Math.max(0, desired - freshKept.filter(isPodReady).length)
   if (waiting) return Math.max(0, replaced)
-  // An old Pod that serves nobody is not worth keeping; such Pods are first in order.
+  // An outdated Pod that serves nobody is not worth keeping; such Pods come first.
   const useless = stale.filter((pod) => isIdleAndUnready(pod, facts)).length
-  // A new Pod that found no room takes an old one's place before it is ready, or it would wait for ever.
+  // A new Pod that found no room replaces an outdated one before it is ready, or it would wait for ever.
   const madeRoom = stale.length > 0 && freshKept.some((pod) => unschedulableMessage(pod) !== undefined) ? 1 : 0
   return Math.max(0, replaced, useless, madeRoom)
 }
@@ -107,10 +107,10 @@ function isDrained(pod: Pod, { busy, drainingMs, drainDeadlineMs }: ReplicaInput
 }
 
 interface FinishedPods {
-  /** They keep their place until it is time to replace them. */
+  /** They keep their places until it is time to replace them. */
   readonly waiting: readonly Pod[]
   readonly over: readonly Pod[]
-  /** How many failed before, for each one that is over and wants a successor. */
+  /** For each failed Pod that is to be replaced, how many failed before. */
   readonly failures: readonly number[]
 }
 
@@ -135,7 +135,7 @@ function finishedAt(pod: Pod): number {
   return Math.max(0, ...known.filter(Number.isFinite))
 }
 
-/** Who cannot serve goes first, then who serves least, then the youngest. */
+/** Pods that cannot serve go first, then those that serve least, then the youngest. */
 function firstToGo({ busy }: Pick<OperatorFacts, 'busy'>): (left: Pod, right: Pod) => number {
   return (left, right) =>
     Number(isPodReady(left)) - Number(isPodReady(right)) ||
@@ -143,7 +143,7 @@ function firstToGo({ busy }: Pick<OperatorFacts, 'busy'>): (left: Pod, right: Po
     ageOrder(right, left)
 }
 
-/** Who is up to date returns first, then who can serve at once, then who left last. */
+/** Up-to-date Pods return first, then those that can serve at once, then those that left last. */
 function firstToReturn(isStale: (pod: Pod) => boolean): (left: Pod, right: Pod) => number {
   return (left, right) =>
     Number(isStale(left)) - Number(isStale(right)) ||

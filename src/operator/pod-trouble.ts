@@ -3,7 +3,7 @@ import { failuresAnnotation } from './model-pod.ts'
 
 /** Why a Pod does not serve. */
 export interface PodTrouble {
-  /** `failing`: it will not get better without somebody's action; the others pass by themselves. */
+  /** `failing`: it will not get better by itself; the others pass. */
   readonly outlook: 'starting' | 'waiting' | 'failing'
   /** One word, for conditions and events. */
   readonly reason: string
@@ -11,7 +11,7 @@ export interface PodTrouble {
   readonly message: string
 }
 
-/** From so many starts that failed in a row, another one is not expected to help. */
+/** After this many failed starts in a row, another one is not expected to help. */
 const hopelessRestarts = 3
 
 const refusedImages = new Set(['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'ErrImageNeverPull'])
@@ -39,7 +39,7 @@ export function podTrouble(pod: Pod): PodTrouble | undefined {
   return { outlook: 'starting', reason: 'Starting', message: `${pod.metadata.name} is starting.` }
 }
 
-/** What the scheduler said, when it found no place. */
+/** The scheduler's message, if it found no place. */
 export function unschedulableMessage(pod: Pod): string | undefined {
   const placed = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled')
   if (placed?.status !== 'False' || placed.reason !== 'Unschedulable') return undefined

@@ -36,7 +36,7 @@ const table = z.record(
   profile,
 )
 
-/** The built-in profiles with what the `profiles` of a configuration file say; `source` names the file in errors. */
+/** The built-in profiles, extended by the `profiles` of a configuration file; `source` names the file in errors. */
 export function parseProfiles(value: unknown, source: string): ProfileTable {
   const result = table.safeParse(value)
   if (result.success) return { ...builtInProfiles, ...result.data }

@@ -1,10 +1,10 @@
 import type { Pod } from '../resources/pod.ts'
 
-/** What a Pod gets with each card of a profile, and which nodes it may run on. */
+/** What a Pod gets with each card of a profile, and on which nodes it may run. */
 export interface ResourceProfile {
-  /** The resource that counts the cards; the profile's own name unless set. */
+  /** The resource that counts the cards; by default the profile's own name. */
   readonly card?: string | undefined
-  /** For each card. Where they say nothing, the engine's own requests hold. */
+  /** Per card. What is not set here is taken from the engine's own requests. */
   readonly requests?: Quantities | undefined
   readonly limits?: Quantities | undefined
   readonly nodeSelector?: Readonly<Record<string, string>> | undefined
@@ -17,14 +17,14 @@ type Tolerations = ReadonlyArray<Readonly<Record<string, unknown>>>
 /** By the name in `spec.resourceProfile`. */
 export type ProfileTable = Readonly<Record<string, ResourceProfile>>
 
-/** What can be known about profiles at one moment. */
+/** What is known about profiles at one moment. */
 export interface ProfileFacts {
   readonly table: ProfileTable
-  /** The kinds of card that the cluster has; each is a profile by itself, and the first is what `default` means. */
+  /** The kinds of card in the cluster. Each is a profile by itself, and the first is what `default` means. */
   readonly cardKinds: readonly string[]
 }
 
-/** Known everywhere; a cluster's operator may say more about them, or add others. */
+/** Known everywhere; a cluster's operator may extend them or add others. */
 export const builtInProfiles: ProfileTable = {
   default: {},
   'nvidia.com/gpu-h800': {},
@@ -35,7 +35,7 @@ export interface ResolvedProfile extends ResourceProfile {
   readonly card: string
 }
 
-/** Undefined when nobody knows the profile, or when `default` means nothing because there is no card. */
+/** Undefined when the profile is unknown, or when `default` means nothing because there is no card. */
 export function resolveProfile(name: string, { table, cardKinds }: ProfileFacts): ResolvedProfile | undefined {
   const entry = Object.hasOwn(table, name) ? table[name] : undefined
   const card = entry?.card ?? (name === 'default' ? cardKinds[0] : name)
@@ -47,10 +47,10 @@ export function knownProfiles({ table, cardKinds }: ProfileFacts): string[] {
   return [...new Set(['default', ...[...Object.keys(table), ...cardKinds].sort()])]
 }
 
-/** A container's resources: the engine's requests, what the profile gives with each card, and the cards themselves. */
+/** A container's resources: the engine's requests, what the profile gives per card, and the cards themselves. */
 export function profileResources(profile: ResolvedProfile, cards: number, engineRequests: Quantities) {
   const limits = timesCards(profile.limits, cards)
-  // A limit without a request is a request, too; the engine's own could exceed it.
+  // A limit without a request acts as a request, too; the engine's own could exceed it.
   const unlimited = Object.entries(engineRequests).filter(([resource]) => !(resource in limits))
   const count = { [profile.card]: String(cards) }
   return {
@@ -71,7 +71,7 @@ function timesCards(quantities: Quantities | undefined, cards: number): Record<s
   return Object.fromEntries(Object.entries(quantities ?? {}).map(([name, value]) => [name, times(value, cards)]))
 }
 
-/** `4Gi` three times is `12Gi`. */
+/** Three times `4Gi` is `12Gi`. */
 function times(quantity: string, count: number): string {
   const [, digits = '0', unit = ''] = /^([\d.]+)(.*)$/.exec(quantity) ?? []
   return `${Number((Number(digits) * count).toPrecision(15))}${unit}`

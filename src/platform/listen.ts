@@ -5,17 +5,21 @@ export interface Listening {
   readonly port: number
 }
 
+export interface ListenPlace extends Listening {
+  readonly name: string
+  readonly flag: string
+  /** A socket that listens there already, where that is not in this program's own network. */
+  readonly outside?: number | undefined
+}
+
 interface Listener {
-  listen(host: string, port: number): Promise<Listening>
+  listen(host: string, port: number, outside?: number): Promise<Listening>
 }
 
 /** Listens, and says which flag to change when the port is taken. */
-export async function listenOn(
-  listener: Listener,
-  where: { readonly name: string; readonly flag: string; readonly host: string; readonly port: number },
-): Promise<Listening> {
+export async function listenOn(listener: Listener, where: ListenPlace): Promise<Listening> {
   try {
-    const { port } = await listener.listen(where.host, where.port)
+    const { port } = await listener.listen(where.host, where.port, where.outside)
     return { host: where.host, port }
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {

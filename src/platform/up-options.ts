@@ -1,5 +1,6 @@
 import type { CertificateFiles } from './data/served-certificate.ts'
 import type { NetworkChoice } from '../node/network/open-network.ts'
+import type { UserNetworkFacts } from '../node/network/user/user-network.ts'
 
 export { type NetworkChoice, networkChoices } from '../node/network/open-network.ts'
 
@@ -37,6 +38,8 @@ export interface UpOptions {
   readonly finishedPodLimit?: number | undefined
   /** Whether Pods get networks of their own; where the machine permits it, unless something else is said. */
   readonly podNetwork: NetworkChoice
+  /** Of an ordinary user: the network that this program was started in, or why there is none. */
+  readonly userNetwork?: UserNetworkFacts | undefined
   /** Whether Pods have IPv6 where the machine does; unless told, they do. */
   readonly podIpv6?: boolean | undefined
   /** How long Events are kept after their last change. */

@@ -16,35 +16,40 @@ import { UpstreamPool } from './upstream/upstream-pool.ts'
 
 export interface RelayServerOptions {
   readonly handler: Handler
-  /** How a failure is told where no handler could: the shape of errors is the face's, the relay only sends them. */
+  /** Makes the answer to a failure that no handler answered. Its form is up to the API that is served. */
   readonly errorAnswer: (error: SluiceError) => Answer
   readonly log: Logger
-  /** Its time; to be handed over where others who work on the same requests go by the same. */
+  /** The clock. Pass it if others who work on the same requests should see the same time. */
   readonly clock?: TurnClock
-  /** With it the server speaks TLS. The function form is asked again on every `reloadTls`. */
+  /** If set, the server speaks TLS. A function is called again on every `reloadTls`. */
   readonly tls?: tls.SecureContextOptions | (() => tls.SecureContextOptions)
   /** What is shown to clients that ask for this name, where it is something else. */
   readonly contextOf?: (serverName: string) => tls.SecureContext | undefined
   readonly limits?: Partial<RelayLimits>
-  /** Whether many clients come from an address: a proxy's. What one address may have is not asked of it. */
+  /** Whether an address is a proxy's, used by many clients: it is exempt from limits per address. */
   readonly isShared?: (address: string) => boolean
 }
 
-/** What is told to those who find no room. */
+/** The `Retry-After` if there is no room. */
 const retryAfterSeconds = 5
-/** So many are told at a time that there is no room for them; others find their connection closed. */
+/** How many refused connections are answered at a time; more are just closed. */
 const mostRefused = 1_000
-/** So many of the oldest connections are looked at for one that can be closed to make room. */
+/** How many of the oldest connections are checked for one that can be closed to make room. */
 const lookedAtConnections = 1_000
 
 const socketOptions = { allowHalfOpen: true, noDelay: true }
 
 export interface ListenOptions {
-  /** Whether other threads may listen on the same port, each getting a part of the connections. */
+  /** Whether other threads may listen on the same port and share its connections. */
   readonly reusePort?: boolean
+  /**
+   * A socket that listens already, in another network than this program's: clients come from there, too. It is closed
+   * with the server.
+   */
+  readonly outside?: number | undefined
 }
 
-/** Accepts clients and gives each request to the handler. */
+/** Accepts connections and passes each request to the handler. */
 export class RelayServer {
   readonly #options: RelayServerOptions
   readonly #clock: TurnClock
@@ -54,11 +59,13 @@ export class RelayServer {
   readonly #server: net.Server
   /** Gets the connections of those that speak TLS, where that is spoken. */
   readonly #secure: tls.Server | undefined
+  /** Takes clients from another network, and hands them to the server. */
+  #outside: net.Server | undefined
   readonly #connections = new Set<ClientConnection>()
   readonly #perClient = new ClientCounts()
-  /** Of the connections, those that are only told that there is no room for them. */
+  /** Connections that are only told that there is no room. */
   #refused = 0
-  /** Every accepted socket, those in the middle of a TLS handshake too. */
+  /** Every accepted socket, including those in a TLS handshake. */
   readonly #sockets = new Set<net.Socket>()
   #onEmpty: () => void = () => {}
 
@@ -79,30 +86,43 @@ export class RelayServer {
   listen(
     host: string,
     port: number,
-    { reusePort = false }: ListenOptions = {},
+    { reusePort = false, outside }: ListenOptions = {},
   ): Promise<{ host: string; port: number }> {
+    if (outside === undefined) return this.#listen(this.#server, { host, port, reusePort })
+    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+      this.#server.emit('connection', socket)
+    })
+    server.maxConnections = this.#server.maxConnections
+    this.#outside = server
+    return this.#listen(server, { fd: outside }).then((there) =>
+      this.#listen(this.#server, { host, port: there.port, reusePort }),
+    )
+  }
+
+  #listen(server: net.Server, where: net.ListenOptions & { fd?: number }): Promise<{ host: string; port: number }> {
     return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen({ host, port, backlog: 1024, reusePort }, () => {
-        this.#server.off('error', reject)
-        this.#server.on('error', (error) => this.#options.log.error({ err: error }, 'the listening socket failed'))
-        const address = this.#server.address()
+      server.once('error', reject)
+      server.listen({ ...where, backlog: 1024 }, () => {
+        server.off('error', reject)
+        server.on('error', (error) => this.#options.log.error({ err: error }, 'the listening socket failed'))
+        const address = server.address()
         if (address === null || typeof address === 'string') return reject(new Error('no address to listen on'))
         resolve({ host: address.address, port: address.port })
       })
     })
   }
 
-  /** New connections use what the `tls` function returns now; those that are open keep theirs. */
+  /** New connections use what the `tls` function returns now; open ones keep theirs. */
   reloadTls(): void {
     this.#secure?.setSecureContext(this.#secureContext())
   }
 
   /**
-   * Stops accepting and closes idle connections at once, lets running exchanges finish within the grace, then aborts
-   * them: a handler that hears the abort has a last moment to say so to its client.
+   * Stops accepting, closes idle connections, lets running exchanges finish within the grace, then aborts them: a
+   * handler can still tell its client.
    */
   async close(options: { readonly graceMs: number }): Promise<void> {
+    this.#outside?.close()
     const stopped = this.#server.listening
       ? new Promise<void>((resolve) => this.#server.close(() => resolve()))
       : undefined
@@ -206,7 +226,7 @@ export class RelayServer {
     }
   }
 
-  /** Why there is no room for another connection. */
+  /** Why another connection has to be refused, if it has to. */
   #refusalOf(client: string, address: string): SluiceError | undefined {
     const { maxConnections, maxConnectionsPerAddress: limit } = this.#limits
     if (this.#perClient.get(client) >= limit && !this.#options.isShared?.(address)) {
@@ -216,7 +236,7 @@ export class RelayServer {
     return new SluiceError('server_full', { retryAfterSeconds })
   }
 
-  /** Who rests between two requests makes room for those who have one; the oldest first. */
+  /** Closes the oldest connection that is between requests, to make room. */
   #closeIdle(): boolean {
     let left = lookedAtConnections
     for (const connection of this.#connections) {

@@ -8,7 +8,7 @@ export interface Address {
   readonly value: bigint
 }
 
-/** A block of addresses, by its first one and how many bits of it are fixed. */
+/** A block of addresses, given by its first one and the number of fixed bits. */
 export interface AddressRange {
   readonly family: AddressFamily
   readonly first: bigint
@@ -35,9 +35,7 @@ export function parseAddress(text: string): Address | undefined {
   return value === undefined ? undefined : { family: isSix ? 6 : 4, value }
 }
 
-/**
- * As everybody writes it: of IPv6 in small letters, without leading zeros, and with `::` for the longest row of them.
- */
+/** In canonical form: IPv6 in lower case, without leading zeros, and with `::` for the longest run of zeros. */
 export function formatAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.')
   const groups = Array.from({ length: 8 }, (_, index) => (value >> BigInt(16 * (7 - index))) & 0xffffn)
@@ -47,7 +45,7 @@ export function formatAddress({ family, value }: Address): string {
   return `${words.slice(0, zeros.start).join(':')}::${words.slice(zeros.start + zeros.length).join(':')}`
 }
 
-/** The same address as others write it; `undefined` where it is none. */
+/** The address in canonical form; `undefined` if the text is not an address. */
 export function plainAddress(text: string): string | undefined {
   const address = parseAddress(text)
   return address && formatAddress(address)
@@ -69,7 +67,7 @@ export function overlap(one: AddressRange, other: AddressRange): boolean {
   return one.family === other.family && one.first <= lastOf(other) && other.first <= lastOf(one)
 }
 
-/** Which address of the range it is, counted from its first; `undefined` for one outside of it. */
+/** The position of the address in the range, counted from its first; `undefined` for one outside of it. */
 export function placeIn(range: AddressRange, text: string): number | undefined {
   const address = parseAddress(text)
   if (address?.family !== range.family) return undefined
@@ -77,7 +75,7 @@ export function placeIn(range: AddressRange, text: string): number | undefined {
   return isInside ? Number(address.value - range.first) : undefined
 }
 
-/** The other way around. */
+/** The address at a position of the range. */
 export function addressAt({ family, first }: AddressRange, place: number): string {
   return formatAddress({ family, value: first + BigInt(place) })
 }
@@ -96,7 +94,7 @@ function parseSix(text: string): bigint | undefined {
   return [...head, ...gap, ...tail].reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n)
 }
 
-/** The last 32 bits may be written as of IPv4. */
+/** The last 32 bits may be written in IPv4 notation. */
 function withoutDots(text: string): string {
   const [, before, dotted] = /^(.*:)(\d+\.[\d.]+)$/.exec(text) ?? []
   const value = dotted === undefined ? undefined : parseFour(dotted)

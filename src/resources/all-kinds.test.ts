@@ -3,7 +3,7 @@ import { coreKinds, customKinds } from './all-kinds.ts'
 import { type Kind, apiVersionOf, resourceNameOf } from './kind.ts'
 import type { StructuralSchema } from './structural-schema.ts'
 
-/** The names of all types that objects of a kind hold somewhere. */
+/** The names of all types that objects of a kind contain. */
 function typesIn(schema: StructuralSchema, seen = new Set<string>()): ReadonlySet<string> {
   const name = schema['x-sluice-type-name']
   if (name !== undefined) {

@@ -35,7 +35,7 @@ import { serviceKind } from './service.ts'
 import { statefulSetKind } from './stateful-set.ts'
 import { storageClassKind } from './storage-class.ts'
 
-/** The kinds of Kubernetes' own that the embedded cluster serves. */
+/** Kubernetes' own kinds that the embedded cluster serves. */
 export const coreKinds: readonly Kind[] = [
   configMapKind,
   endpointsKind,
@@ -73,10 +73,10 @@ export const coreKinds: readonly Kind[] = [
   storageClassKind,
 ]
 
-/** Ours: on a real Kubernetes they are CustomResourceDefinitions. */
+/** Our kinds, which are CustomResourceDefinitions on a real Kubernetes. */
 export const customKinds: readonly Kind[] = [apiKeyKind, clusterKind, computeCenterKind, modelKind, serviceExporterKind]
 
-/** What is kept: no questions, and of objects with two faces only the one under which they are stored. */
+/** The kinds that are stored: no reviews, and of kinds that are views of each other only the stored one. */
 export const storedKinds: readonly Kind[] = [...coreKinds, ...customKinds].filter(
   ({ verbs, storage }) => verbs === undefined && storage === undefined,
 )

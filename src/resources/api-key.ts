@@ -11,7 +11,7 @@ export const apiKeySchema = z.object({
   spec: z.object({
     enterprise: z.string().min(1).max(253),
     accessKey: z.string().min(8).max(128),
-    /** Hex SHA-256 of the secret. The secret is random and long, so a plain hash cannot be guessed back. */
+    /** Hex SHA-256 of the secret. The secret is long and random, so it cannot be guessed from a plain hash. */
     secretSha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a hex SHA-256'),
     /** While the secret is changed for another: the one before, which opens the same until then. */
     previousSecret: z
@@ -22,24 +22,24 @@ export const apiKeySchema = z.object({
       .optional(),
     disabled: z.boolean().default(false),
     /**
-     * What it opens: the management API, or the inference endpoints. Never both: one is given
-     * to programs, the other is not.
+     * What the key is for: the management API, or the inference endpoints. Never both, because inference keys are given
+     * to programs.
      */
     use: z.enum(apiKeyUses).default('Management'),
-    /** Of a key for inference: the Models it may use; all of them when nothing is said. */
+    /** For an inference key: the Models it may use; all of them if not set. */
     allowedModels: z
       .array(z.string().min(1).max(253))
       .min(1, 'name at least one Model, or leave the list out for all')
       .max(1_000)
       .optional(),
-    /** RFC 3339; from then on it is refused. */
+    /** RFC 3339; the key is refused from then on. */
     expiresAt: z.string().meta({ format: 'date-time' }).optional(),
   }),
 })
 
 /**
- * A key of an enterprise: a pair for the management API, or a bearer key for inference. The
- * secret itself is never stored.
+ * A key of an enterprise: a pair for the management API, or a bearer key for inference. The secret itself is never
+ * stored.
  */
 export type ApiKey = z.infer<typeof apiKeySchema> & { [field: string]: unknown }
 

@@ -1,6 +1,6 @@
 /**
- * The JSON of a value, cut off after about so many characters. No more of the value is looked at than is shown: what is
- * refused may be large, and be refused many times over.
+ * The JSON of a value, cut off after about so many characters. Only what is shown is looked at, because a refused value
+ * may be large, and be refused many times.
  */
 export function briefJson(value: unknown, most: number): string {
   const writer = new BriefWriter(most)

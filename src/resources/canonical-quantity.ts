@@ -1,5 +1,5 @@
 const pattern = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3})|(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei))?$/
-/** Whole numbers of up to three digits say it as briefly as can be, whatever comes after. */
+/** Whole numbers of up to three digits are canonical already, whatever the suffix. */
 const already = /^[1-9]\d{0,2}(?:m|k|M|G|T|P|Ki|Mi|Gi|Ti|Pi)?$/
 
 const decimalSuffixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
@@ -7,14 +7,14 @@ const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 const nanos = 1_000_000_000n
 const largest = (2n ** 63n - 1n) * nanos
 
-/** An exact amount, and the form in which it was said. */
+/** An exact amount, and the format in which it was written. */
 export interface Quantity {
   /** In billionths. */
   readonly amount: bigint
   readonly format: 'decimal' | 'binary' | 'exponent'
 }
 
-/** `undefined` when it is no quantity. */
+/** `undefined` when it is not a quantity. */
 export function readQuantity(text: string): Quantity | undefined {
   const match = pattern.exec(text)
   if (!match || text.length > 64) return undefined
@@ -29,17 +29,17 @@ export function readQuantity(text: string): Quantity | undefined {
   return { amount: sign === '-' ? -amount : amount, format }
 }
 
-/** An amount in the one form in which Kubernetes keeps it. */
+/** An amount in the canonical form in which Kubernetes stores it. */
 export function quantityText({ amount, format }: Quantity): string {
   const [minus, size] = amount < 0n ? ['-', -amount] : ['', amount]
-  // What is no whole number of bytes is said in decimal, so that nothing is lost.
+  // What is not a whole number of bytes is written in decimal, so that nothing is lost.
   if (format === 'binary' && size >= 1024n * nanos && size % nanos === 0n) return minus + binaryText(size)
   return minus + decimalText(size, format === 'exponent')
 }
 
 /**
- * A quantity in the one form in which Kubernetes keeps it: `0.5` is `500m`, `1024Mi` is
- * `1Gi`; `undefined` when it is none.
+ * A quantity in the canonical form in which Kubernetes stores it: `0.5` is `500m`, `1024Mi` is `1Gi`; `undefined` when
+ * it is not a quantity.
  */
 export function canonicalQuantity(text: string): string | undefined {
   if (already.test(text)) return text

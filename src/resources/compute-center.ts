@@ -16,7 +16,7 @@ export const computeCenterSchema = z.object({
     nameEn: z.string().min(1).max(253),
     country: z.string().max(253),
     address: z.string().max(1024),
-    /** Enterprises that see this center; empty means every one. */
+    /** Enterprises that see this center; empty means all. */
     enterprises: z.array(z.string()).default([]),
     endpoint: z.string().optional(),
     osmEndpoint: z.string().optional(),
@@ -25,9 +25,9 @@ export const computeCenterSchema = z.object({
       .regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/, 'must have the form YYYY-MM-DD HH:MM:SS')
       .optional(),
     createdTime: z.string().nullable().optional(),
-    /** Exposed services live below it. */
+    /** The domain of exposed services. */
     proxyDomain: z.string().min(1).max(253),
-    /** Where images of this center's clusters must come from. */
+    /** The registry that images of this center's clusters must come from. */
     registry: z.string().min(1).max(253),
   }),
 })

@@ -9,12 +9,12 @@ export const controllerRevisionSchema = z.looseObject({
   apiVersion: z.literal('apps/v1'),
   kind: z.literal('ControllerRevision'),
   metadata: objectMetaSchema,
-  /** What the controller needs to go back to it; for a StatefulSet, a patch that puts its template. */
+  /** What the controller needs to go back to this revision; for a StatefulSet, a patch that sets its template. */
   data: z.unknown().optional(),
   revision: z.int(),
 })
 
-/** How something that is rolled out looked at one time. */
+/** A past state of something that is rolled out. */
 export type ControllerRevision = z.infer<typeof controllerRevisionSchema>
 
 export const controllerRevisionKind = coreKind(controllerRevisionSchema, {

@@ -6,7 +6,7 @@ import type { StructuralSchema } from './structural-schema.ts'
 
 type CoreFacts<T extends KubernetesObject> = Pick<Kind<T>, 'kind' | 'plural' | 'columns'> & Partial<Kind<T>>
 
-/** A kind of Kubernetes' own: of version v1 and namespaced, unless it says otherwise. */
+/** One of Kubernetes' own kinds: v1 and namespaced, unless it says otherwise. */
 export function coreKind<T extends KubernetesObject>(schema: z.ZodType<T>, facts: CoreFacts<NoInfer<T>>): Kind<T> {
   const { group = '', version = 'v1' } = facts
   let known: StructuralSchema | undefined
@@ -19,7 +19,7 @@ export function coreKind<T extends KubernetesObject>(schema: z.ZodType<T>, facts
     namespaced: true,
     origin: 'core',
     hasStatus: false,
-    // Read from the facts when it is first asked for, and asked for several times by every request.
+    // Read from the facts on first use, and used several times by every request.
     fields: () => (known ??= coreSchema(group, version, facts.kind)),
     ...facts,
     schema,

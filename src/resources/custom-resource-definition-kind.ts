@@ -80,12 +80,12 @@ export const customResourceDefinitionKind = coreKind(customResourceDefinitionSch
   hasStatus: true,
   hasGeneration: true,
   complete: completeDefinition,
-  // That of an operator may well have fifty thousand, and only those who administer a cluster send any.
+  // An operator's definition may well have fifty thousand, and only cluster administrators send any.
   mostValues: 100_000,
   columns: [createdAtColumn],
 })
 
-/** What a definition does not say follows from its kind, and its versions are the same but for their names. */
+/** Fills in what a definition leaves out; missing names are derived from the kind. */
 function completeDefinition(object: Envelope): Envelope {
   const { spec } = object
   if (!isJsonObject(spec)) return object

@@ -3,12 +3,12 @@ import { type CelRule, type Kind, resourceNameOf } from './kind.ts'
 import { objectMetaFields } from './object-meta-fields.ts'
 import type { StructuralSchema } from './structural-schema.ts'
 
-/** A JSON schema as Kubernetes takes it: structural, OpenAPI v3. */
+/** A JSON schema as Kubernetes accepts it: structural, OpenAPI v3. */
 interface Schema {
   [keyword: string]: unknown
 }
 
-/** The CustomResourceDefinition that makes a real API server serve and check a kind as the embedded one does. */
+/** The CustomResourceDefinition with which a real API server serves and checks a kind as the embedded one does. */
 export function customResourceDefinition(kind: Kind): Record<string, unknown> {
   const scale = kind.scale && { ...kind.scale }
   return {
@@ -45,7 +45,7 @@ function printerColumn({ name, type, jsonPath, priority, description }: Kind['co
   return { name, type, jsonPath, ...(priority ? { priority } : {}), ...(description ? { description } : {}) }
 }
 
-/** The fields of a kind that becomes a CustomResourceDefinition; its metadata as every object has it. */
+/** The fields of a kind that becomes a CustomResourceDefinition, with the metadata that every object has. */
 export function customFields(kind: Pick<Kind, 'schema' | 'celRules'>): StructuralSchema {
   const schema: StructuralSchema = openApiSchema(kind)
   return { ...schema, properties: { ...schema.properties, metadata: objectMetaFields } }
@@ -55,7 +55,7 @@ function openApiSchema(kind: Pick<Kind, 'schema' | 'celRules'>): Schema {
   const { properties } = asSchema(z.toJSONSchema(kind.schema, { target: 'openapi-3.0', io: 'input' }))
   const fields: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(asSchema(properties))) {
-    // These three are the API server's own to check.
+    // The API server checks these three itself.
     if (name === 'metadata') fields[name] = { type: 'object' }
     else if (name === 'apiVersion' || name === 'kind') fields[name] = { type: 'string' }
     else fields[name] = structural(asSchema(schema), name, kind.celRules ?? [])
@@ -79,7 +79,7 @@ function validationsAt(path: string, rules: readonly CelRule[]): Schema {
   return { 'x-kubernetes-validations': validations }
 }
 
-/** Undefined for what a structural schema must not say. */
+/** Undefined for keywords that a structural schema must not have. */
 function keywordOf(keyword: string, value: unknown, path: string, rules: readonly CelRule[]): unknown {
   switch (keyword) {
     case 'properties':
@@ -97,11 +97,11 @@ function keywordOf(keyword: string, value: unknown, path: string, rules: readonl
         : structural(asSchema(value), `${path}{}`, rules)
     case 'minimum':
     case 'maximum':
-      // What JavaScript can count to is no rule of ours.
+      // JavaScript's largest integer is not one of our rules.
       return Math.abs(Number(value)) >= Number.MAX_SAFE_INTEGER ? undefined : value
     case 'pattern':
       if (!/\(\?[=!<]/.test(String(value))) return value
-      // The API server's regular expressions know no look-around: a rule must say it.
+      // The API server's regular expressions have no look-around, so a CEL rule must say it.
       if (rules.some((rule) => rule.path === path)) return undefined
       throw new Error(`${path}: a pattern with look-around needs a CEL rule`)
     case 'type':

@@ -37,7 +37,7 @@ export const endpointSliceSchema = z.looseObject({
 
 export type EndpointSlice = z.infer<typeof endpointSliceSchema>
 
-/** The label that says which Service a slice belongs to. */
+/** The label that names the Service of a slice. */
 export const serviceNameLabel = 'kubernetes.io/service-name'
 
 export const endpointSliceKind = coreKind(endpointSliceSchema, {

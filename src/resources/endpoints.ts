@@ -29,14 +29,12 @@ export const endpointsSchema = z.looseObject({
   subsets: z.array(subsetSchema).optional(),
 })
 
-/**
- * What EndpointSlices were before there were any: for clients that still read it, and for those who write it by hand.
- */
+/** The predecessor of EndpointSlices, for clients that still read it, and for those who write it by hand. */
 export type Endpoints = z.infer<typeof endpointsSchema>
 export type EndpointSubset = z.infer<typeof subsetSchema>
 export type EndpointAddress = z.infer<typeof addressSchema>
 
-/** Endpoints that say `true` here are not made EndpointSlices of. */
+/** Endpoints with this label set to `true` are not mirrored to EndpointSlices. */
 export const skipMirrorLabel = 'endpointslice.kubernetes.io/skip-mirror'
 
 export const endpointsKind = coreKind(endpointsSchema, {

@@ -5,17 +5,17 @@ import type { Secret } from './secret.ts'
 /** The type of the Secrets that hold the keys between the gateway and a Model's engines. */
 export const engineKeysType = 'sluice.dev/engine-keys'
 
-/** The Secret of a Model's engine keys. */
+/** The name of the Secret with a Model's engine keys. */
 export function engineKeysName(model: string): string {
   return `model-${model}-keys`
 }
 
-/** The variable by which a container gets a key; a Pod says with it which one it was started with. */
+/** The variable through which a container gets a key; it also shows which key a Pod was started with. */
 export function engineKeyVariable(variable: string, model: string, id: string) {
   return { name: variable, valueFrom: { secretKeyRef: { name: engineKeysName(model), key: id } } }
 }
 
-/** Which of its Model's keys a Pod was started with; undefined for one that asks for none. */
+/** Which of its Model's keys a Pod was started with; undefined when it has none. */
 export function engineKeyId(pod: Pod): string | undefined {
   const secret = engineKeysName(pod.metadata.labels?.[modelLabel] ?? '')
   for (const { env } of pod.spec.containers) {
@@ -27,7 +27,7 @@ export function engineKeyId(pod: Pod): string | undefined {
   return undefined
 }
 
-/** A key as it is sent; undefined where there is none, or what is there is no key of ours. */
+/** A key as it is sent; undefined when there is none, or when the value is not one of our keys. */
 export function engineKeyIn(secret: Secret | undefined, id: string): string | undefined {
   const data = secret?.type === engineKeysType ? secret.data : undefined
   const text = data && Object.hasOwn(data, id) ? data[id] : undefined

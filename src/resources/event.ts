@@ -33,7 +33,7 @@ export const eventSchema = z.looseObject({
   reportingInstance: z.string().optional(),
 })
 
-/** Something that happened to an object, for people. */
+/** Something that happened to an object, for people to read. */
 export type Event = z.infer<typeof eventSchema>
 
 const columns: ReadonlyArray<Column<Event>> = [
@@ -70,7 +70,7 @@ export const eventKind = coreKind(eventSchema, {
     'involvedObject.fieldPath',
     'reason',
     'reportingComponent',
-    // Newer recorders say who they are in the newer field only.
+    // Newer recorders name themselves only in the newer field.
     { field: 'source', from: ['source.component', 'reportingComponent', 'reportingController'] },
     'type',
   ],

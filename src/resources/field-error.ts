@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { briefJson } from './brief-json.ts'
 
-/** What is wrong with one field, in the words Kubernetes uses, so that kubectl prints what its users know. */
+/** What is wrong with one field, in Kubernetes' words, so that kubectl prints what its users know. */
 export interface FieldError {
   readonly reason:
     | 'FieldValueRequired'
@@ -30,7 +30,7 @@ const words: Record<FieldError['reason'], string> = {
   FieldValueNotFound: 'Not found',
 }
 
-/** Values are shown whole, within reason: a message must not grow with what it refuses. */
+/** Values are shown up to this length: a message must not grow with what it refuses. */
 const longestValue = 4096
 
 export function invalid(field: string, value: unknown, why: string): FieldError {
@@ -59,10 +59,10 @@ function shown(value: unknown): string {
   return briefJson(value ?? null, longestValue)
 }
 
-/** More faults than these nobody reads. */
+/** Nobody reads more errors than these. */
 export const mostFaults = 100
 
-/** What is wrong with each of many, until it is enough: what is said of an object must not grow with it. */
+/** The errors of each of many items, until there are enough: messages about an object must not grow with it. */
 export function faultsOfEach<T>(
   items: Iterable<T>,
   check: (item: T, index: number) => readonly FieldError[],
@@ -100,14 +100,14 @@ function listed(allowed: readonly string[]): string {
   return list
 }
 
-/** Renders a path as Kubernetes does: `spec.features[0]`. */
+/** A path as Kubernetes writes it: `spec.features[0]`. */
 export function fieldPath(path: readonly PropertyKey[]): string {
   return path
     .map((segment, index) => (typeof segment === 'number' ? `[${segment}]` : (index > 0 ? '.' : '') + String(segment)))
     .join('')
 }
 
-/** What a schema found wrong, as field errors. `input` is what was checked, to show the offending values. */
+/** The errors of a schema as field errors. `input` is what was checked, to show the offending values. */
 export function fieldErrorsOf(error: z.ZodError, input: unknown): FieldError[] {
   return error.issues.slice(0, mostFaults).map((issue) => {
     const field = fieldPath(issue.path)

@@ -32,7 +32,7 @@ export type Ingress = z.infer<typeof ingressSchema>
 /** As wide as kubectl shows it. */
 const addressWidth = 16
 
-/** For a controller of one's own: as in any Kubernetes, nothing is done with it by the cluster itself. */
+/** For an ingress controller of the user's: as in any Kubernetes, the cluster itself does nothing with it. */
 export const ingressKind = coreKind(ingressSchema, {
   group: 'networking.k8s.io',
   kind: 'Ingress',

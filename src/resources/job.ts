@@ -130,7 +130,7 @@ function completeSpec(spec: JsonObject): JsonObject {
   })(spec)
 }
 
-/** The Pods of a Job are told by the Job's uid, unless it says otherwise. */
+/** By default, a Job selects its Pods by its uid. */
 function selectOwnPods(job: Envelope): Envelope {
   const spec = specOf(job)
   const { uid, name } = job.metadata
@@ -145,12 +145,12 @@ function selectOwnPods(job: Envelope): Envelope {
   return { ...job, spec: { ...spec, selector: { matchLabels, ...selector }, template } }
 }
 
-/** A real API server gives a Job the labels of its Pods when it has none of its own. */
+/** Like a real API server, gives a Job without labels those of its Pods. */
 function labelLikeTemplate(job: Envelope): Envelope {
   const labels = metadataOfTemplate(job)['labels']
   const own = job.metadata['labels']
   if (!isJsonObject(labels) || (isJsonObject(own) && Object.keys(own).length > 0)) return job
-  // A name that is too long for a label is refused where it stands in the template.
+  // A name that is too long for a label is refused where it appears in the template.
   if (String(job.metadata['name']).length > 63) return job
   return { ...job, metadata: { ...job.metadata, labels } }
 }
@@ -160,9 +160,7 @@ function metadataOfTemplate(job: JsonObject): JsonObject {
   return isJsonObject(template) && isJsonObject(template['metadata']) ? template['metadata'] : {}
 }
 
-/**
- * How many completions an indexed Job has may change with its parallelism; the Pods of a Job that waits may be placed.
- */
+/** The completions of an indexed Job may change together with its parallelism; the template while it is suspended. */
 function checkJobUpdate(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
   const [after, before] = [specOf(next), specOf(previous)]
   const resized = before['completionMode'] === 'Indexed' && after['completions'] === after['parallelism']

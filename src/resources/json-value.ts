@@ -5,7 +5,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What is at a path of field names; `undefined` when the path leads nowhere. Only own fields count. */
+/** The value at a path of field names; `undefined` when the path leads nowhere. Only own fields count. */
 export function valueAtPath(value: unknown, path: readonly string[]): unknown {
   let current = value
   for (const segment of path) {
@@ -15,7 +15,9 @@ export function valueAtPath(value: unknown, path: readonly string[]): unknown {
   return current
 }
 
-/** A copy with the value at the path replaced; what is missing on the way is made. `undefined` removes the field. */
+/**
+ * A copy with the value at the path replaced; missing objects on the way are created. `undefined` removes the field.
+ */
 export function withValueAtPath(value: JsonObject, path: readonly string[], next: unknown): JsonObject {
   const [field, ...rest] = path
   if (field === undefined) return value
@@ -31,8 +33,8 @@ function withField(value: JsonObject, field: string, next: unknown): JsonObject 
 }
 
 /**
- * Fields that are absent and fields that are `undefined` are the same: JSON cannot tell them apart. With a budget,
- * every value that is compared takes one of what is left; once that is below zero the answer means nothing.
+ * Absent and `undefined` fields are equal, because JSON cannot tell them apart. With a budget, every comparison uses
+ * one; once it is below zero the result means nothing.
  */
 export function sameJson(one: unknown, other: unknown, budget?: { left: number }): boolean {
   if (one === other) return true
@@ -53,15 +55,12 @@ export function sameJson(one: unknown, other: unknown, budget?: { left: number }
   return others.length === shared || others.every((field) => other[field] === undefined || Object.hasOwn(one, field))
 }
 
-/**
- * Whether there are more than so many fields and items in a value, at any depth. Of one
- * that is known not to be too deep.
- */
+/** Whether a value has more than so many fields and items, at any depth. Only for values known not to be too deep. */
 export function hasMoreValuesThan(value: unknown, most: number): boolean {
   return countValues(value, most) > most
 }
 
-/** How many fields and items there are in a value, at any depth. */
+/** The number of fields and items in a value, at any depth. */
 export function valuesIn(value: unknown): number {
   return countValues(value, Infinity)
 }
@@ -77,7 +76,7 @@ function countValues(value: unknown, most: number): number {
   return count
 }
 
-/** Nesting depth, counted up to `limit` so that a hostile value cannot exhaust the stack. */
+/** Whether a value is nested deeper than `limit`; stops there, so that a hostile value cannot exhaust the stack. */
 export function isDeeperThan(value: unknown, limit: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (limit <= 0) return true

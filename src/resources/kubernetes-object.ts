@@ -33,7 +33,7 @@ export const objectMetaSchema = z.looseObject({
 
 export type ObjectMeta = z.infer<typeof objectMetaSchema>
 
-/** What every resource has in common. Fields that a kind's schema does not name are kept as they are. */
+/** What all resources have in common. Fields that a kind's schema does not name are kept as they are. */
 export interface KubernetesObject {
   apiVersion: string
   kind: string
@@ -41,7 +41,7 @@ export interface KubernetesObject {
   [field: string]: unknown
 }
 
-/** Any object at all: for kinds whose fields are known only as a structural schema. */
+/** Any object at all, for kinds whose fields are known only by a structural schema. */
 export const kubernetesObjectSchema: z.ZodType<KubernetesObject> = z.looseObject({
   apiVersion: z.string(),
   kind: z.string(),
@@ -59,7 +59,7 @@ export const conditionSchema = z.object({
 
 export type Condition = z.infer<typeof conditionSchema>
 
-/** Replaces the condition of the same type; the transition time moves only when the status does. */
+/** Replaces the condition of the same type; the transition time only moves when the status does. */
 export function withCondition(conditions: readonly Condition[] | undefined, next: Condition, now: number): Condition[] {
   const previous = conditions?.find((condition) => condition.type === next.type)
   const changed = previous?.status !== next.status
@@ -71,7 +71,8 @@ let lastSecond = Number.NaN
 let lastTimestamp = ''
 
 /**
- * Kubernetes' form of a time: RFC 3339 in whole seconds. Every write asks for it, mostly for the second just asked for.
+ * A time in Kubernetes' format: RFC 3339 in whole seconds. Remembers the last one, because every write needs it, mostly
+ * for the same second.
  */
 export function timestamp(now: number): string {
   const second = Math.floor(now / 1000)

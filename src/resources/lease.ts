@@ -19,7 +19,7 @@ export const leaseSchema = z.looseObject({
     .optional(),
 })
 
-/** Who leads, and until when: the holder renews it, others take it when it has run out. */
+/** Who leads, and until when: the holder renews it, others take it over when it has expired. */
 export type Lease = z.infer<typeof leaseSchema>
 
 export const leaseKind = coreKind(leaseSchema, {

@@ -4,12 +4,12 @@ import { type Model, modelKind } from './model.ts'
 import type { ObjectRef } from './object-ref.ts'
 import type { Pod } from './pod.ts'
 
-/** Where Models are looked up; any cache of them is one. */
+/** Where Models are looked up; any cache of Models will do. */
 interface KnownModels {
   get(ref: ObjectRef): Model | undefined
 }
 
-/** What a Pod says of the Model that made it. Whether that is so, only the Model's uid can tell. */
+/** The Model that a Pod names as its owner. Only the Model's uid tells whether that is true. */
 export function controllingModel({ metadata }: Pod): OwnerReference | undefined {
   return metadata.ownerReferences?.find(
     ({ apiVersion, kind, controller }) =>
@@ -17,14 +17,14 @@ export function controllingModel({ metadata }: Pod): OwnerReference | undefined 
   )
 }
 
-/** Its own Pods only: a label alone may be anybody's. */
+/** Whether the Pod belongs to the Model: a label alone may be anybody's. */
 export function isPodOf({ metadata: { namespace, uid } }: Model, pod: Pod): boolean {
   return uid !== undefined && pod.metadata.namespace === namespace && controllingModel(pod)?.uid === uid
 }
 
 /**
- * The Model that a Pod was made for, as long as it is still that Model. A Pod whose label was taken off or changed by
- * hand is no longer the Model's to use, as with any controller.
+ * The Model that a Pod was created for, if it is still that Model. A Pod whose label was removed or changed by hand no
+ * longer belongs to the Model, as with any controller.
  */
 export function modelOfPod(pod: Pod, models: KnownModels): Model | undefined {
   const { namespace, labels } = pod.metadata

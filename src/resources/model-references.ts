@@ -1,6 +1,6 @@
 /**
- * `pvc://<claim>/<path>`: the claim is a DNS label; segments are not empty, not `.` or `..`,
- * and hold no encoded slash or dot.
+ * `pvc://<claim>/<path>`: the claim is a DNS label; segments are not empty, not `.` or `..`, and contain no encoded
+ * slash or dot.
  */
 export const modelUrlPattern =
   /^pvc:\/\/[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\/(?!\.{1,2}(\/|$))(?![^/]*%(2[eEfF]|5[cC]|00))[^/\\\s]+)+$/
@@ -9,8 +9,8 @@ export const modelUrlForm =
   'must have the form pvc://<claim-name>/<path-in-storage>, without empty, "." or ".." segments'
 
 /**
- * The same in the Common Expression Language, whose regular expressions know no look-ahead and whose `\s` knows fewer
- * spaces. A test runs both over the same urls on a real API server.
+ * The same in the Common Expression Language, whose regular expressions have no look-ahead and whose `\s` matches fewer
+ * spaces. A test compares both for the same URLs on a real API server.
  */
 export const modelUrlCel = [
   String.raw`self.matches(r'^pvc://[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(/[^/\\\s\v\pZ\x{FEFF}]+)+$')`,
@@ -27,7 +27,7 @@ export interface ModelLocation {
   readonly path: string
 }
 
-/** Takes apart an already validated `spec.url`. */
+/** Parses an already validated `spec.url`. */
 export function parseModelUrl(url: string): ModelLocation {
   const rest = url.slice('pvc://'.length)
   const slash = rest.indexOf('/')
@@ -39,7 +39,7 @@ export interface ResourceProfile {
   readonly cards: number
 }
 
-/** Takes apart an already validated `spec.resourceProfile`. */
+/** Parses an already validated `spec.resourceProfile`. */
 export function parseResourceProfile(text: string): ResourceProfile {
   const colon = text.lastIndexOf(':')
   return { profile: text.slice(0, colon), cards: Number(text.slice(colon + 1)) }

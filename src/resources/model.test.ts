@@ -6,7 +6,7 @@ import { modelKind } from './model.ts'
 const smallest = { url: 'pvc://userdata/models/a', engine: 'LlamaCpp' }
 const manifest = (spec: object) => ({ apiVersion: 'sluice.dev/v1', kind: 'Model', metadata: { name: 'a' }, spec })
 
-/** Every field path that its type refuses; what a rule refuses is shown where rules are judged. */
+/** Every field path that its type refuses; what rules refuse is tested with the rules. */
 function refusals(spec: object): string[] {
   const object = manifest(spec)
   const parsed = modelKind.schema.safeParse(object)

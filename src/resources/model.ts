@@ -32,7 +32,7 @@ const specSchema = z.object({
   maxReplicas: count(1).default(1),
   targetRequests: count(1).default(100),
   scaleDownDelaySeconds: count(0).default(30),
-  /** What the autoscaler decided, through the scale subresource. */
+  /** The autoscaler's decision, written through the scale subresource. */
   replicas: count(0).optional(),
   /** Further arguments of the serve command. */
   args: z.array(z.string().max(4096)).max(64).optional(),
@@ -90,7 +90,7 @@ export const modelKind = customKind<Model>({
   celRules: [
     {
       path: '',
-      // The name becomes a label of the Model's Pods, and a label's value is no longer than this.
+      // The name becomes a label of the Model's Pods, and a label's value may not be longer.
       rule: 'self.metadata.name.size() <= 63',
       message: 'metadata.name must be no more than 63 characters',
     },

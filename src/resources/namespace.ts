@@ -23,7 +23,7 @@ export const namespaceKind = coreKind(namespaceSchema, {
   shortNames: ['ns'],
   namespaced: false,
   hasStatus: true,
-  // Not all of them at once: that would be the whole cluster.
+  // No deletion of collections: that would be the whole cluster.
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
   checkName: checkDnsLabel,
   selectableFields: ['status.phase'],
@@ -38,10 +38,10 @@ export const namespaceKind = coreKind(namespaceSchema, {
   columns: [{ name: 'Status', type: 'string', cell: ({ status }) => status?.phase ?? '' }, coreAgeColumn],
 })
 
-/** What is in a namespace goes before it does: the finalizer is taken off by whoever has emptied it. */
+/** A namespace goes after its content: whoever has emptied it removes this finalizer. */
 const contentFinalizer = 'kubernetes'
 
-/** Every namespace begins with it, and only the subresource `finalize` changes it. */
+/** Every namespace begins with it, and only the `finalize` subresource changes it. */
 function withFinalizers(namespace: Envelope, previous: JsonObject | undefined): Envelope {
   if (previous) return { ...namespace, spec: previous['spec'] }
   return { ...namespace, spec: { ...specOf(namespace), finalizers: [contentFinalizer] } }

@@ -59,7 +59,7 @@ export const networkPolicyKind = coreKind(networkPolicySchema, {
   ],
 })
 
-/** Who says nothing of egress says nothing about it. */
+/** A policy that does not mention egress is only about ingress. */
 function completeSpec(spec: JsonObject): JsonObject {
   const { egress, policyTypes } = spec
   if (Array.isArray(policyTypes) && policyTypes.length > 0) return missing({ podSelector: {} })(spec)

@@ -31,7 +31,7 @@ export const nodeSchema = z.looseObject({
     .optional(),
 })
 
-/** On a Node whose cards are declared, not there. */
+/** On a Node whose cards are only declared, and do not exist. */
 export const simulatedCardsLabel = 'sluice.dev/simulated-cards'
 
 export type Node = z.infer<typeof nodeSchema>
@@ -54,7 +54,7 @@ export const nodeKind = coreKind(nodeSchema, {
       complete: (status) => (status['capacity'] ? missing({ allocatable: status['capacity'] })(status) : status),
     },
   },
-  // Nodes register themselves with it.
+  // Nodes register with their status.
   initialStatus: (_node, sent) => sent ?? {},
   validate: ({ spec }) => checkTaints(listIn(spec, 'taints')),
   columns: [

@@ -7,24 +7,24 @@ export interface ObjectChange<T> {
   readonly previous?: T | undefined
 }
 
-/** What a consumer needs to know of the objects of one kind. Objects are shared: never change them in place. */
+/** A read-only view of the objects of one kind. Objects are shared and must never be changed in place. */
 export interface ObjectCache<T> {
   get(ref: ObjectRef): T | undefined
   list(): readonly T[]
   readonly synced: boolean
-  /** Tells of changes from now on, after the cache has them; returns how to stop listening. */
+  /** Reports changes from now on, after they are in the cache; returns how to stop listening. */
   onChange(listener: (change: ObjectChange<T>) => void): () => void
 }
 
-/** Objects by their names, and who hears of changes: what every cache is made of, however it is filled. */
+/** Objects by name, with listeners for changes: the basis of every cache, however it is filled. */
 export class HeldObjects<T extends KubernetesObject> implements ObjectCache<T> {
-  /** Whether everything is in it that there was when it began to be filled. */
+  /** Whether it contains everything that existed when filling began. */
   synced = false
   readonly #objects = new Map<string, T>()
   readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
   readonly #onFailure: ((error: unknown, change: ObjectChange<T>) => void) | undefined
 
-  /** `onFailure` is told of a listener that throws, and the others hear of the change all the same. */
+  /** `onFailure` is called when a listener throws; the others still hear of the change. */
   constructor(onFailure?: (error: unknown, change: ObjectChange<T>) => void) {
     this.#onFailure = onFailure
   }
@@ -49,7 +49,7 @@ export class HeldObjects<T extends KubernetesObject> implements ObjectCache<T> {
     this.#tell(previous ? { type: 'updated', object, previous } : { type: 'added', object })
   }
 
-  /** `last` is the object as it was at its end, where that is known. */
+  /** `last` is the object's final state, if it is known. */
   remove(ref: ObjectRef, last?: T): void {
     const key = keyOf(ref)
     const previous = this.#objects.get(key)

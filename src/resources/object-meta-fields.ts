@@ -34,7 +34,7 @@ const managedField: StructuralSchema = {
   'x-sluice-type-name': 'io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry',
 }
 
-/** The metadata of any object: a CustomResourceDefinition only says that there is some. */
+/** The metadata of any object; a CustomResourceDefinition only says that there is some. */
 export const objectMetaFields: StructuralSchema = {
   type: 'object',
   properties: {

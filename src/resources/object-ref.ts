@@ -1,4 +1,4 @@
-// Apart from the schemas, for threads that need no more of objects than their names.
+// Separate from the schemas, for threads that only need the names of objects.
 
 /** Names one object of a kind. Cluster-scoped kinds have no namespace. */
 export interface ObjectRef {

@@ -32,10 +32,10 @@ export const persistentVolumeClaimSchema = z.looseObject({
 
 export type PersistentVolumeClaim = z.infer<typeof persistentVolumeClaimSchema>
 
-/** The claim of user data: a fixed claim of the cluster. */
+/** The claim for user data, which every cluster has. */
 export const userDataClaim = 'userdata'
 
-/** Of claims, and of what is a template of one. */
+/** For claims and templates of claims. */
 export const claimTypes: TypeRules = {
   [`${core}PersistentVolumeClaim`]: { parts: ['spec'] },
   [`${core}PersistentVolumeClaimTemplate`]: { parts: ['metadata', 'spec'] },
@@ -79,7 +79,7 @@ export const persistentVolumeClaimKind = coreKind(persistentVolumeClaimSchema, {
 const fixedWhy =
   'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims'
 
-/** A claim may be given its volume and its class once; when it is bound, it may grow. */
+/** A claim's volume and class can be set once; a bound claim may grow. */
 function checkClaimUpdate(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
   const before = specOf(previous)
   const mutable = ['volumeAttributesClassName']

@@ -1,7 +1,7 @@
 import { type JsonObject, isJsonObject } from './json-value.ts'
 import type { Envelope } from './kind-facts.ts'
 
-/** What belongs to a Pod but not to a template of one; a new one is admitted, too. */
+/** Completes a Pod beyond what a template has; a new one also gets what admission adds. */
 export function completePod(object: Envelope, previous: JsonObject | undefined): Envelope {
   const { spec } = object
   if (!isJsonObject(spec)) return object
@@ -18,7 +18,7 @@ export function completePod(object: Envelope, previous: JsonObject | undefined):
   return { ...object, spec: previous === undefined ? admitted(completed) : completed }
 }
 
-/** What is limited but not requested is requested up to the limit: the scheduler counts requests. */
+/** A limit without a request becomes the request, because the scheduler counts requests. */
 function requestLimits(container: JsonObject): JsonObject {
   const { resources } = container
   if (!isJsonObject(resources) || !isJsonObject(resources['limits'])) return container
@@ -27,8 +27,8 @@ function requestLimits(container: JsonObject): JsonObject {
 }
 
 /**
- * What the usual admission plugins of a real API server add: a priority, and patience with a
- * node that is away for a while.
+ * What the usual admission plugins of a real API server add: a priority, and tolerations for a node that is away for a
+ * while.
  */
 function admitted(spec: JsonObject): JsonObject {
   const given: unknown[] = Array.isArray(spec['tolerations']) ? spec['tolerations'] : []

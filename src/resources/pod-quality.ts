@@ -4,7 +4,7 @@ export type QualityOfService = 'Guaranteed' | 'Burstable' | 'BestEffort'
 
 const counted = ['cpu', 'memory']
 
-/** How a Pod is treated when its node runs short: by what its containers asked for, and whether they may take more. */
+/** How a Pod is treated when its node runs short, by what its containers request and whether they may use more. */
 export function podQualityOfService(spec: unknown): QualityOfService {
   const containers = [...listIn(spec, 'containers'), ...listIn(spec, 'initContainers')]
   const asked = containers.map((container) => ({

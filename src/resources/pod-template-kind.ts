@@ -6,7 +6,7 @@ import { podTemplateSchema } from './pod-template.ts'
 import { podTypes } from './pod-types.ts'
 import { checkPodTemplateObject } from './validation/workload-rules.ts'
 
-/** A Pod that somebody wrote down for later: nothing is made of it. */
+/** A Pod that somebody wrote down for later: nothing is created from it. */
 export const podTemplateObjectSchema = z.looseObject({
   apiVersion: z.literal('v1'),
   kind: z.literal('PodTemplate'),

@@ -10,10 +10,10 @@ const container = missing({
   resources: {},
 })
 
-/** Of a volume whose data is on the machine itself, of a Pod or in a PersistentVolume. */
+/** For a volume whose data is on the machine itself, of a Pod or in a PersistentVolume. */
 export const hostPathTypes: TypeRules = { [`${core}HostPathVolumeSource`]: { complete: missing({ type: '' }) } }
 
-/** What Kubernetes adds to a Pod's parts: the same in a Pod and in whatever holds a template of one. */
+/** What Kubernetes adds to the parts of a Pod, also in templates. */
 export const podTypes: TypeRules = {
   ...claimTypes,
   ...hostPathTypes,
@@ -50,13 +50,13 @@ function withPullPolicy(value: JsonObject): JsonObject {
   return missing({ imagePullPolicy: pullPolicyOf(value['image']) })(container(value))
 }
 
-/** A volume that says nothing about where its data is begins empty with the Pod. */
+/** A volume without a source is an empty directory. */
 function withVolumeSource(value: JsonObject): JsonObject {
   const hasSource = Object.entries(value).some(([field, source]) => field !== 'name' && source !== null)
   return hasSource ? value : { ...value, emptyDir: {} }
 }
 
-/** `Always` for what may change under its name: no tag, or `latest`. */
+/** `Always` for images that may change under the same name: no tag, or `latest`. */
 function pullPolicyOf(image: unknown): string {
   if (typeof image !== 'string') return 'IfNotPresent'
   const last = image.slice(image.lastIndexOf('/') + 1)

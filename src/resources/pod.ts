@@ -59,7 +59,7 @@ const containerSchema = z.looseObject({
       }),
     )
     .optional(),
-  /** Of an init container: `Always` makes it run beside the others. */
+  /** On an init container, `Always` makes it a sidecar. */
   restartPolicy: z.string().optional(),
   startupProbe: probeSchema.optional(),
   readinessProbe: probeSchema.optional(),
@@ -110,18 +110,18 @@ export const podPhases = ['Pending', 'Running', 'Succeeded', 'Failed', 'Unknown'
 export const podSpecSchema = z.looseObject({
   containers: z.array(containerSchema).min(1, 'name at least one container'),
   initContainers: z.array(containerSchema).optional(),
-  /** Added while it runs, to look at the others. */
+  /** Added to a running Pod, to inspect the others. */
   ephemeralContainers: z.array(containerSchema.extend({ targetContainerName: z.string().optional() })).optional(),
   volumes: z.array(volumeSchema).optional(),
   nodeName: z.string().optional(),
   nodeSelector: z.record(z.string(), z.string()).optional(),
   restartPolicy: z.enum(['Always', 'OnFailure', 'Never']).default('Always'),
   terminationGracePeriodSeconds: z.int().min(0).default(30),
-  /** How long the Pod may be active on its node, from when that took it on. */
+  /** How long the Pod may be active on its node, from when the node accepted it. */
   activeDeadlineSeconds: z.int().optional(),
   imagePullSecrets: z.array(z.looseObject({ name: z.string().optional() })).optional(),
-  /** Named by the Pod, filled in by admission: what running it takes beside its containers. */
   runtimeClassName: z.string().optional(),
+  /** What running the Pod takes besides its containers, which admission copies from its runtime class. */
   overhead: quantities.optional(),
   readinessGates: z.array(z.looseObject({ conditionType: z.string() })).optional(),
 })
@@ -180,7 +180,7 @@ export const podKind = coreKind(podSchema, {
     },
     { name: 'Readiness Gates', type: 'string', priority: 1, cell: readinessGatesText },
   ],
-  // Where a Pod runs is what becomes of it, not what is wanted.
+  // Where a Pod runs is an outcome and not part of what is wanted.
   notInGeneration: 'nodeName',
   keptByStatus: ['ownerReferences'],
   selectableFields: [
@@ -212,7 +212,7 @@ export const podKind = coreKind(podSchema, {
   deletion: { answersWithObject: true, graceSeconds },
 })
 
-/** Only Pods have time to stop, and only those that may be running somewhere. */
+/** Only Pods have a grace period, and only those that may be running somewhere. */
 function graceSeconds(pod: Pod, asked: number | undefined): number {
   if (!pod.spec.nodeName || isPodFinished(pod)) return 0
   const seconds = asked ?? pod.spec.terminationGracePeriodSeconds
@@ -223,7 +223,6 @@ export function isPodReady(pod: Pod): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false
 }
 
-/** Finished or on its way out: it serves nobody any more, though it may still hold its cards. */
 export function isPodFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
@@ -234,9 +233,9 @@ export function isPodTerminating(pod: Pod): boolean {
 
 interface Summary {
   readonly ready: string
-  /** The one word for the Pod: the most telling of phase, reason and container states. */
+  /** One word for the Pod: the most telling of phase, reason and container states. */
   readonly word: string
-  /** Those whose restarts count: the ones that hold the Pod up, or those that are its work. */
+  /** The containers whose restarts count: those that hold the Pod up, or those that do its work. */
   readonly counted: readonly ContainerStatus[]
 }
 

@@ -1,4 +1,4 @@
-/** What Kubernetes' suffixes multiply by; powers of ten, and of two with an `i`. */
+/** The factors of Kubernetes' suffixes: powers of ten, and of two with an `i`. */
 const multipliers: Readonly<Record<string, number>> = {
   n: 1e-9,
   u: 1e-6,
@@ -21,8 +21,8 @@ const multipliers: Readonly<Record<string, number>> = {
 const quantityPattern = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))(?:([eE][+-]?\d+)|([numkMGTPE]|[KMGTPE]i))?$/
 
 /**
- * `500m`, `2`, `4Gi`, `1500M`, `1e3` as a number of base units (cores, bytes, cards);
- * `undefined` when it is no quantity.
+ * `500m`, `2`, `4Gi`, `1500M`, `1e3` as a number of base units (cores, bytes, cards); `undefined` when it is not a
+ * quantity.
  */
 export function parseQuantity(text: string): number | undefined {
   const match = quantityPattern.exec(text)
@@ -35,7 +35,7 @@ export function parseQuantity(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined
 }
 
-/** The same in whole thousandths, so that sums and comparisons are exact; rounded up, as Kubernetes does. */
+/** The same in whole thousandths, so that sums and comparisons are exact; rounded up, as in Kubernetes. */
 export function milliQuantity(text: string): number | undefined {
   const value = parseQuantity(text)
   return value === undefined ? undefined : Math.ceil(Number((value * 1000).toPrecision(15)))

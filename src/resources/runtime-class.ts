@@ -21,7 +21,7 @@ export const runtimeClassSchema = z.looseObject({
 
 export type RuntimeClass = z.infer<typeof runtimeClassSchema>
 
-/** By which programs Pods run: which handler of the node, what that takes, and which nodes have it. */
+/** How Pods run: the handler of the node, its overhead, and the nodes that have it. */
 export const runtimeClassKind = coreKind(runtimeClassSchema, {
   group: 'node.k8s.io',
   kind: 'RuntimeClass',

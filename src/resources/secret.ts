@@ -13,7 +13,7 @@ export const secretSchema = z.looseObject({
   metadata: objectMetaSchema,
   type: z.string().default('Opaque'),
   data: z.record(z.string(), z.base64()).optional(),
-  /** Write-only: folded into `data` on the way in. */
+  /** Write-only: merged into `data` on the way in. */
   stringData: z.record(z.string(), z.string()).optional(),
   immutable: z.boolean().optional(),
 })
@@ -42,7 +42,7 @@ function foldStringData(secret: JsonObject): JsonObject {
   if (!isJsonObject(stringData)) return secret
   const folded: Record<string, unknown> = { ...(isJsonObject(secret['data']) ? secret['data'] : {}) }
   for (const [key, value] of Object.entries(stringData)) {
-    // What is not a string is left for the schema to refuse under its own name.
+    // Values that are not strings are left for the schema to refuse.
     if (typeof value !== 'string') return secret
     folded[key] = Buffer.from(value, 'utf8').toString('base64')
   }

@@ -8,7 +8,7 @@ import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 import { fixed } from './update-rules.ts'
 import { checkDnsSubdomain, checkPathSegment } from './validation/name-syntax.ts'
 
-/** The range that a cluster gives addresses of Services from, under the name it has everywhere. */
+/** The range from which a cluster assigns addresses to Services, under its standard name. */
 export const defaultServiceCidr = 'kubernetes'
 
 export const serviceCidrSchema = z.looseObject({
@@ -59,7 +59,7 @@ export const ipAddressSchema = z.looseObject({
 
 export type IpAddress = z.infer<typeof ipAddressSchema>
 
-/** Its name is the address, its `parentRef` whose it is. */
+/** Its name is the address, its `parentRef` the owner. */
 export const ipAddressKind = coreKind(ipAddressSchema, {
   group: 'networking.k8s.io',
   kind: 'IPAddress',
@@ -67,7 +67,7 @@ export const ipAddressKind = coreKind(ipAddressSchema, {
   shortNames: ['ip'],
   namespaced: false,
   validate: checkIpAddress,
-  // What it may be its own rules say: `fe80::1`.
+  // Its own rules say what it may be: `fe80::1`.
   checkName: checkPathSegment,
   immutable: [fixed('spec.parentRef')],
   columns: [{ name: 'ParentRef', type: 'string', cell: ({ spec }) => parentText(spec?.parentRef) }],

@@ -4,11 +4,11 @@ import type { Envelope } from './kind-facts.ts'
 import { specOf } from './update-rules.ts'
 import { textIn, textsIn } from './validation/json-access.ts'
 
-/** What a Service of the type ExternalName has no use for. */
+/** Fields that a Service of type ExternalName does not have. */
 const addressFields = ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy', 'internalTrafficPolicy']
 
 /**
- * What a Service says about its addresses, completed as far as it can be without giving one out: an address once given
+ * Completes what a Service says about its addresses, as far as possible without assigning one: an assigned address
  * stays when an update does not mention it, and goes when the Service becomes a mere name for something outside.
  */
 export function addressService(object: Envelope, previous: JsonObject | undefined): Envelope {
@@ -39,13 +39,13 @@ function withFamilies(spec: JsonObject, before: JsonObject): JsonObject {
   const { clusterIP, clusterIPs, selector } = spec
   const addresses = clusterIPs ?? (clusterIP ? [clusterIP] : undefined)
   const addressed = addresses === undefined ? spec : { ...spec, clusterIPs: addresses }
-  // Nobody says which addresses a Service without address and selector leads to: they may be of any family.
+  // A Service without address and selector may lead anywhere, so it may have any family.
   const forAnybody = clusterIP === 'None' && !isJsonObject(selector) && spec['ipFamilies'] === undefined
   const policy = spec['ipFamilyPolicy'] ?? before['ipFamilyPolicy'] ?? (forAnybody ? 'RequireDualStack' : 'SingleStack')
   return { ...addressed, ...familiesFor(addressed, forAnybody && policy !== 'SingleStack'), ipFamilyPolicy: policy }
 }
 
-/** Where another family than IPv4 has a part in it, it is the cluster that says which there are. */
+/** Which other families than IPv4 there are is up to the cluster. */
 function familiesFor(spec: JsonObject, both: boolean): { ipFamilies?: unknown } {
   if (spec['ipFamilies'] !== undefined) return {}
   if (both) return { ipFamilies: ['IPv4', 'IPv6'] }

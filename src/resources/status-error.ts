@@ -44,7 +44,7 @@ const codes: Record<StatusReason, number> = {
 export interface StatusDetails {
   readonly name?: string | undefined
   readonly group?: string | undefined
-  /** The resource (plural), as Kubernetes puts it here. */
+  /** The plural of the resource, as Kubernetes has it here. */
   readonly kind?: string | undefined
   readonly uid?: string | undefined
   readonly causes?: ReadonlyArray<{ readonly reason: string; readonly message: string; readonly field: string }>
@@ -52,8 +52,8 @@ export interface StatusDetails {
 }
 
 /**
- * A refusal in Kubernetes' own terms; the API server renders it as a `Status`, and the
- * Kubernetes client makes it out of one.
+ * A refusal in Kubernetes' own terms. The API server renders it as a `Status`, and the Kubernetes client parses it from
+ * one.
  */
 export class StatusError extends Error {
   override readonly name = 'StatusError'
@@ -73,7 +73,7 @@ export class StatusError extends Error {
     this.details = details
   }
 
-  /** As the wire carries it. */
+  /** As it is sent over the wire. */
   toStatus(): Record<string, unknown> {
     const details = Object.keys(this.details).length > 0 ? { details: this.details } : {}
     return {
@@ -124,7 +124,7 @@ export function conflict(
 const longestRefusal = 64 * 1024
 const longestPart = 16 * 1024
 
-/** As many faults as fit into an answer of reasonable size, the first ones. */
+/** The first errors, as many as fit into an answer of reasonable size. */
 function told(errors: readonly FieldError[]): FieldError[] {
   const some: FieldError[] = []
   let length = 0
@@ -141,7 +141,7 @@ function brief(text: string): string {
   return text.length > longestPart ? `${text.slice(0, longestPart)}…` : text
 }
 
-/** 422 with one cause per field, in the sentence kubectl prints. */
+/** 422 with one cause per field, in the sentence that kubectl prints. */
 export function invalidObject(resource: ResourceName, fullName: string, all: readonly FieldError[]): StatusError {
   const name = brief(fullName)
   const errors = told(all)

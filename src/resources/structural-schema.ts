@@ -1,11 +1,10 @@
 /**
- * The fields of a kind, as Kubernetes' own API documents say it: the one description that decoding, validation,
- * defaulting, pruning, strategic merge, server-side apply and the OpenAPI documents all work from. Core kinds
- * get theirs from the facts condensed out of a real API server, our own from their zod schemas, others from
- * their CustomResourceDefinitions.
+ * The fields of a kind, as in Kubernetes' own API documents: the one description that decoding, validation, defaulting,
+ * pruning, strategic merge, server-side apply and the OpenAPI documents all work from. Core kinds get theirs from facts
+ * condensed from a real API server, our own from their zod schemas, others from their CustomResourceDefinitions.
  *
- * Treat it as read-only. Named types may be shared and recursive (JSONSchemaProps holds itself), so never
- * walk it without an object in hand.
+ * Read-only. Named types may be shared and recursive (JSONSchemaProps contains itself), so never walk it without an
+ * object to follow.
  */
 export interface StructuralSchema {
   readonly type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean' | undefined
@@ -44,9 +43,9 @@ export interface StructuralSchema {
   readonly 'x-kubernetes-patch-strategy'?: string
   readonly 'x-kubernetes-patch-merge-key'?: string
   readonly 'x-kubernetes-validations'?: readonly CelValidation[]
-  /** The name of the type in Kubernetes' documents, such as `io.k8s.api.core.v1.PodSpec`, where it has one. */
+  /** The name of the type in Kubernetes' documents, such as `io.k8s.api.core.v1.PodSpec`, if it has one. */
   readonly 'x-sluice-type-name'?: string
-  /** Fields of a type of Kubernetes' own that always hold an object, if only an empty one. */
+  /** Fields of one of Kubernetes' own types that always hold an object, even if it is empty. */
   readonly 'x-sluice-present'?: readonly string[]
 }
 

@@ -1,30 +1,30 @@
 import type { JsonObject } from './json-value.ts'
 
-/** What Kubernetes does with the values of one of its types, wherever in an object they stand. */
+/** What Kubernetes does with values of one of its types, wherever they occur in an object. */
 export interface TypeRule {
-  /** Parts that a value has even when nothing is said about them. */
+  /** Parts that a value has even if they are not mentioned. */
   readonly parts?: readonly string[]
-  /** Adds what a value does not say; the very same value where nothing is to be added. */
+  /** Adds what a value lacks; returns the very same value when there is nothing to add. */
   readonly complete?: (value: JsonObject) => JsonObject
-  /** Lists that are shown although there is nothing in them. */
+  /** Lists that are shown even when empty. */
   readonly shownEmpty?: readonly string[]
 }
 
 /** By the name of the type in Kubernetes' documents: `io.k8s.api.core.v1.PodSpec`. */
 export type TypeRules = Readonly<Record<string, TypeRule>>
 
-/** What the names of types in the core group begin with, and in `apps`. */
+/** The prefixes of type names in the core group and in `apps`. */
 export const core = 'io.k8s.api.core.v1.'
 export const apps = 'io.k8s.api.apps.v1.'
 
-/** A value of a named type, with everything that the rules of its type add to it. */
+/** A value with everything that the rules of its type add to it. */
 export function withTypeRule(rule: TypeRule, value: JsonObject): JsonObject {
   const { parts, complete } = rule
   const whole = parts ? { ...Object.fromEntries(parts.map((part) => [part, {}])), ...value } : value
   return complete?.(whole) ?? whole
 }
 
-/** Fills in what is not there; empty text counts as that, since Kubernetes cannot tell the two apart either. */
+/** Fills in missing values. Empty text counts as missing, because Kubernetes cannot tell the two apart either. */
 export function missing(defaults: JsonObject): (value: JsonObject) => JsonObject {
   return (value) => {
     let result: Record<string, unknown> | undefined
@@ -35,7 +35,7 @@ export function missing(defaults: JsonObject): (value: JsonObject) => JsonObject
   }
 }
 
-/** The same for numbers of which 0 says nothing. */
+/** The same for numbers for which 0 means "not set". */
 export function missingOrZero(defaults: Readonly<Record<string, number>>): (value: JsonObject) => JsonObject {
   return (value) => {
     let result: Record<string, unknown> | undefined

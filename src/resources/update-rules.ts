@@ -2,10 +2,9 @@ import { type FieldError, forbidden, invalid } from './field-error.ts'
 import { type JsonObject, isJsonObject, sameJson, valueAtPath } from './json-value.ts'
 import type { KubernetesObject } from './kubernetes-object.ts'
 
-/** What an update must not do to an object. */
 export type UpdateRule = (next: KubernetesObject, previous: KubernetesObject) => FieldError[]
 
-/** A field that stays as it was made. */
+/** A field that must not change. */
 export function fixed(path: string, why = 'field is immutable', field = path): UpdateRule {
   const segments = path.split('.')
   return (next, previous) => {
@@ -14,13 +13,13 @@ export function fixed(path: string, why = 'field is immutable', field = path): U
   }
 }
 
-/** The same, of fields for which Kubernetes says it in other words. */
+/** The same for fields for which Kubernetes words it differently. */
 export function notUpdated(field: string): UpdateRule {
   return (next, previous) =>
     sameJson(next[field], previous[field]) ? [] : [forbidden(field, `updates to ${field} are forbidden.`)]
 }
 
-/** Everything in the spec stays as it was made, but for these fields. */
+/** Nothing in the spec may change except these fields. */
 export function fixedSpecExcept(mutable: readonly string[], why: string, field = 'spec'): UpdateRule {
   return (next, previous) => {
     const [after, before] = [omit(specOf(next), mutable), omit(specOf(previous), mutable)]
@@ -28,7 +27,7 @@ export function fixedSpecExcept(mutable: readonly string[], why: string, field =
   }
 }
 
-/** Secrets and ConfigMaps that were declared immutable stay so, and so does what is in them. */
+/** Secrets and ConfigMaps that were declared immutable stay so, and so does their content. */
 export const sealed: UpdateRule = (next, previous) => {
   if (previous['immutable'] !== true) return []
   const why = 'field is immutable when `immutable` is set'

@@ -1,7 +1,7 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { openSqliteStore } from './sqlite-store.ts'
 
-// Run by a test in a process that may not write large files: writes until the store refuses, then says what it saw.
+// Run by a test in a process that may not write large files: writes until the store refuses, then reports what it saw.
 const store = await openSqliteStore({ path: process.argv[2] ?? '' })
 let acknowledged = 0
 let firstRefusal = ''

@@ -62,7 +62,7 @@ describe('a store that keeps the newest of a resource', () => {
   it('takes them out of the file', async () => {
     const store = await open({ events: 4 })
     await store.create(keyOf('next'), objectOf('next'))
-    // Each is answered after a piece of the work is done, if there is any.
+    // Each read is answered after a piece of the pending work, if there is any.
     for (let turn = 0; turn < 5; turn += 1) await store.read({ resource: 'configmaps' }, 15, 1)
     await store.close()
     const database = new DatabaseSync(path)

@@ -18,20 +18,20 @@ import { WatchHub } from './watching/watch-hub.ts'
 import { WrittenJson } from './written-json.ts'
 
 export interface MemoryStoreOptions {
-  /** How many events can be watched from the past. */
+  /** How many past events can be watched. */
   readonly historyLimit?: number | undefined
   /** How many events a watcher may be behind. */
   readonly watchBuffer?: number | undefined
 }
 
-/** A store that ends with the process: for tests, and for what need not be kept. */
+/** A store that ends with the process, for tests and for what need not be kept. */
 export class MemoryStore implements Store, StoreHistory {
   readonly #table = new ObjectTable()
   readonly #pending = new PendingWrites(this.#table, 0)
   readonly #hub: WatchHub
   readonly #written = new WrittenJson()
   readonly #historyLimit: number
-  /** Every event after `#compactedRevision`, without holes. */
+  /** Every event after `#compactedRevision`, without gaps. */
   #events: StoreEvent[] = []
   #compactedRevision = 0
   #revision = 0

@@ -3,14 +3,14 @@ import { type PlannedWrite, type WriteRequest, planWrite } from './planned-write
 import type { StoreKey, StoredObject } from './store.ts'
 
 /**
- * Writes that are decided and not yet durable. They are decided in order, each seeing all before it, without touching
- * the table: what was decided becomes true only when it is durable. A conflict fails its own write and no other.
+ * Writes that are decided but not yet durable. They are decided in order, each based on all before it, without touching
+ * the table, which only changes when they are durable. A conflict fails its own write and no other.
  */
 export class PendingWrites {
   readonly #table: ObjectTable
   /** In the order of their revisions. */
   #planned: PlannedWrite[] = []
-  /** The newest of each object. */
+  /** The newest write of each object. */
   readonly #newest = new Map<string, PlannedWrite>()
   #revision: number
 
@@ -19,7 +19,7 @@ export class PendingWrites {
     this.#revision = revision
   }
 
-  /** Of the newest write that was decided, durable or not. */
+  /** The revision of the newest decided write, durable or not. */
   get revision(): number {
     return this.#revision
   }
@@ -37,7 +37,7 @@ export class PendingWrites {
     return write
   }
 
-  /** Makes what was decided up to the revision the table's, because it is durable, and returns it in order. */
+  /** Applies the writes up to the revision to the table, because they are durable, and returns them in order. */
   applyThrough(revision: number): readonly PlannedWrite[] {
     const after = this.#planned.findIndex(({ event }) => event.revision > revision)
     const applied = after < 0 ? this.#planned : this.#planned.slice(0, after)
@@ -51,7 +51,7 @@ export class PendingWrites {
     return applied
   }
 
-  /** What is left never became durable: the next write gets the revision after this one. */
+  /** Drops the writes that never became durable: the next write gets the revision after this one. */
   dropAfter(revision: number): void {
     this.#planned = []
     this.#newest.clear()

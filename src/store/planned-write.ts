@@ -1,7 +1,7 @@
 import { StoreConflict, type StoreEvent, type StoreKey, type StoredObject } from './store.ts'
 import { type EncodedObject, decodeObject, textOf, withRevision } from './stored-json.ts'
 
-/** A write as it was asked for. */
+/** A write as it was requested. */
 export type WriteRequest =
   | { readonly type: 'create'; readonly key: StoreKey; readonly encoded: EncodedObject }
   | {
@@ -12,19 +12,16 @@ export type WriteRequest =
     }
   | { readonly type: 'delete'; readonly key: StoreKey; readonly expectedRevision: number | undefined }
 
-/** A write that will happen when it is durable. */
+/** A decided write, which takes effect when it is durable. */
 export interface PlannedWrite {
   readonly event: StoreEvent
   readonly stored: StoredObject
-  /** What the log keeps; a deletion keeps nothing of its own. */
+  /** What is logged; null for a deletion. */
   readonly text: string | null
   readonly previousRevision: number
 }
 
-/**
- * What a write will do to what is there, under the revision that is its own if it does
- * anything. Throws `StoreConflict`.
- */
+/** Decides what a write does to the current object, and gives it its revision. Throws `StoreConflict`. */
 export function planWrite(request: WriteRequest, current: StoredObject | undefined, revision: number): PlannedWrite {
   const { key } = request
   if (request.type === 'create') {

@@ -10,41 +10,45 @@ import type { StepGate } from './sqlite-file/step-gate.ts'
 import type { Store, StoreEvent, StoreKey, StoreList, StoreSelector, StoredObject } from './store.ts'
 import { encodeObject } from './stored-json.ts'
 import { LogThreadClient } from './sqlite-file/log-thread-client.ts'
+import { StoreThread } from './sqlite-file/store-thread.ts'
 import { type HistoryPage, type StoreHistory, watchFrom } from './watching/watch-from.ts'
 import { WatchHub } from './watching/watch-hub.ts'
 import { WrittenJson } from './written-json.ts'
 
 export interface SqliteStoreOptions {
-  /** The file; it is made when it is not there. */
+  /** The file, which is created if it does not exist. */
   readonly path: string
-  /** How many events can be watched from the past. */
+  /** How many past events can be watched. */
   readonly historyLimit?: number | undefined
   /** How many events a watcher may be behind. */
   readonly watchBuffer?: number | undefined
   /**
-   * Of these resources, how many objects a start finds: the newest. The others are gone, and no
-   * watch goes on over that start.
+   * For these resources, how many objects a start keeps: the newest. The others are gone, and no watch continues across
+   * that start.
    */
   readonly keepNewest?: Readonly<Record<string, number>> | undefined
+  /** Where files are written: one of its own, unless it shares one with other stores. */
+  readonly thread?: StoreThread | undefined
   /** What became of the thread that has the file. */
   readonly onTrouble?: ((trouble: StoreTrouble) => void) | undefined
   readonly clock?: Clock | undefined
-  /** For tests: where the thread is to stop, or to end. */
+  /** For tests: where the thread is to stop or to end. */
   readonly gate?: StepGate | undefined
 }
 
 /**
- * The thread that has the file was lost; it could not be started again; it is back, and this many writes were not made.
+ * The thread that owns the file was lost; it could not be restarted; it is back, and this many writes were not made.
  */
 export type StoreTrouble =
   | { readonly type: 'lost'; readonly error: Error; readonly againInMs: number }
   | { readonly type: 'not back'; readonly error: Error; readonly againInMs: number }
   | { readonly type: 'back'; readonly revision: number; readonly notMade: number }
 
-/** A write that was decided, and who waits for it. */
+/** A decided write with its caller's promise. */
 interface Waiting {
   /**
-   * Everything up to here must be durable before the outcome is told: a conflict is with something that may not be yet.
+   * Everything up to this revision must be durable before the outcome is told: what a write conflicts with may not be
+   * durable yet.
    */
   readonly revision: number
   readonly planned: PlannedWrite | undefined
@@ -56,7 +60,9 @@ interface Waiting {
 const longestQueue = 10_000
 const largestQueueBytes = 32 * 1024 * 1024
 const largestBatch = 1_000
-/** Who waits for a write when the thread is lost is told by then, even if it is not known what became of the write. */
+/**
+ * After the thread was lost, whoever waits for a write is told by then, even if it is not known whether it was made.
+ */
 const outcomeDeadlineMs = 5_000
 
 /** Rejects with `store_corrupt`, `store_too_new` or `store_unavailable`. */
@@ -65,9 +71,8 @@ export function openSqliteStore(options: SqliteStoreOptions): Promise<SqliteStor
 }
 
 /**
- * A store in a file. Reads come from memory. Writes are decided here, in order, and sent to the thread
- * that has the file; when it says that they are durable they are acknowledged and shown, not before. So
- * nothing here ever waits for the disk.
+ * A store in a file. Reads come from memory. Writes are decided here, in order, and sent to the thread that owns the
+ * file; they are acknowledged and shown only when it reports them durable. So nothing here ever waits for the disk.
  */
 export class SqliteStore implements Store, StoreHistory {
   readonly #options: SqliteStoreOptions
@@ -76,23 +81,22 @@ export class SqliteStore implements Store, StoreHistory {
   readonly #table = new ObjectTable()
   readonly #written = new WrittenJson()
   readonly #delays: RestartDelays
+  readonly #thread: StoreThread
   #log: LogThreadClient
   #pending = new PendingWrites(this.#table, 0)
-  /** Decided, and not yet sent. */
+  /** Decided, but not yet sent. */
   #unsent: PlannedWrite[] = []
   #waiting: Waiting[] = []
   #waitingBytes = 0
   #revision = 0
-  /**
-   * How many writes came in this turn of the event loop, and whether there were several in the last turn that had any.
-   */
+  /** How many writes came in this turn of the event loop, and whether the last turn with any had several. */
   #writesOfTurn = 0
   #isBusy = false
-  /** Of this turn, where somebody gathers what is written in it. */
+  /** Set while somebody gathers the writes of this turn. */
   #lastCall: PromiseWithResolvers<void> | undefined
-  /** Why no write is taken, for good or until the thread is back. */
+  /** Why writes are refused, for good or until the thread is back. */
   #failure: SluiceError | undefined
-  /** While the thread is lost: when another has the file. */
+  /** Set while the thread is lost; resolves when another one has the file. */
   #back: PromiseWithResolvers<void> | undefined
   #cancelTimers: CancelTimer[] = []
   #closed: Promise<void> | undefined
@@ -102,6 +106,7 @@ export class SqliteStore implements Store, StoreHistory {
     this.#clock = options.clock ?? systemClock
     this.#delays = new RestartDelays(this.#clock)
     this.#hub = new WatchHub(options.watchBuffer ?? 1_000)
+    this.#thread = options.thread ?? new StoreThread()
     this.#log = this.#startThread(false)
   }
 
@@ -125,12 +130,12 @@ export class SqliteStore implements Store, StoreHistory {
     return this.#revision
   }
 
-  /** Why no write is taken; `undefined` while they are. */
+  /** Why writes are refused; `undefined` while they are accepted. */
   get failure(): SluiceError | undefined {
     return this.#failure
   }
 
-  /** How many wait for the disk. */
+  /** How many writes wait for the disk. */
   get waitingWrites(): number {
     return this.#waiting.length
   }
@@ -166,9 +171,9 @@ export class SqliteStore implements Store, StoreHistory {
         const page = await this.#log.read(selector, afterRevision, limit)
         return { events: eventsOf(page, this.#options.path), revision: page.revision }
       } catch (error) {
-        // Who watches is told by the end of the watch.
+        // The end of the watch tells those who watch.
         if (this.#closed) return { events: [], revision: this.#revision }
-        // Who asked a thread that was lost asks the next one, but does not lose that, too.
+        // A question to a thread that was lost is put to the next one, but only once.
         if (!this.#back || attempt === 2) throw error
       }
     }
@@ -178,7 +183,7 @@ export class SqliteStore implements Store, StoreHistory {
     return this.#written.of(object)
   }
 
-  /** Commits what waits, ends the watches and lets go of the file. */
+  /** Commits what waits, ends the watches and closes the file. */
   close(): Promise<void> {
     this.#closed ??= this.#shutDown()
     return this.#closed
@@ -194,9 +199,9 @@ export class SqliteStore implements Store, StoreHistory {
   }
 
   /**
-   * What is written in this turn becomes durable together, at its end: for whoever writes several, or has more
-   * to do first. Resolves when it is time for the last of them: what is written right then, without waiting
-   * for anything else, is in time.
+   * Everything written in this turn becomes durable together at its end, for callers that write several objects or have
+   * more to do first. Resolves when it is time for the last of them: what is written right then, without awaiting
+   * anything else, is still included.
    */
   gather(): Promise<void> {
     if (this.#writesOfTurn === 0) this.#awaitEndOfTurn()
@@ -207,14 +212,14 @@ export class SqliteStore implements Store, StoreHistory {
 
   #write(request: WriteRequest): Promise<StoredObject> {
     return new Promise((resolve, reject) => {
-      // What is thrown here rejects the promise.
+      // Throwing here rejects the promise.
       if (this.#failure) throw this.#failure
       if (this.#closed) throw new SluiceError('stopping')
       if (this.#waiting.length >= longestQueue || this.#waitingBytes >= largestQueueBytes) {
         throw new SluiceError('store_overloaded', { waiting: this.#waiting.length })
       }
       const outcome = this.#plan(request)
-      // What a conflict is with is known to everybody when it is durable, and no sooner.
+      // A conflict is reported when the write it conflicts with is durable, and no sooner.
       if (!outcome.planned && this.#waiting.length === 0) throw outcome.conflict
       this.#waiting.push({ revision: this.#pending.revision, ...outcome, resolve, reject })
       if (outcome.planned) this.#enqueue(outcome.planned)
@@ -235,11 +240,11 @@ export class SqliteStore implements Store, StoreHistory {
     this.#writesOfTurn += 1
     if (this.#writesOfTurn > 1) return
     this.#awaitEndOfTurn()
-    // A client alone has nobody to share a commit with.
+    // A single client has nobody to share a commit with.
     if (!this.#isBusy) this.#send()
   }
 
-  /** After the turn's I/O callbacks: what arrived on many connections in one turn is sent together. */
+  /** After the turn's I/O callbacks, so that what arrived on many connections in one turn is sent together. */
   #awaitEndOfTurn(): void {
     setImmediate(() => {
       const lastCall = this.#lastCall
@@ -265,7 +270,7 @@ export class SqliteStore implements Store, StoreHistory {
     }
   }
 
-  /** Shows and acknowledges what is durable now. */
+  /** Shows and acknowledges what has become durable. */
   #onDurable(revision: number): void {
     this.#written.forget()
     for (const { event, text } of this.#pending.applyThrough(revision)) {
@@ -290,6 +295,7 @@ export class SqliteStore implements Store, StoreHistory {
   #startThread(isLoaded: boolean): LogThreadClient {
     const { path, historyLimit = 10_000, keepNewest = {}, gate } = this.#options
     return new LogThreadClient({
+      thread: this.#thread,
       path,
       historyLimit,
       keepNewest,
@@ -302,8 +308,8 @@ export class SqliteStore implements Store, StoreHistory {
   }
 
   /**
-   * Whether a failed commit reached the disk cannot be known here, so going on could use a revision twice. Reads go on;
-   * a restart reads what the disk has.
+   * Whether a failed commit reached the disk cannot be known here, and going on could use a revision twice. Reads go
+   * on; a restart reads what is on the disk.
    */
   #stopWriting(failure: SluiceError): void {
     this.#failure = failure
@@ -316,15 +322,14 @@ export class SqliteStore implements Store, StoreHistory {
   }
 
   /**
-   * What was sent to the thread may or may not have become durable: the file knows. Until
-   * it says so, no write is taken.
+   * What was sent to the thread may or may not be durable: only the file knows. Writes are refused until it has been
+   * read.
    */
   #onLost(reason: Error): void {
     const { path, onTrouble } = this.#options
     this.#unsent = []
     this.#back ??= Promise.withResolvers()
-    // Somebody who cannot write because the disk did not take it is not helped by another
-    // thread; those who watch the past are.
+    // A new thread does not help if the disk refuses writes, but it helps those who watch the past.
     this.#failure ??= new SluiceError('store_interrupted', { path, reason: reason.message })
     const interrupted = this.#failure
     const cancel = this.#clock.after(outcomeDeadlineMs, () => this.#refuseAll(interrupted))
@@ -349,7 +354,7 @@ export class SqliteStore implements Store, StoreHistory {
     }
   }
 
-  /** The file has everything up to the revision: what is later was not made. */
+  /** The file has everything up to the revision: later writes were not made. */
   #goOn(revision: number): void {
     const { path, onTrouble } = this.#options
     for (const cancel of this.#cancelTimers.splice(0)) cancel()

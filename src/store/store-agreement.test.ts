@@ -15,22 +15,24 @@ const key = fc
   .record({ name: fc.constantFrom('a', 'a-b', 'b'), namespace: fc.constantFrom('', 'x', 'x-y') })
   .map(({ name, namespace }) => keyOf(name, namespace))
 
-/** `age` says how stale the expected revision is: mostly right, sometimes not. */
+/** `age` says how stale the expected revision is: mostly current, sometimes not. */
 const write = fc.oneof(
   fc.record({ type: fc.constant('create' as const), key, value: fc.string() }),
   fc.record({ type: fc.constant('update' as const), key, value: fc.string(), age: fc.constantFrom(0, 0, 0, 1) }),
   fc.record({ type: fc.constant('delete' as const), key, age: fc.constantFrom(undefined, 0, 1) }),
 )
 type Write = typeof write extends fc.Arbitrary<infer T> ? T : never
-/** Writes of one group arrive together; groups of one flight in turns of their own, before any of it is durable. */
+/**
+ * Writes of a group arrive together; the groups of a flight come in turns of their own, before any of it is durable.
+ */
 const group = fc.array(write, { minLength: 1, maxLength: 4 })
 const flights = fc.array(fc.array(group, { minLength: 1, maxLength: 6 }), { maxLength: 8 })
 
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 /**
- * All of a flight, each write expecting what memory had before its group: memory writes at
- * once, SQLite when the disk has it.
+ * Performs a flight. Each write expects what memory had before its group: memory writes at once, SQLite when the disk
+ * has it.
  */
 async function performInFlight(model: Store, store: Store, flight: ReadonlyArray<readonly Write[]>): Promise<void> {
   const expected: Array<Promise<string>> = []
@@ -66,7 +68,7 @@ function send(store: Store, operation: Write, current: number): Promise<StoredOb
   return store.update(operation.key, object, current - operation.age)
 }
 
-/** Everything that can be seen of a store, now and from each revision of the past. */
+/** Everything that can be seen of a store, now and from each past revision. */
 async function appearance(store: Store): Promise<unknown> {
   const lists = [undefined, '', 'x', 'x-y'].map((namespace) => store.list({ resource: 'configmaps', namespace }))
   const histories: unknown[] = []
@@ -99,7 +101,8 @@ describe('the two stores', () => {
         const memory = new MemoryStore({ historyLimit })
         let sqlite = await openSqliteStore({ path, historyLimit })
         try {
-          // Small histories are compared write by write: what is committed together is compacted once, at its end.
+          // Small histories are compared write by write, because writes that are committed together are compacted once,
+          // at the end.
           const steps = historyLimit > 100 ? sequence : sequence.flat(2).map((operation) => [[operation]])
           for (const flight of steps) await performInFlight(memory, sqlite, flight)
           const expected = await appearance(memory)

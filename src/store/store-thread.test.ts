@@ -12,6 +12,7 @@ let path: string
 let gate: StepGate
 let store: SqliteStore
 const troubles: StoreTrouble[] = []
+let onLost = Promise.withResolvers<void>()
 let onBack = Promise.withResolvers<void>()
 
 beforeEach(async () => {
@@ -19,9 +20,11 @@ beforeEach(async () => {
   path = join(folder, 'sluice.db')
   gate = new StepGate()
   troubles.length = 0
+  onLost = Promise.withResolvers()
   onBack = Promise.withResolvers()
   const onTrouble = (trouble: StoreTrouble) => {
     troubles.push(trouble)
+    if (trouble.type === 'lost') onLost.resolve()
     if (trouble.type === 'back') onBack.resolve()
   }
   store = await openSqliteStore({ path, gate, onTrouble })
@@ -63,7 +66,7 @@ describe('a store whose disk takes its time', () => {
     const live = collect(1, 5)
     const first = create('b')
     await gate.reached()
-    // Decided on top of what is being written: by turns, so that they go in several batches.
+    // Decided on top of what is being written; in several turns, so that they go in several batches.
     const later = [update('a', 1)]
     await new Promise((resolve) => setImmediate(resolve))
     later.push(update('a', 2), store.delete(keyOf('b')))
@@ -154,7 +157,7 @@ describe('a store whose thread is lost', () => {
     'by "%s" when it has %s a commit tells who waits that the writes were %s, and goes on',
     async (action, step, outcome) => {
       await create('kept')
-      // Answered by the thread: it is done with that write.
+      // Answered by the thread, so it is done with that write.
       await collect(0, 1)
       const live = collect(0, outcome === 'made' ? 4 : 2)
       gate.arm(step, action)
@@ -179,8 +182,8 @@ describe('a store whose thread is lost', () => {
     gate.arm('received', 'exit')
     const lost = outcomeOf(create('a'))
     await gate.reached()
-    while (!store.failure) await new Promise((resolve) => setImmediate(resolve))
-    expect(store.failure.code).toBe('store_interrupted')
+    await onLost.promise
+    expect(store.failure?.code).toBe('store_interrupted')
     expect(await outcomeOf(create('b'))).toBe('store_interrupted')
     expect(store.get(keyOf('kept'))?.revision).toBe(1)
     await onBack.promise

@@ -20,7 +20,7 @@ export const objectOf = (name: string, value = ''): KubernetesObject => ({
   data: { value },
 })
 
-/** What every Store does, whatever it is made of. */
+/** What every Store does, whatever its implementation. */
 export function storeContract(open: (limits?: StoreLimits) => Store | Promise<Store>): void {
   describe('as a Store', () => {
     const stops: Array<() => Promise<void> | void> = []

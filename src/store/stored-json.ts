@@ -1,14 +1,14 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 
-/** An object as JSON, cut where its resource version goes: that is known only when the write is decided. */
+/** An object as JSON, split where its resource version goes, which is only known when the write is decided. */
 export interface EncodedObject {
   readonly head: string
   readonly tail: string
 }
 
 /**
- * Taken when the write is asked for, so that a caller who changes the object afterwards changes nothing
- * here, and the same in both stores.
+ * Encodes an object when the write is requested, so that changes the caller makes later have no effect; the same in
+ * both stores.
  */
 export function encodeObject(object: KubernetesObject): EncodedObject {
   const { apiVersion, kind, metadata } = object
@@ -23,7 +23,7 @@ export function encodeObject(object: KubernetesObject): EncodedObject {
   return { head, tail: `${tail}}` }
 }
 
-/** What a store keeps of an object, and what those who see the write are shown. */
+/** The JSON that a store keeps of an object, and that is shown to those who see the write. */
 export function textOf({ head, tail }: EncodedObject, revision: number): string {
   return `${head}"resourceVersion":"${revision}"${tail.startsWith('}') ? '' : ','}${tail}`
 }
@@ -36,7 +36,7 @@ export function decodeObject(text: string, revision: number): KubernetesObject {
   return object
 }
 
-/** The same object under another revision: what a deletion shows. */
+/** The same object with another revision, which is what a deletion shows. */
 export function withRevision(object: KubernetesObject, revision: number): KubernetesObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }
 }

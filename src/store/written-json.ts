@@ -1,11 +1,11 @@
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 
-/** A larger one is seldom, and not worth holding. */
+/** Larger texts are rare and not worth holding. */
 const longestHeld = 16 * 1024
 
 /**
- * The texts of what the last commit wrote: those who answer a write, or tell of it, do so at
- * once and need not encode it again.
+ * The JSON of what the last commit wrote: whoever answers or reports a write does so at once, and need not encode it
+ * again.
  */
 export class WrittenJson {
   readonly #texts = new Map<KubernetesObject, string>()
@@ -18,7 +18,7 @@ export class WrittenJson {
     if (text.length <= longestHeld) this.#texts.set(object, text)
   }
 
-  /** Another commit follows. */
+  /** Called before another commit. */
   forget(): void {
     if (this.#texts.size > 0) this.#texts.clear()
   }

@@ -32,16 +32,16 @@ it('many of the same are begun slowly, and stop at the first failure', async () 
     await Promise.resolve()
     running -= 1
   }
-  expect(await slowStart(10, act)).toEqual({ succeeded: 10, skipped: 0, failure: undefined })
+  expect(await slowStart(Array.from({ length: 10 }), act)).toEqual({ succeeded: 10, skipped: 0, failure: undefined })
   expect(most).toBe(4)
   let calls = 0
   const failure = new Error('full')
-  const outcome = await slowStart(100, async () => {
+  const outcome = await slowStart(Array.from({ length: 100 }), async () => {
     calls += 1
     if (calls > 2) throw failure
   })
   expect(outcome).toEqual({ succeeded: 2, skipped: 97, failure })
-  expect(await slowStart(0, act)).toEqual({ succeeded: 0, skipped: 0, failure: undefined })
+  expect(await slowStart([], act)).toEqual({ succeeded: 0, skipped: 0, failure: undefined })
 })
 
 it('the hash of a template does not depend on the order of its fields, and is another one after a collision', () => {

@@ -1,11 +1,11 @@
 import { isStatusError } from '../resources/status-error.ts'
 
-/** For what is to be deleted or told about something that may be gone by now. */
+/** Ignores that the object of a deletion or a status update is already gone. */
 export function ignoreGone(error: unknown): void {
   if (!isStatusError(error, 'NotFound')) throw error
 }
 
-/** The same where somebody else's newer write is as good: it wakes the controller again. */
+/** Also ignores that somebody else wrote first: their change wakes the controller again. */
 export function ignoreGoneOrChanged(error: unknown): void {
   if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
 }

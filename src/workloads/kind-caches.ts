@@ -11,7 +11,7 @@ export interface WatchedKind {
   readonly cache: ObjectCache<KubernetesObject>
 }
 
-/** What is watched at the moment; definitions come and go. */
+/** The kinds that are watched now; definitions come and go. */
 export interface WatchedKinds {
   list(): readonly WatchedKind[]
   /** By `plural` or `plural.group`. */
@@ -28,7 +28,7 @@ export interface KindCachesOptions {
 interface Entry extends WatchedKind {
   readonly informer: { run(signal: AbortSignal): Promise<void>; whenSynced(signal: AbortSignal): Promise<void> }
   readonly stopping: AbortController
-  /** Somebody has it in their hands: watched whatever is served. */
+  /** Somebody holds the cache, so it is watched whatever is served. */
   readonly fixed: boolean
 }
 
@@ -56,7 +56,7 @@ export class KindCaches implements WatchedKinds {
     return this.#entries.has(resourceNameOf(kind))
   }
 
-  /** Told before the new kind's objects come, and after a kind is not watched any more. */
+  /** Called before the objects of a new kind come, and after a kind is no longer watched. */
   onChange(listener: (type: 'added' | 'removed', entry: WatchedKind) => void): void {
     this.#listeners.push(listener)
   }
@@ -71,7 +71,7 @@ export class KindCaches implements WatchedKinds {
     return informer
   }
 
-  /** Watches these, too, from now on, in place of those it was told to follow before. */
+  /** Also watches these kinds from now on, instead of those of the previous call. */
   follow(kinds: readonly Kind[]): void {
     const wanted = new Set(kinds.map((kind) => resourceNameOf(kind)))
     for (const kind of kinds) if (!this.has(kind)) this.watch(kind, false)
@@ -83,7 +83,7 @@ export class KindCaches implements WatchedKinds {
     }
   }
 
-  /** Resolves when what is watched so far is filled. */
+  /** Resolves when the caches of all kinds watched so far are filled. */
   async start(starting: AbortSignal, stopping: AbortSignal): Promise<void> {
     this.#signal = stopping
     const entries = [...this.#entries.values()]

@@ -35,7 +35,7 @@ describe('Pods that are refused for ever, each time with another message,', () =
         : undefined
   })
 
-  /** In ten minutes: 5 ms, doubled up to a minute, are two dozen tries. */
+  /** In ten minutes: 5 ms, doubled up to a minute, make two dozen attempts. */
   const happened = async () => {
     await stage.clock.advance(tenMinutes)
     const tries = stage.client.count('create', 'Pod')
@@ -136,7 +136,7 @@ describe('what cannot come to an end', () => {
   it('two who write the same field against each other are slowed down', async () => {
     await stage.hands.create(deploymentKind, { metadata, spec: { replicas: 0, selector, template: template() } })
     await stage.clock.advance(1_000)
-    // Somebody else wants another size of the ReplicaSet, and looks fifty times a second.
+    // Somebody else wants another size of the ReplicaSet, and acts fifty times a second.
     for (let times = 0; times < 60 * 50; times += 1) {
       const [set] = (await stage.hands.list(replicaSetKind, { namespace })).items
       if (set && set.spec.replicas !== 3)

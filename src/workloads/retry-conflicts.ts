@@ -4,8 +4,8 @@ import { isStatusError } from '../resources/status-error.ts'
 const lookAgainMs = 25
 
 /**
- * Somebody else wrote first, or the cache is behind. What is newer is on its way to the cache and wakes the key by
- * itself; looking again soon is for the case that it was there already.
+ * Retries soon after a conflict: somebody else wrote first, or the cache is behind. Usually the newer version comes
+ * through the cache and triggers the key anyway; this is for when it was there already.
  */
 export function retryConflicts(reconcile: Reconcile): Reconcile {
   return async (ref, signal) => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Condition, timestamp } from '../resources/kubernetes-object.ts'
 
-/** A count that is zero is not shown, as in Kubernetes. */
+/** Counts of zero are not shown, as in Kubernetes. */
 export function nonZero<Name extends string>(counts: Readonly<Record<Name, number | undefined>>) {
   const shown: { [name in Name]?: number } = {}
   for (const name in counts) {
@@ -11,7 +11,7 @@ export function nonZero<Name extends string>(counts: Readonly<Record<Name, numbe
   return shown
 }
 
-/** Whether a status says the same: what is not there and what is undefined are one. */
+/** Whether two statuses are the same; missing and undefined fields are equal. */
 export function sameStatus(left: unknown, right: unknown): boolean {
   return isDeepStrictEqual(plain(left), plain(right))
 }
@@ -21,7 +21,7 @@ function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
 
-/** A condition without those of the type before it; the transition time moves only when the status does. */
+/** Replaces the condition of the same type; the transition time only moves when the status does. */
 export function putCondition<C extends Condition>(
   conditions: readonly C[],
   next: Omit<Condition, 'lastTransitionTime'>,
@@ -40,7 +40,7 @@ export function withoutCondition<C extends Condition>(conditions: readonly C[], 
   return conditions.filter((condition) => condition.type !== type)
 }
 
-/** Conditions as a field: none are not shown. */
+/** Conditions as a field, which is left out when there are none. */
 export function conditionsField<C>(conditions: readonly C[]): { conditions?: C[] } {
   return conditions.length === 0 ? {} : { conditions: [...conditions] }
 }

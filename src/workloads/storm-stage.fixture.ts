@@ -40,7 +40,7 @@ class StormClient extends EmbeddedClient {
     return sum
   }
 
-  /** Everything that changes something, Events apart. */
+  /** Everything that changes something, except Events. */
   get writes(): number {
     let sum = 0
     for (const [what, count] of this.asked) if (!what.startsWith('list') && !what.endsWith(' Event')) sum += count
@@ -74,13 +74,13 @@ export async function startStorm() {
   await clock.advance(0)
   client.asked.clear()
 
-  /** Lets every Pod that has not finished fail at once, every so often, for so long. */
+  /** Lets every unfinished Pod fail at once, every `everyMs`, for `ms`. */
   async function failPods(ms: number, everyMs: number): Promise<void> {
     for (let passed = 0; passed < ms; passed += everyMs) {
       await clock.advance(everyMs)
       const { items } = await hands.list(podKind, { namespace })
       for (const pod of items) if (!isPodFinished(pod)) await fail(pod)
-      // Nobody here is a node: what is deleted goes when it is told so.
+      // There is no node here, so deleted Pods are removed by hand.
       for (const { metadata } of items) {
         if (metadata.deletionTimestamp === undefined) continue
         await hands.delete(podKind, { namespace, name: metadata.name }, { graceSeconds: 0 }).catch(() => {})

@@ -1,9 +1,8 @@
-/** Letters and digits that make no words, as Kubernetes writes hashes in names. */
+/** Letters and digits that form no words, as in Kubernetes' hashes in names. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
 
 /**
- * A short name for a template: the same for the same fields in whatever order. `collisions` gives the same template
- * another one.
+ * A short hash of a template, independent of the order of its fields. `collisions` gives the same template another one.
  */
 export function templateHash(template: unknown, collisions = 0): string {
   const text = canonical(template) + (collisions > 0 ? `#${collisions}` : '')
@@ -12,7 +11,7 @@ export function templateHash(template: unknown, collisions = 0): string {
   return Array.from(String(hash), (digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join('')
 }
 
-/** JSON with its fields in order; what is undefined is left out. */
+/** JSON with sorted fields; undefined ones are left out. */
 export function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'

@@ -34,21 +34,21 @@ import { type Runs, workloadRunners } from './workload-runners.ts'
 
 export interface WorkloadControllersOptions {
   readonly client: ClusterClient
-  /** Lets an emptied namespace go: the `finalize` subresource. */
+  /** Finalizes an emptied namespace, through the `finalize` subresource. */
   readonly finalizeNamespace: (name: string) => Promise<void>
-  /** Every kind the cluster serves at the moment, those of CustomResourceDefinitions included. */
+  /** Every kind the cluster serves now, including those of CustomResourceDefinitions. */
   readonly servedKinds?: (() => readonly Kind[]) | undefined
-  /** PEM of the authority by which Pods know the API server. */
+  /** PEM of the authority by which Pods verify the API server. */
   readonly rootCertificate?: string | undefined
-  /** Who counts what namespaces use. */
+  /** Counts what namespaces use. */
   readonly quotaCounts?: QuotaCounts | undefined
-  /** Where the node has what is in claims. */
+  /** Where the node keeps the data of claims. */
   readonly claimFolders?: ClaimFolders | undefined
-  /** How many Pods that have finished are kept; the oldest beyond that are deleted. */
+  /** How many finished Pods are kept; beyond that, the oldest are deleted. */
   readonly finishedPodLimit?: number | undefined
-  /** How long Events are kept after their last change; an hour unless it is said. */
+  /** How long Events are kept after their last change; an hour by default. */
   readonly eventTtlMs?: number | undefined
-  /** Told where a Pod is being placed. */
+  /** Told where a Pod is about to be placed. */
   readonly foresee?: Foresee<Pod> | undefined
   readonly clock: Clock
   readonly log: Logger
@@ -69,7 +69,7 @@ export class WorkloadControllers implements Component {
     this.#options = options
   }
 
-  /** Resolves when every cache is filled and the controllers work. */
+  /** Resolves when every cache is filled and the controllers run. */
   async start(signal: AbortSignal): Promise<void> {
     const { client, finalizeNamespace, servedKinds = () => storedKinds, clock, log } = this.#options
     const { finishedPodLimit = defaultFinishedPods, eventTtlMs } = this.#options
@@ -86,7 +86,7 @@ export class WorkloadControllers implements Component {
     const claims = watch(persistentVolumeClaimKind)
     const workloads = workloadRunners({ client, watch, pods, claims, finishedPodLimit, clock, log })
     const binder = claimRunners({ ...this.#options, watch, watched: caches, claims, pods })
-    // Events own nothing and are owned by nothing, and there are many of them.
+    // Events neither own nor are owned, and there are many of them.
     const owningKinds = () => servedKinds().filter(({ group, kind }) => !isEvent(group, kind))
     caches.follow(owningKinds())
     definitions.onChange(() => caches.follow(owningKinds()))
@@ -114,7 +114,7 @@ export class WorkloadControllers implements Component {
     this.#running = Promise.all(controllers.map((controller) => controller.run(stopping)))
   }
 
-  /** The Pod is all but written: see `Scheduler`. */
+  /** The Pod is about to be written: see `Scheduler`. */
   foresee(pod: Pod): TakeBack | undefined {
     return this.#stopping.signal.aborted ? undefined : this.#scheduler?.foresee(pod)
   }
@@ -126,7 +126,7 @@ export class WorkloadControllers implements Component {
   }
 }
 
-/** Under whichever of its two groups. */
+/** In either of its two groups. */
 function isEvent(group: string, kind: string): boolean {
   return kind === eventKind.kind && (group === eventKind.group || group === newEventKind.group)
 }

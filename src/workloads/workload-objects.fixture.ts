@@ -3,7 +3,7 @@ import { timestamp } from '../resources/kubernetes-object.ts'
 import type { Pod } from '../resources/pod.ts'
 import type { ReplicaSet } from '../resources/replica-set.ts'
 
-/** When the objects of these tests were made, unless they say otherwise. */
+/** When the objects of these tests were created, unless they say otherwise. */
 export const madeAt = Date.UTC(2030, 0, 1)
 
 export const template = (image = 'app:1') => ({

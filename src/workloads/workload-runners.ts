@@ -36,7 +36,7 @@ export interface WorkloadRunnersOptions {
   readonly log: Logger
 }
 
-/** What makes Pods of the kinds that describe several of them. */
+/** The controllers of the kinds that create Pods. */
 export function workloadRunners(options: WorkloadRunnersOptions): readonly Runs[] {
   const { client, watch, pods, claims, finishedPodLimit, clock, log } = options
   const eventsOf = (component: string) => new EventRecorder({ client, component, clock, log })

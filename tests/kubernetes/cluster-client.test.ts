@@ -6,7 +6,7 @@ onEachServer((server) => {
   clusterClientContract(async () => ({
     client: server.client,
     async expiredVersion() {
-      // The real one's watch cache of Models is younger than its first version; ours has to be outrun.
+      // The real server's watch cache of Models is younger than its first version; ours has to be outrun.
       const metadata = { generateName: 'old-', namespace: 'default' }
       for (let count = 0; count <= (server.address.historyLimit ?? 0) * 2; count += 1) {
         await server.client.create(configMapKind, { metadata })

@@ -19,9 +19,9 @@ export interface ServerAddress {
   /** `https://127.0.0.1:PORT[/vks/<id>]` */
   readonly server: string
   readonly token: string
-  /** By which the user carol of the group testers is known. */
+  /** Identifies the user carol of the group testers. */
   readonly certificate: { readonly key: string; readonly cert: string }
-  /** How many events can be watched from the past, where that is known. */
+  /** How many past events can be watched, if that is known. */
   readonly historyLimit: number | undefined
 }
 
@@ -30,13 +30,13 @@ export interface Answer {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
   readonly bytes: Buffer
-  /** The JSON of it; an empty object when it is none. */
+  /** The parsed JSON; an empty object when the body is not JSON. */
   readonly body: WireObject
 }
 
 export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** Another user's; '' for nobody's. */
+  /** Another user's token; '' for none. */
   readonly token?: string
 }
 
@@ -46,7 +46,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** Where there is none: its tests are declared, to be skipped by name. */
+/** Stands for a server that is missing: its tests are declared and skipped by name. */
 export const absentServer: ServerAddress = {
   name: 'real',
   kubeconfig: '',
@@ -61,7 +61,7 @@ let namespaces = 0
 
 /** A server as client programs see it: raw HTTP, the typed client, kubectl. */
 export class ContractServer {
-  /** Ends the test that runs as skipped. */
+  /** Ends the running test as skipped. */
   skipTest: (why: string) => void = () => {}
   readonly address: ServerAddress
   readonly #url: URL
@@ -81,7 +81,7 @@ export class ContractServer {
     return this.address.name === 'real'
   }
 
-  /** The image of a test's Pods; it comes from the registry that the embedded cluster asks for. */
+  /** The image of a test's Pods, from the registry that the embedded cluster requires. */
   get image(): string {
     return 'registry.lab-1.localhost/app:1'
   }
@@ -91,12 +91,12 @@ export class ContractServer {
     return this.#client
   }
 
-  /** Of the running test alone. */
+  /** The namespace of the running test. */
   get namespace(): string {
     return this.#namespace
   }
 
-  /** A folder for files that a test makes. */
+  /** A folder for files that a test creates. */
   get folder(): string {
     this.#home ??= mkdtempSync(join(tmpdir(), 'sluice-contract-'))
     return this.#home
@@ -115,7 +115,7 @@ export class ContractServer {
     namespaces += 1
     this.#namespace = `t${process.pid}-${namespaces}`
     await this.client.create(namespaceKind, { metadata: { name: this.#namespace } })
-    // No Pod comes in without it there, and unless a controller runs nobody makes it.
+    // Pods are only accepted when it exists, and without controllers nobody creates it.
     const account = { metadata: { name: 'default', namespace: this.#namespace } }
     if (this.isReal) await this.client.create(serviceAccountKind, account).catch(ignoreExisting)
   }
@@ -133,17 +133,17 @@ export class ContractServer {
     return !this.isReal && difference in differences
   }
 
-  /** Where a resource of the test's namespace is: `path('configmaps/a')`, `path('deployments', 'apps/v1')`. */
+  /** The path of a resource in the test's namespace: `path('configmaps/a')`, `path('deployments', 'apps/v1')`. */
   path(rest: string, group = 'v1'): string {
     return `${group === 'v1' ? '/api/v1' : `/apis/${group}`}/namespaces/${this.#namespace}/${rest}`
   }
 
-  /** A body that is an object is sent as JSON; a string or bytes as they are. */
+  /** Sends a body that is an object as JSON; a string or bytes as they are. */
   async http(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Answer> {
     try {
       return await this.#send(method, path, body, options)
     } catch (error) {
-      // After some refusals a server closes the connection, and the next request may just have been put on it.
+      // A server closes the connection after some refusals, and the next request may just have been sent on it.
       if (error instanceof Error && 'code' in error && error.code === 'ECONNRESET') {
         return this.#send(method, path, body, options)
       }
@@ -187,7 +187,7 @@ export class ContractServer {
     })
   }
 
-  /** The same, and it must succeed; gives the parsed answer. */
+  /** The same, but it must succeed; returns the parsed answer. */
   async ok(method: string, path: string, body?: unknown, options?: CallOptions): Promise<WireObject> {
     const answer = await this.http(method, path, body, options)
     if (answer.code >= 300) throw new Error(`${method} ${path}: ${answer.text.slice(0, 500)}`)
@@ -198,7 +198,7 @@ export class ContractServer {
     return this.http('PATCH', path, body, { headers: { 'content-type': `application/${format}-patch+json` } })
   }
 
-  /** A watch's lines, as the wire has them. It ends with the file's tests at the latest. */
+  /** The lines of a watch, which ends with the file's tests at the latest. */
   watch(path: string, options: CallOptions = {}): Promise<WatchReader> {
     const { hostname, port, pathname } = this.#url
     const headers = { authorization: `Bearer ${options.token ?? this.address.token}`, ...options.headers }
@@ -209,14 +209,14 @@ export class ContractServer {
     })
   }
 
-  /** Runs kubectl in the test's namespace; it must succeed. Words are split at spaces, or given one by one. */
+  /** Runs kubectl in the test's namespace; it must succeed. Words are split at spaces, or given as a list. */
   async kubectl(command: string | readonly string[], input?: unknown): Promise<string> {
     const { code, stdout, stderr } = await this.tryKubectl(command, input)
     if (code !== 0) throw new Error(`kubectl ${String(command)}: ${stdout}${stderr}`)
     return stdout + stderr
   }
 
-  /** The same, and it must be refused. */
+  /** The same, but it must be refused. */
   async kubectlRefused(command: string | readonly string[], input?: unknown): Promise<string> {
     const { code, stdout, stderr } = await this.tryKubectl(command, input)
     if (code === 0) throw new Error(`not refused: kubectl ${String(command)}: ${stdout}${stderr}`)
@@ -231,7 +231,7 @@ export class ContractServer {
     return this.run(this.#kubectl(), this.#kubectlWords(command), input, environment)
   }
 
-  /** The lines of a kubectl that goes on, such as `get -w`; it ends with the file's tests at the latest. */
+  /** The lines of a kubectl that keeps running, such as `get -w`; it ends with the file's tests at the latest. */
   followKubectl(command: string | readonly string[]): { next(): Promise<string>; stop(): void } {
     const child = spawn(this.#kubectl(), this.#kubectlWords(command), {
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -245,7 +245,7 @@ export class ContractServer {
     }
   }
 
-  /** Any program, with a minute to end. */
+  /** Runs any program, which has a minute to end. */
   run(
     program: string,
     words: readonly string[],

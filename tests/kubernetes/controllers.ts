@@ -31,8 +31,8 @@ export function missingControllers(isReal: boolean): string | undefined {
 }
 
 /**
- * What makes Pods of Deployments and the like, for the tests that are about it; all others have a server without. Ours
- * work over the wire here, as a real one's do.
+ * Starts the controllers that create Pods for Deployments and the like, for the tests that are about them; all other
+ * tests have a server without. Ours work over the wire here, as the real ones do.
  */
 export async function startControllers(server: ContractServer): Promise<Controllers> {
   return server.isReal ? startControllerManager(server.address.kubeconfig) : startOurs(server)
@@ -79,7 +79,7 @@ function controllerManager(): string {
   return join(process.env['KUBEBUILDER_ASSETS'] ?? '', 'kube-controller-manager')
 }
 
-/** As `onEachServer`, with the controllers running while the file's tests do. */
+/** Like `onEachServer`, with the controllers running during the file's tests. */
 export function withControllers(declare: (server: ContractServer) => void): void {
   onEachServer((server) => {
     describe.skipIf(missingControllers(server.isReal) !== undefined)('with its controllers', () => {
@@ -93,12 +93,12 @@ export function withControllers(declare: (server: ContractServer) => void): void
   })
 }
 
-/** How long a controller may take, on a busy machine. */
+/** How long a controller may take on a busy machine. */
 export const soon = { timeout: 30_000, interval: 20 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What a node would report: these tests have none. */
+/** Reports what a node would: these tests have none. */
 export async function reportPod(server: ContractServer, pod: WireObject, status: Fields): Promise<void> {
   await server.patch(server.path(`pods/${pod.metadata.name}/status`), 'merge', { status })
 }
@@ -108,7 +108,7 @@ export function readyStatus(): Fields {
   return { phase: 'Running', conditions: [{ type: 'Ready', status: 'True', lastTransitionTime }] }
 }
 
-/** Makes every Pod ready, those that are made meanwhile too, until what is waited for is so. */
+/** Makes every Pod ready, including those created meanwhile, until the condition holds. */
 export async function keepReady(server: ContractServer, isDone: () => Promise<boolean>): Promise<void> {
   await expect
     .poll(async () => {

@@ -5,6 +5,7 @@ import type { ContractServer } from './contract-server.ts'
 import * as core from './core-manifests.ts'
 import { acceptedNetworkManifests, refusedNetworkManifests } from './network-manifests.ts'
 import { onEachServer } from './on-each-server.ts'
+import * as refused from './refused-manifests.ts'
 import type { WireObject } from './wire-object.ts'
 
 // The answers were recorded from a real server: vitest run -u --project kubernetes
@@ -12,7 +13,7 @@ import type { WireObject } from './wire-object.ts'
 const answers = (name: string) => `./answers/core-objects/${name}.txt`
 
 const acceptedManifests = [...core.acceptedManifests, ...acceptedNetworkManifests]
-const refusedManifests = [...core.refusedManifests, ...refusedNetworkManifests]
+const refusedManifests = [...refused.refusedManifests, ...refusedNetworkManifests]
 
 /** What differs from run to run, or on purpose. */
 const notCompared = new Set([
@@ -21,7 +22,7 @@ const notCompared = new Set([
   'metadata.resourceVersion',
   'metadata.managedFields',
   'metadata.namespace',
-  // No controller is there to take them away again: see "protection finalizers" and "node registration".
+  // No controller is there to remove them again: see "protection finalizers" and "node registration".
   'metadata.finalizers',
   'spec.taints',
   'status.daemonEndpoints',
@@ -29,7 +30,7 @@ const notCompared = new Set([
   'status.lastPhaseTransitionTime',
 ])
 
-/** Every field on a line of its own, in order, so that a difference is easy to see. */
+/** Every field on a line of its own, sorted, so that a difference is easy to see. */
 function linesOf(value: unknown, path = ''): string[] {
   if (value === null || value === undefined || notCompared.has(path)) return []
   if (typeof value === 'object' && Object.keys(value).length > 0) {
@@ -39,7 +40,7 @@ function linesOf(value: unknown, path = ''): string[] {
   return [`  ${path}: ${JSON.stringify(value)}`]
 }
 
-/** Drawn anew every time. */
+/** Different every time. */
 const addressOfService = /"10\.96\.\d+\.\d+"/g
 const tokenVolume = /kube-api-access-[a-z0-9]{5}/g
 const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g

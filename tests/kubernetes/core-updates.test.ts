@@ -11,7 +11,7 @@ const answers = (name: string) => `./answers/core-updates/${name}.txt`
 
 type Fields = Record<string, unknown>
 
-/** By kind and name of one of the manifests: changes that each must be allowed or refused. */
+/** By kind and name of a manifest: changes, each of which must be allowed or refused. */
 const changes: Readonly<Record<string, readonly Fields[]>> = {
   'Deployment/d1': [
     { spec: { selector: { matchLabels: { x: 'y' } }, template: { metadata: { labels: { x: 'y' } } } } },
@@ -101,7 +101,7 @@ onEachServer((server) => {
   it.each(Object.entries(changes))('changes %s only where it may', async (key, patches) => {
     const [kind = '', name = ''] = key.split('/')
     const manifest = acceptedManifests.find((each) => each.kind === kind && each.metadata?.['name'] === name)
-    // Those that stand in no namespace need a name of their own.
+    // Cluster-scoped objects need a unique name.
     const unique = `${name}-${server.namespace}`
     const collection = collectionOf(server, manifest?.apiVersion ?? '', kind)
     const created = { ...manifest, metadata: { ...manifest?.metadata, name: unique } }

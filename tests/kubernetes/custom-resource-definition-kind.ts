@@ -4,7 +4,7 @@ import { objectMetaSchema } from '../../src/resources/kubernetes-object.ts'
 
 const schema = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata: objectMetaSchema })
 
-/** Enough of it to bring our kinds to a real API server. */
+/** As much of the kind as is needed to bring our kinds to a real API server. */
 export const customResourceDefinitionKind: Kind<z.infer<typeof schema>> = {
   group: 'apiextensions.k8s.io',
   version: 'v1',

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { askUntil } from './ask-until.ts'
 import { onEachServer } from './on-each-server.ts'
 import { WidgetDefinition, causesOf, definitionsPath, schemaOf } from './widget-definition.ts'
 
@@ -126,7 +127,7 @@ onEachServer((server) => {
       const spec = { a: 'A', nested: { n: 3 }, list: [{ k: 'K' }], none: null }
       expect(created['spec']).toEqual(spec)
       await definition.change(versionPatch({ ...properties, later: { ...text, default: 'L' } }))
-      const later = await definition.until(
+      const later = await askUntil(
         () => server.ok('GET', path('/one')),
         ({ spec: seen }) => Object.hasOwn(seen as object, 'later'),
       )
@@ -350,7 +351,7 @@ onEachServer((server) => {
       })
       const { body } = await server.http('DELETE', `${definitionsPath}/${definition.name}`)
       expect(body.metadata['finalizers']).toEqual(['customresourcecleanup.apiextensions.k8s.io'])
-      const held = await definition.until(
+      const held = await askUntil(
         () => server.ok('GET', path('/held')),
         ({ metadata }) => metadata.deletionTimestamp !== undefined,
       )
@@ -359,7 +360,7 @@ onEachServer((server) => {
       expect(terminating['status']).toMatchObject({
         conditions: expect.arrayContaining([expect.objectContaining({ type: 'Terminating', status: 'True' })]),
       })
-      const refused = await definition.until(
+      const refused = await askUntil(
         () => server.http('POST', path(), widget('late')),
         ({ code }) => code !== 201,
       )

@@ -1,7 +1,7 @@
 /**
- * Where the embedded server differs from a real one on purpose, as far as tests meet it: they ask
+ * Where the embedded server differs from a real one on purpose, as far as tests notice: they ask
  * `server.differs(name)`. The table in docs/architecture.md says the same in the same words;
- * tests/difference-docs.test.ts holds the two together.
+ * tests/difference-docs.test.ts compares the two.
  */
 export const differences = {
   'version of a new object': 'an object to be created that has a `resourceVersion` is refused with 400 instead of 500',

@@ -14,7 +14,7 @@ interface Resource {
   readonly version?: string
 }
 
-/** What the issue of the embedded cluster lists; a real server has more. */
+/** What both serve; a real server has more. */
 const served = {
   v1: [
     'configmaps',
@@ -29,7 +29,7 @@ const served = {
     'secrets',
     'serviceaccounts',
     'services',
-  ].filter((name) => name !== 'endpoints'),
+  ],
   'apps/v1': ['controllerrevisions', 'deployments', 'replicasets', 'statefulsets'],
   'batch/v1': ['jobs'],
   'coordination.k8s.io/v1': ['leases'],

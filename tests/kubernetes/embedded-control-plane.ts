@@ -11,7 +11,7 @@ import { namespaceKind } from '../../src/resources/namespace.ts'
 import { StatusError } from '../../src/resources/status-error.ts'
 import type { ControlPlane } from './real-control-plane.ts'
 
-/** The control plane of `sluice up` with nothing else running: what a kube-apiserver with its etcd is compared with. */
+/** The control plane of `sluice up` with nothing else running, for comparison with a kube-apiserver and its etcd. */
 export async function startEmbeddedControlPlane(historyLimit?: number, ipv6Range?: string): Promise<ControlPlane> {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-embedded-'))
   const { ca, client, server: certificate } = await createTestCertificates('CN=carol, O=testers')
@@ -21,13 +21,12 @@ export async function startEmbeddedControlPlane(historyLimit?: number, ipv6Range
   const store = await openClusterStore({ path: join(folder, 'sluice.db'), historyLimit, ...parts })
   const plane = new EmbeddedControlPlane({
     store,
-    identity: { clusterId, center: 'lab-1', adminToken: token },
-    registry: 'registry.lab-1.localhost',
+    identity: { clusterId, adminToken: token },
+    registry: () => 'registry.lab-1.localhost',
     // As the real one has it, so that the same addresses can be asked for.
     services: { range: '10.96.0.0/16', ipv6Range, apiServer: '10.96.0.1', isLocal: false },
     tls: { ...certificate, ca },
-    host: '127.0.0.1',
-    port: 0,
+    at: { host: '127.0.0.1', port: 0 },
     podAccess: {
       // oxlint-disable-next-line require-yield -- there is no node, so no log
       async *logs() {
@@ -40,7 +39,7 @@ export async function startEmbeddedControlPlane(historyLimit?: number, ipv6Range
     ...parts,
   })
   await plane.start()
-  // A kube-apiserver makes these by itself.
+  // A kube-apiserver creates these by itself.
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) {
     if (await plane.client.get(namespaceKind, { name })) continue
     await plane.client.create(namespaceKind, { metadata: { name } })

@@ -77,7 +77,7 @@ const additions: Readonly<Record<string, readonly Fields[]>> = {
   'with a policy that is not there': [{ ...look, imagePullPolicy: 'x', terminationMessagePolicy: 'y' }],
 }
 
-/** Servers write the fields of an object in orders of their own. */
+/** Servers write the fields of an object in different orders. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return value
@@ -103,7 +103,7 @@ onEachServer((server) => {
     const path = `${server.path('pods')}/p/ephemeralcontainers`
     const { body: pod } = await server.http('GET', path)
     const spec = pod['spec'] as { ephemeralContainers: Fields[] }
-    // A patch puts those first that it is about.
+    // A patch puts the items it mentions first.
     expect(spec.ephemeralContainers.map(({ name }) => name)).toEqual(['second', 'look'])
     const [second = {}, first = {}] = spec.ephemeralContainers
     const put = async (ephemeralContainers: readonly Fields[]) => {
@@ -113,7 +113,7 @@ onEachServer((server) => {
     const prefix = '422 Pod "p" is invalid: spec.ephemeralContainers: Forbidden: existing ephemeral containers'
     expect(await put([first])).toBe(`${prefix} "second" may not be removed`)
     expect(await put([first, { ...second, image: `${image}2` }])).toBe(`${prefix} "second" may not be changed`)
-    // In whatever order.
+    // In any order.
     expect(await put([second, first])).toMatch(/^200 /)
   })
 

@@ -16,7 +16,7 @@ withControllers((server) => {
     const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: server.image }] } }
     return server.ok('POST', server.path('jobs', 'batch/v1'), { metadata: { name: 'pi' }, spec: { template, ...spec } })
   }
-  /** The next Pod that runs comes to its end, a while ago: a new attempt need not wait. */
+  /** Ends the next running Pod, with a time in the past, so that a new attempt need not wait. */
   const end = async (
     phase: 'Succeeded' | 'Failed',
     exitCode = phase === 'Failed' ? 1 : 0,

@@ -1,6 +1,6 @@
 import type { Manifest } from './core-manifests.ts'
 
-/** As in core-manifests.ts, of the kinds that say where connections lead, and of templates. */
+/** As in core-manifests.ts, for the kinds that direct connections, and for templates. */
 type Fields = Record<string, unknown>
 
 const networking = 'networking.k8s.io/v1'

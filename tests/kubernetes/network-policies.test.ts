@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { refusedManifests } from './core-manifests.ts'
 import { onEachServer } from './on-each-server.ts'
+import { refusedManifests } from './refused-manifests.ts'
 
 // The answers were recorded from a real server: vitest run -u --project kubernetes
 // tests/kubernetes/network-policies.test.ts

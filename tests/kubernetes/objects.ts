@@ -1,4 +1,4 @@
-/** Manifests of the suite, small and valid on every server. */
+/** Manifests that are small and valid on every server. */
 export const configMap = (name: string, fields: Record<string, unknown> = {}) => ({
   apiVersion: 'v1',
   kind: 'ConfigMap',

@@ -8,8 +8,8 @@ export const ipv6Range = 'fd00:96::/112'
 const startDeadlineMs = 120_000
 
 /**
- * Declares tests for a server whose Services have addresses of both families, the second from `ipv6Range`: the run's
- * other servers have one. It is started for the file, and is real where the run's is.
+ * Declares tests for a server whose Services have addresses of both families, the second from `ipv6Range`; the run's
+ * other servers have one. It is started for the file, and is real if the run's is.
  */
 export function onDualStackServer(declare: (server: () => ContractServer) => void): void {
   const missing = inject('missingServer')

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readOpenApiV2 } from '../../src/apiserver/discovery/openapi-v2-reader.fixture.ts'
+import { askUntil } from './ask-until.ts'
 import { onEachServer } from './on-each-server.ts'
 import { WidgetDefinition } from './widget-definition.ts'
 
@@ -47,17 +48,17 @@ onEachServer((server) => {
 
     it('is the same in protobuf as in JSON', async () => {
       // Other tests define kinds at the same time.
-      const [binary, text] = await widgets.until(
+      const [binary, text] = await askUntil(
         async () => [await ask(protobuf), await ask(json)] as const,
         ([one, other]) => one.headers['etag'] === other.headers['etag'],
       )
-      // Where nothing is written, it is zero.
+      // In protobuf, a missing number is zero.
       const expected = JSON.stringify(text.body).replaceAll(/"minimum":0,|,"minimum":0(?=\})/g, '')
       expect(readOpenApiV2(binary.bytes)).toEqual(JSON.parse(expected))
     })
 
     it('is not sent to who has it', async () => {
-      const [first, again] = await widgets.until(
+      const [first, again] = await askUntil(
         async () => {
           const got = await ask(protobuf)
           return [got, await ask(protobuf, { 'if-none-match': String(got.headers['etag']) })] as const
@@ -140,10 +141,10 @@ onEachServer((server) => {
       const shown = Object.fromEntries(Object.entries(fields).map(([name, [, schema]]) => [name, schema]))
       await widgets.serve(widgets.manifest(written))
       const name = `com.example.${server.namespace}.v1.Widget`
-      const { definitions } = await widgets.until(read, (document) => document.definitions[name] !== undefined)
+      const { definitions } = await askUntil(read, (document) => document.definitions[name] !== undefined)
       expect(definitions[name]?.properties['spec']).toEqual({ type: 'object', properties: shown })
       await server.ok('DELETE', `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${widgets.name}`)
-      await widgets.until(read, (document) => document.definitions[name] === undefined)
+      await askUntil(read, (document) => document.definitions[name] === undefined)
     })
   })
 
@@ -163,7 +164,7 @@ onEachServer((server) => {
 
     it('explains a kind that was defined just now', async () => {
       await widgets.serve(widgets.manifest({ colour: { type: 'string', description: 'how it looks' } }))
-      const explained = await widgets.until(
+      const explained = await askUntil(
         () => server.tryKubectl(`explain widgets.spec --api-version=${widgets.group}/v1 --output=plaintext-openapiv2`),
         ({ code }) => code === 0,
       )

@@ -61,7 +61,7 @@ onEachServer((server) => {
       expect(patched.code).toBe(200)
       const spec = patched.body['spec'] as Record<string, unknown>
       expect(spec['args']).toEqual(['c'])
-      // What was removed has its default again.
+      // A removed field gets its default again.
       expect(spec['maxReplicas']).not.toBe(4)
     })
 

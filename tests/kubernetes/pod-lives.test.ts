@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { onEachServer } from './on-each-server.ts'
 
-// What a kubelet reports of Pods with several containers, init containers and probes, and how a user then sees them.
+// What a kubelet reports about Pods with several containers, init containers and probes, and how a user then sees them.
 const running = { running: { startedAt: '2030-01-01T00:00:00Z' } }
 const ended = (exitCode: number, reason: string) => ({
   terminated: { exitCode, reason, startedAt: '2030-01-01T00:00:00Z', finishedAt: '2030-01-01T00:00:01Z' },

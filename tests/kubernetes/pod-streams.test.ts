@@ -2,7 +2,7 @@ import { connect } from 'node:tls'
 import { describe, expect, it } from 'vitest'
 import { onEachServer } from './on-each-server.ts'
 
-// What an API server judges by itself; what a node says is in tests/integration/pod-streams.test.ts.
+// What an API server decides by itself; what a node answers is in tests/integration/pod-streams.test.ts.
 onEachServer((server) => {
   const pod = (name: string, spec: object = {}) => ({
     metadata: { name },
@@ -166,7 +166,7 @@ onEachServer((server) => {
       'Sec-WebSocket-Protocol: v5.channel.k8s.io, SPDY/3.1+portforward.k8s.io',
     ]
     return new Promise((resolve, reject) => {
-      // Whom it trusts is not what is tested here.
+      // Certificates are not what is tested here.
       const socket = connect({ host: hostname, port: Number(port), rejectUnauthorized: false })
       let answer = ''
       socket.setTimeout(20_000, () => reject(new Error(`no answer but ${answer}`)))

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { askUntil } from './ask-until.ts'
 import { model } from './objects.ts'
 import { onEachServer } from './on-each-server.ts'
 
@@ -12,7 +13,10 @@ onEachServer((server) => {
   const post = (resource: string, body: unknown, group = 'v1') =>
     server.http('POST', server.path(resource, group), body)
 
-  /** In force once it says how much is used, which a controller does where there is one. */
+  /**
+   * Creates a quota, which is in force once its status says how much is used; a controller writes that where there is
+   * one.
+   */
   const limit = async (hard: Record<string, string>, spec: Record<string, unknown> = {}) => {
     const quota = await server.ok('POST', server.path('resourcequotas'), {
       metadata: { name: 'q' },
@@ -20,15 +24,11 @@ onEachServer((server) => {
     })
     const used = Object.fromEntries(Object.keys(hard).map((name) => [name, name === 'resourcequotas' ? '1' : '0']))
     await server.ok('PUT', server.path('resourcequotas/q/status'), { ...quota, status: { hard, used } })
-    for (let tries = 0; tries < 100; tries++) {
-      const probe = await server.http(
-        'POST',
-        server.path('pods?dryRun=All'),
-        pod('probe', { limits: { cpu: '1m', memory: '1Mi' } }),
-      )
-      if (probe.code !== 403 || !probe.body.message.includes('status unknown')) return
-      await new Promise((resolve) => void setTimeout(resolve, 50))
-    }
+    const probe = pod('probe', { limits: { cpu: '1m', memory: '1Mi' } })
+    await askUntil(
+      () => server.http('POST', server.path('pods?dryRun=All'), probe),
+      ({ code, body }) => code !== 403 || !body.message.includes('status unknown'),
+    )
   }
   const refusal = (kind: string, name: string, why: string) => [
     403,

@@ -23,7 +23,7 @@ onEachServer((server) => {
       })
       expect(answer.body.metadata.uid).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
       expect(answer.body.metadata['creationTimestamp']).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
-      // A ConfigMap has no spec, so nothing that a generation could count.
+      // A ConfigMap has no spec, so there is nothing that a generation could count.
       expect(answer.body.metadata.generation).toBeUndefined()
     })
 

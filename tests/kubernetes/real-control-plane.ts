@@ -13,11 +13,11 @@ import { createTestCertificates } from '../../src/apiserver/test-support/certifi
 export interface ControlPlane {
   readonly kubeconfig: string
   readonly server: string
-  /** The administrator's. */
+  /** The administrator's token. */
   readonly token: string
-  /** By which the user carol of the group testers is known. */
+  /** Identifies the user carol of the group testers. */
   readonly certificate: { readonly key: string; readonly cert: string }
-  /** Of its processes, where it has its own. */
+  /** The IDs of its processes, if it has its own. */
   readonly pids: readonly number[]
   stop(): Promise<void>
 }
@@ -26,7 +26,7 @@ const readyDeadlineMs = 90_000
 const stopDeadlineMs = 10_000
 const host = '127.0.0.1'
 
-/** Why there is no real Kubernetes here, or undefined when there is one. */
+/** Why there is no real Kubernetes here; undefined when there is one. */
 export function missingControlPlane(): string | undefined {
   const assets = process.env['KUBEBUILDER_ASSETS']
   if (!assets) return 'KUBEBUILDER_ASSETS does not name a folder with etcd and kube-apiserver'
@@ -35,9 +35,8 @@ export function missingControlPlane(): string | undefined {
 }
 
 /**
- * A real etcd and kube-apiserver on loopback, in a folder of their own that goes with them. `durable`: etcd syncs every
- * write to disk, as it does in earnest; tests do without. `ipv6Range`: Services have addresses of IPv6, too, from
- * there.
+ * A real etcd and kube-apiserver on loopback, in a folder of their own that is removed with them. `durable`: etcd syncs
+ * every write to disk, as in production; tests do without. `ipv6Range`: Services also get IPv6 addresses from there.
  */
 export async function startRealControlPlane(
   options: { readonly durable?: boolean; readonly ipv6Range?: string } = {},
@@ -105,9 +104,9 @@ function apiserverFlags(folder: string, etcd: string, port: number, token: strin
     `--bind-address=${host}`,
     `--advertise-address=${host}`,
     `--secure-port=${port}`,
-    // It makes its own serving certificate there, good for the address it binds to.
+    // It creates its own serving certificate there, valid for the address it binds to.
     `--cert-dir=${join(folder, 'certs')}`,
-    // The Service "kubernetes" may not point to a loopback address.
+    // The Service "kubernetes" must not point to a loopback address.
     '--endpoint-reconciler-type=none',
     `--token-auth-file=${tokens}`,
     `--client-ca-file=${join(folder, 'client-ca.crt')}`,

@@ -173,7 +173,7 @@ onEachServer((server) => {
       const answer = await server
         .http('GET', server.path(`configmaps?labelSelector=${selector}`))
         .catch(() => undefined)
-      // One server says 431, another closes the connection: either way it goes on.
+      // One server answers 431, another closes the connection: either way it goes on.
       expect([400, 414, 431, undefined]).toContain(answer?.code)
       expect((await server.http('GET', '/readyz')).code).toBe(200)
     })

@@ -152,7 +152,7 @@ withControllers((server) => {
       .poll(async () => (await pods()).filter(({ metadata }) => metadata.labels?.['app'] === 'web').length, soon)
       .toBe(2)
     await server.kubectl(`label pod ${name} app=web --overwrite`)
-    // Taken in, it is one too many: one that is not ready goes, not this one.
+    // Once it is adopted there is one too many: one that is not ready goes, not this one.
     await expect.poll(async () => (await pods()).length, soon).toBe(2)
     expect(await owners()).toMatchObject([{ kind: 'ReplicaSet', controller: true }])
   })

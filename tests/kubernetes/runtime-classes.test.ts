@@ -9,7 +9,7 @@ afterEach(async () => {
 
 const collection = '/apis/node.k8s.io/v1/runtimeclasses'
 
-/** A class with a name that no other test has. */
+/** Creates a class whose name no other test uses. */
 async function makeClass(server: ContractServer, fields: Record<string, unknown> = {}): Promise<string> {
   const name = `${server.namespace}-${made.length}`
   const object = {

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { ClusterClient } from '../../src/cluster/cluster-client.ts'
 import { connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { customKinds } from '../../src/resources/all-kinds.ts'
 import { customResourceDefinition } from '../../src/resources/custom-resource-definition.ts'
+import { askUntil } from './ask-until.ts'
 import { customResourceDefinitionKind } from './custom-resource-definition-kind.ts'
 
 /** Brings our kinds to a real API server, as the Helm chart does, and waits until it serves them. */
@@ -21,14 +21,10 @@ export async function serveOurKinds(kubeconfig: string): Promise<void> {
 }
 
 async function untilServed(client: ClusterClient, kind: (typeof customKinds)[number]): Promise<void> {
-  const deadline = Date.now() + 30_000
-  for (;;) {
-    const error: unknown = await client.list(kind).then(
-      () => undefined,
-      (failure: unknown) => failure,
+  const list = () =>
+    client.list(kind).then(
+      () => 'served',
+      (failure: unknown) => String(failure),
     )
-    if (error === undefined) return
-    if (Date.now() > deadline) throw error
-    await delay(50)
-  }
+  await askUntil(list, (answer) => answer === 'served')
 }

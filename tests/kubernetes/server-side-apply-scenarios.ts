@@ -1,6 +1,6 @@
 import { configMap, model } from './objects.ts'
 
-/** One request; the path is below the test's namespace. */
+/** One request; the path is relative to the test's namespace. */
 export interface Step {
   readonly method: 'POST' | 'PUT' | 'PATCH' | 'GET'
   readonly group: string
@@ -81,9 +81,7 @@ const partModel = (spec: Body | undefined, metadata: Body = {}) => ({
 })
 const at = '2030-01-01T00:00:00Z'
 
-/**
- * What is sent; what a server answers is in answers/server-side-apply, and was a real kube-apiserver's answer first.
- */
+/** What is sent. The answers are in answers/server-side-apply, recorded from a real kube-apiserver. */
 export const scenarios: Readonly<Record<string, readonly Step[]>> = {
   'a ConfigMap shared, fought over and given up': [
     apply('one', 'configmaps/a', data({ x: '1' })),

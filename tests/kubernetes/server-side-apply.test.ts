@@ -192,7 +192,7 @@ function send(server: ContractServer, { method, group, path, type, body }: Step)
   )
 }
 
-/** An answer as far as it does not depend on the server, the time and the namespace. */
+/** The parts of an answer that do not depend on the server, the time or the namespace. */
 function told(server: ContractServer, { code, body }: Answer): string {
   const { metadata, spec, status, data, message, reason, details } = body
   const shown =
@@ -207,7 +207,7 @@ function toldMetadata({ name, labels, annotations, finalizers, managedFields }: 
   return { name, labels, annotations, finalizers, managedFields: inOrder(withoutTimes(managedFields)) }
 }
 
-/** Addresses are given out as they come. */
+/** Addresses are assigned as they come. */
 function toldSpec(spec: unknown): unknown {
   if (typeof spec !== 'object' || spec === null) return spec
   const { clusterIP: _one, clusterIPs: _all, ...others } = spec as Record<string, unknown>
@@ -219,7 +219,7 @@ function withoutTimes(managedFields: unknown): unknown[] | undefined {
   return managedFields.map(({ time: _time, ...entry }: Record<string, unknown>) => entry)
 }
 
-/** Managers are sorted by time, and the causes of a conflict by nothing at all. */
+/** Managers are sorted by time, and the causes of a conflict not at all. */
 function inOrder(values: readonly unknown[] | undefined): readonly unknown[] | undefined {
   return values
     ?.map((value) => ({ value, text: JSON.stringify(sorted(value)) }))

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { askUntil } from './ask-until.ts'
 import type { ContractServer } from './contract-server.ts'
 import { onEachServer } from './on-each-server.ts'
 
@@ -158,11 +159,7 @@ function tryCreate(server: ContractServer, body: unknown) {
   return server.http('POST', server.path('services'), body)
 }
 
-/** A real server gives an address back a moment later. */
-async function eventually<T extends { readonly code: number }>(attempt: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    const answer = await attempt()
-    if (answer.code < 300 || tries >= 20) return answer
-    await new Promise((resolve) => void setTimeout(resolve, 100))
-  }
+/** A real server releases an address a moment later. */
+function eventually<T extends { readonly code: number }>(attempt: () => Promise<T>): Promise<T> {
+  return askUntil(attempt, ({ code }) => code < 300)
 }

@@ -7,7 +7,7 @@ import { serveOurKinds } from './serve-our-kinds.ts'
 declare module 'vitest' {
   interface ProvidedContext {
     contractServers: readonly ServerAddress[]
-    /** Why the server that was asked for is not there. */
+    /** Why the requested server is missing. */
     missingServer: string | undefined
   }
 }
@@ -15,9 +15,7 @@ declare module 'vitest' {
 /** Small, so that a test can outrun it. */
 const historyLimit = 500
 
-/**
- * Before the files of a project run: its server. Both projects have the same files; only what they run against differs.
- */
+/** Starts the project's server before its files run. Both projects have the same files; only the server differs. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const real = project.name === 'kubernetes'
   const missing = real ? missingControlPlane() : undefined

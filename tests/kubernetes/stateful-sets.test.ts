@@ -131,7 +131,7 @@ withControllers((server) => {
       (await server.client.list(persistentVolumeClaimKind, here())).items
         .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
         .map(({ metadata }) => metadata.name)
-    // A real server's claims are protected by a finalizer that nobody takes here: they are only marked.
+    // A real server's claims have a protection finalizer that nobody removes here, so they are only marked.
     await expect.poll(owners, soon).toEqual(['data-db-0'])
   })
 })

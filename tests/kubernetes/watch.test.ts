@@ -67,7 +67,7 @@ onEachServer((server) => {
       const left = await server.patch(server.path('configmaps/a'), 'merge', { metadata: { labels: { tier: null } } })
       expect(await watch.take(2)).toEqual(['ADDED a', 'MODIFIED a'])
       const last = await watch.next()
-      // As it was when it last matched, under the version of the change that took it away.
+      // As it was when it last matched, with the version of the change that removed it.
       expect(last).toMatchObject({ type: 'DELETED', object: { metadata: { labels: { tier: 'x' } }, data: { k: 'v' } } })
       expect(last?.object.metadata.resourceVersion).toBe(left.body.metadata.resourceVersion)
     })

@@ -1,10 +1,13 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { askUntil } from './ask-until.ts'
 import type { ContractServer } from './contract-server.ts'
 import type { WireObject } from './wire-object.ts'
 
-export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+/** Schemas of fields. */
+export const text = { type: 'string' }
+export const count = { type: 'integer' }
+export const rules = (...all: Array<Record<string, unknown>>) => ({ 'x-kubernetes-validations': all })
 
-const deadlineMs = 30_000
+export const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
 type Fields = Record<string, unknown>
 
@@ -24,7 +27,7 @@ export class WidgetDefinition {
     return `widgets.${this.group}`
   }
 
-  /** Where widgets of the test's namespace are. */
+  /** The path of widgets in the test's namespace. */
   path(rest = '', version = 'v1'): string {
     return this.#server.path(`widgets${rest}`, `${this.group}/${version}`)
   }
@@ -34,8 +37,7 @@ export class WidgetDefinition {
   }
 
   /**
-   * With the fields of `spec` that are given; further settings of the version, of the definition's spec and of its
-   * names.
+   * A definition with these fields of `spec`, and further settings of the version, the definition's spec and its names.
    */
   manifest(properties: Fields, version: Fields = {}, spec: Fields = {}, names: Fields = {}): Fields {
     return {
@@ -72,22 +74,13 @@ export class WidgetDefinition {
     return body
   }
 
-  /** A real server takes a moment to serve what it was told. */
+  /** A real server takes a moment to serve a new kind. */
   async untilAnswered(path: string, code: number): Promise<WireObject> {
-    return this.until(
+    const { body } = await askUntil(
       () => this.#server.http('GET', path),
       (answer) => answer.code === code,
-    ).then(({ body }) => body)
-  }
-
-  async until<T>(look: () => Promise<T>, isThere: (seen: T) => boolean): Promise<T> {
-    const deadline = Date.now() + deadlineMs
-    for (;;) {
-      const seen = await look()
-      if (isThere(seen)) return seen
-      if (Date.now() > deadline) throw new Error(`gave up waiting; the last answer was ${JSON.stringify(seen)}`)
-      await delay(50)
-    }
+    )
+    return body
   }
 }
 
@@ -95,10 +88,14 @@ export function schemaOf(properties: Fields, further: Fields = {}): Fields {
   return { schema: { openAPIV3Schema: { type: 'object', properties, ...further } } }
 }
 
-/** Field, reason and message of each cause, ordered by field. */
+/** Field, reason and message of each cause, sorted by field. */
 export function causesOf(body: WireObject): string[] {
   const { causes = [] } = (body['details'] ?? {}) as {
     causes?: Array<{ reason: string; field: string; message: string }>
   }
   return causes.map(({ reason, field, message }) => `${field} ${reason} ${message}`).sort()
 }
+
+/** The cause for a value of the wrong type. */
+export const typeFault = (field: string, type: string, found: string) =>
+  `${field} FieldValueTypeInvalid Invalid value: "${found}": ${field} in body must be of type ${type}: "${found}"`

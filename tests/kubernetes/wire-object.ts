@@ -1,4 +1,4 @@
-/** What comes over the wire, as far as tests name its fields; anything else is compared whole. */
+/** What comes over the wire, with the fields that tests name; everything else is compared as a whole. */
 export interface WireObject {
   readonly apiVersion: string
   readonly kind: string

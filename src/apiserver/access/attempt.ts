@@ -1,7 +1,7 @@
 import { StatusError } from '../../resources/status-error.ts'
 import type { User } from './identity/user.ts'
 
-/** What somebody wants to do with objects. */
+/** What somebody wants to do with objects of a resource. */
 export interface ResourceAttempt {
   readonly type: 'resource'
   readonly verb: string
@@ -12,7 +12,7 @@ export interface ResourceAttempt {
   readonly name?: string | undefined
 }
 
-/** What somebody wants to do with anything else that has an address. */
+/** What somebody wants to do with a path that is not a resource, such as `/metrics`. */
 export interface PathAttempt {
   readonly type: 'path'
   readonly verb: string
@@ -23,7 +23,7 @@ export type Attempt = ResourceAttempt | PathAttempt
 
 export interface Decision {
   readonly allowed: boolean
-  /** Why; may be empty. */
+  /** Why it was decided so; may be empty. */
   readonly reason: string
 }
 
@@ -38,8 +38,8 @@ const verbs: Readonly<Record<string, string>> = {
 const namespaceSubresources = new Set(['status', 'finalize'])
 
 /**
- * What a request attempts, read off its address alone: whether there is such a resource is not told to somebody who may
- * not know. The reading is that of the real server, word for word.
+ * What a request attempts, read from its address alone, before it is known whether there is such a resource: somebody
+ * who may not know what exists is not told. Addresses are read exactly as the real server reads them.
  */
 export function attemptOf(method: string, segments: readonly string[], query: URLSearchParams): Attempt {
   const [root, second, third] = segments
@@ -66,7 +66,7 @@ function inGroup(method: string, group: string, parts: readonly string[], query:
 function splitNamespace(parts: readonly string[]): { namespace?: string | undefined; rest: readonly string[] } {
   const [first, namespace, third] = parts
   if (first !== 'namespaces' || namespace === undefined) return { rest: parts }
-  // A Namespace itself counts as being inside itself.
+  // A request about a Namespace itself counts as one inside that namespace.
   if (third === undefined || namespaceSubresources.has(third)) return { namespace, rest: parts }
   return { namespace, rest: parts.slice(2) }
 }
@@ -81,13 +81,13 @@ function verbFor(method: string, name: string | undefined, query: URLSearchParam
   return verb === 'delete' ? 'deletecollection' : verb
 }
 
-/** A list of one name, such as `kubectl get -w NAME` asks for, is about that name. */
+/** A list or watch of a single name, as `kubectl get -w NAME` sends it, is judged as a request for that name. */
 function selectedName(query: URLSearchParams): string | undefined {
   const match = /^metadata\.name==?([^,=!]+)$/.exec(query.get('fieldSelector') ?? '')
   return match?.[1]
 }
 
-/** 403 in the sentence that users of kubectl know. */
+/** The 403 for this attempt, in the words that users of kubectl know. */
 export function forbidden(user: User, attempt: Attempt, reason: string): StatusError {
   const because = reason === '' ? '' : `: ${reason}`
   const who = `User ${JSON.stringify(user.name)} cannot ${attempt.verb}`

@@ -15,7 +15,7 @@ import { type User, anonymous } from './identity/user.ts'
 let store: MemoryStore
 let api: ClusterApi
 let access: ClusterAccess
-/** Long enough for a change to be followed, summed up and written. */
+/** Enough turns of the event loop for a change to be seen, summed up and written. */
 const settled = async () => {
   for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
 }

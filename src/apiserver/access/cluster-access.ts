@@ -16,11 +16,11 @@ export interface ClusterAccessOptions {
   readonly log: Logger
   /** PEM of the key that signs the tokens of service accounts. */
   readonly signingKey: string
-  /** Who the cluster is, in the tokens it gives: no two clusters may share it. */
+  /** Names the cluster in the tokens it issues; no two clusters may share it. */
   readonly issuer: string
 }
 
-/** Who is who in one cluster, and what they may do there. */
+/** Authentication and authorization of one cluster: who somebody is, and what they may do. */
 export class ClusterAccess {
   readonly authorizer: Authorizer
   readonly tokens: ServiceAccountTokens
@@ -42,7 +42,7 @@ export class ClusterAccess {
     this.#follower = new RoleFollower(store, this.#table, () => this.#aggregate())
   }
 
-  /** The roles a cluster starts with are there. */
+  /** Whether the roles that a cluster starts with exist. */
   get ready(): boolean {
     return this.#ready
   }
@@ -61,7 +61,7 @@ export class ClusterAccess {
     await this.#aggregation
   }
 
-  /** One run at a time; a change during a run means one more. */
+  /** Runs one aggregation at a time; a change during a run causes one more. */
   #aggregate(): void {
     const api = this.#api
     if (!api || this.#stopping.signal.aborted) return

@@ -16,13 +16,16 @@ export interface ReviewRequest {
   readonly now: number
 }
 
-/** Whose token it is, for these audiences (the server's own when there are none). */
+/** Finds whose token it is, for these audiences (the server's own when none are given). */
 export type ReviewToken = (
   token: string,
   audiences: readonly string[],
 ) => { readonly user: User; readonly audiences: readonly string[] } | undefined
 
-/** Questions about access, put as objects that are answered and never kept. `undefined`: it is not one of them. */
+/**
+ * Answers the kinds that are questions about access (`SubjectAccessReview` and the like): they are answered, never
+ * stored. `undefined`: the request is not one of them.
+ */
 export function answerReview(
   request: ReviewRequest,
   authorizer: Authorizer,
@@ -127,7 +130,7 @@ function tokenStatus(spec: JsonObject, reviewToken: ReviewToken): JsonObject {
   return { authenticated: true, user: userInfo(known.user), audiences: known.audiences }
 }
 
-/** An empty string is as good as none, as everywhere in these kinds. */
+/** In these kinds an empty string means the same as no value. */
 function text(from: JsonObject, field: string): string | undefined {
   const value = from[field]
   return typeof value === 'string' && value !== '' ? value : undefined

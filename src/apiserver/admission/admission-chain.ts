@@ -4,8 +4,8 @@ import { invalidObject } from '../../resources/status-error.ts'
 import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from './admission.ts'
 
 /**
- * Everything that has a say in what is written, beside the kinds' own rules: those that complete, those
- * that refuse, those that count.
+ * Everything beside the kinds' own rules that decides about a write: what completes objects, what refuses them, and
+ * what counts them.
  */
 export class AdmissionChain {
   readonly #rules: readonly AdmissionRule[]
@@ -22,7 +22,7 @@ export class AdmissionChain {
     return object
   }
 
-  /** Throws the refusal. What it answers must be called when the write is over, however it ended. */
+  /** Throws the refusal. The returned function must be called when the write is over, whether it succeeded or not. */
   admit(request: AdmissionRequest): () => void {
     const errors = this.#rules.flatMap((rule) => rule(request))
     if (errors.length > 0) throw invalidObject(request.kind, request.object.metadata.name, errors)

@@ -2,7 +2,7 @@ import { type Kind, resourceNameOf } from '../../resources/kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { StatusError } from '../../resources/status-error.ts'
 
-/** Nothing new comes into a namespace that is on its way out. */
+/** Refuses new objects in a namespace that is being deleted. */
 export function refuseInTerminating(kind: Kind, object: KubernetesObject, namespace: KubernetesObject): void {
   if (namespace.metadata.deletionTimestamp === undefined) return
   const { name } = namespace.metadata

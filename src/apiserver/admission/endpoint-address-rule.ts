@@ -10,7 +10,7 @@ interface RefusedRange {
   why(address: string): string
 }
 
-/** In Kubernetes' order and words, and then what only matters where the cluster is a machine. */
+/** Kubernetes' ranges, in its order and words; the last one only matters because this machine does the connecting. */
 const refused: readonly RefusedRange[] = [
   range(['0.0.0.0/32', '::/128'], (address) => `may not be unspecified (${address})`),
   range(['127.0.0.0/8', '::1/128'], () => 'may not be in the loopback range (127.0.0.0/8, ::1/128)'),
@@ -21,9 +21,9 @@ const refused: readonly RefusedRange[] = [
 ]
 
 /**
- * Where the endpoints of Services may lead. What is in an EndpointSlice is connected to from this machine, by the edge
- * and the cluster's addresses: nobody may thereby speak to what listens only here. The cluster's own controllers, whose
- * Pods may have such addresses, are not asked; and what a slice has already may stay.
+ * Restricts where the endpoints of Services may lead. This machine itself connects to the addresses in an
+ * EndpointSlice, so nobody may use one to reach what listens only locally. The cluster's own controllers, whose Pods
+ * may have such addresses, are exempt, and addresses that a slice already has may stay.
  */
 export function endpointAddresses(ownAddresses: () => ReadonlySet<string> = machineAddresses): AdmissionRule {
   return ({ operation, kind, object, previous, user }) => {
@@ -43,10 +43,7 @@ interface FoundAddress {
   readonly address: string
 }
 
-/**
- * Where each kind that leads somewhere says so. What is written into Endpoints is led by
- * as well: slices are made of it.
- */
+/** Where each kind holds addresses. Endpoints count too, because slices are made from them. */
 const finders: Readonly<Record<string, (object: JsonObject) => FoundAddress[]>> = {
   'discovery.k8s.io/EndpointSlice': (slice) =>
     listAt(slice, 'endpoints').flatMap((endpoint, index) =>
@@ -80,7 +77,7 @@ function refusalOf(address: string, own: ReadonlySet<string>): string | undefine
   return own.has(asMachinesAre(address)) ? 'may not be an address of the machine that the cluster runs on' : undefined
 }
 
-/** The same address may be written in many ways, and one of IPv4 as if it were of IPv6. */
+/** The address in one canonical form: the same one can be written in many ways, and IPv4 as IPv6. */
 function asMachinesAre(text: string): string {
   const address = parseAddress(text)
   if (!address) return text
@@ -88,7 +85,7 @@ function asMachinesAre(text: string): string {
   return formatAddress(isDisguised ? { family: 4, value: address.value & 0xffff_ffffn } : address)
 }
 
-/** Asked each time: a machine gets and loses addresses. */
+/** Read each time, because a machine gains and loses addresses. */
 function machineAddresses(): ReadonlySet<string> {
   return new Set(Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)))
 }

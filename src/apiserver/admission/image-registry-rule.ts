@@ -2,7 +2,7 @@ import { type FieldError, faultsOfEach, forbidden } from '../../resources/field-
 import type { AdmissionRule } from './admission.ts'
 import { isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 
-/** Images come from the registry of the cluster's compute center; every other is refused, naming the right one. */
+/** Images must come from the registry of the cluster's compute center; all others are refused, naming that registry. */
 export function imagesFrom(registry: string): AdmissionRule {
   return ({ operation, kind, object }) => {
     if (operation === 'delete' || kind.group !== '' || kind.kind !== 'Pod') return []

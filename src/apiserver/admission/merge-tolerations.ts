@@ -1,6 +1,6 @@
 import { type JsonObject, sameJson } from '../../resources/json-value.ts'
 
-/** All of both, without those that another one includes. */
+/** The tolerations of both lists, without those that another one covers. */
 export function mergeTolerations(first: readonly JsonObject[], second: readonly JsonObject[]): JsonObject[] {
   const all = [...first, ...second]
   return all.filter(

@@ -4,8 +4,8 @@ import { modelKind } from '../../resources/model.ts'
 import type { AdmissionRule } from './admission.ts'
 
 /**
- * Only the cluster's own operator makes Pods that belong to a Model: the gateway sends them what people ask, and with
- * it the keys of engines. Somebody else's Pod may wear any label, but not that owner.
+ * Only the cluster's own operator may create Pods that belong to a Model, because the gateway sends them what people
+ * ask and the engines' keys. Pods of others may have any label, but not that owner.
  */
 export const modelPodsAreMadeHere: AdmissionRule = ({ operation, kind, object, previous, user }) => {
   if (kind.group !== '' || kind.kind !== 'Pod' || operation === 'delete' || user === undefined) return []

@@ -7,7 +7,7 @@ import type { AdmissionPlugin, AdmissionRequest } from './admission.ts'
 import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-value.ts'
 import { mergeTolerations } from './merge-tolerations.ts'
 
-/** A Pod that names a RuntimeClass takes on what that says: what running it costs, and which nodes can. */
+/** Gives a Pod that names a RuntimeClass what the class says: its overhead, and which nodes can run it. */
 export class RuntimeClassAdmission implements AdmissionPlugin {
   readonly #store: Store
 
@@ -41,7 +41,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
   }
 }
 
-/** `undefined` where nothing is said about it. */
+/** `undefined` when the class names no overhead. */
 function overheadIn(runtimeClass: JsonObject | undefined): JsonObject | undefined {
   const overhead = runtimeClass?.['overhead']
   if (!isJsonObject(overhead)) return undefined

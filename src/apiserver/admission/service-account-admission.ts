@@ -9,12 +9,12 @@ import { randomSuffix } from '../writing/name-suffix.ts'
 const defaultAccount = 'default'
 const volumePrefix = 'kube-api-access-'
 const mountPath = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** A little over an hour, by which Kubernetes knows its own. */
+/** A little over an hour: Kubernetes recognizes tokens that it added itself by this number. */
 const tokenSeconds = 3607
 
 /**
- * Every Pod acts as a service account, and finds its token where programs look for it,
- * unless it or the account wants none.
+ * Gives every Pod a service account, and mounts its token where programs look for it, unless the Pod or the account
+ * wants none.
  */
 export class ServiceAccountAdmission implements AdmissionPlugin {
   readonly #store: Store
@@ -37,8 +37,8 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
   #account(pod: KubernetesObject, name: string): KubernetesObject | undefined {
     const { namespace = '', name: podName } = pod.metadata
     const found = this.#store.get({ resource: 'serviceaccounts', namespace, name })?.object
-    // The default one is made right after its namespace, and again when it was deleted:
-    // whoever is faster need not wait.
+    // The default account is created right after its namespace, and again when it was deleted: a Pod that comes first
+    // need not wait for it.
     if (found || name === defaultAccount) return found
     const why = `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`
     throw new StatusError('Forbidden', `pods "${podName}" is forbidden: ${why}`, { name: podName, kind: 'pods' })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { EncodedObjects } from './encoded-objects.ts'
 
-/** Counts how often it is written out. */
+/** An object that counts how often it is encoded. */
 function counted(name: string, size = 10) {
   const object = { writes: 0, toJSON: () => ({ name, filler: 'x'.repeat(size), writes: ++object.writes }) }
   return object

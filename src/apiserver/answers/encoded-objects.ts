@@ -8,12 +8,12 @@ const bytesForLines = 4 * 1024 * 1024
 const newline = Buffer.from('\n')
 
 /**
- * Objects as JSON bytes, each encoded once for all who ask: stored objects are never changed in place, so the bytes of
- * one are good as long as it is.
+ * Objects as JSON bytes, encoded once for everybody. Stored objects are never changed in place, so the bytes of an
+ * object stay valid as long as it exists.
  */
 export class EncodedObjects {
   readonly #objects = new ForgetfulMap(bytesForObjects, bytesForObjects / 8)
-  /** By the array: a list that has not changed is the same one. */
+  /** By array: a list that has not changed is the same array. */
   readonly #lists = new ForgetfulMap(bytesForLists, bytesForLists / 2)
   readonly #lines: Readonly<Record<EventType, ForgetfulMap>> = {
     ADDED: new ForgetfulMap(bytesForLines, bytesForLines / 16),
@@ -23,12 +23,15 @@ export class EncodedObjects {
 
   #gathered: GatheredList | undefined
 
-  /** Without a line break. */
+  /** The JSON of an object, without a line break. */
   bytes(object: object): Buffer {
     return this.#objects.get(object) ?? this.#objects.set(object, Buffer.from(JSON.stringify(object)))
   }
 
-  /** A line of a watch: one write is seen by many. `json`: the object, where it is encoded already. */
+  /**
+   * A line of a watch, shared because many watch the same object. `json` is the object's JSON where it is already
+   * known.
+   */
   line(type: EventType, shown: object, json?: string): Buffer {
     const lines = this.#lines[type]
     const known = lines.get(shown)
@@ -36,20 +39,20 @@ export class EncodedObjects {
     return lines.set(shown, Buffer.from(`{"type":"${type}","object":${json ?? JSON.stringify(shown)}}\n`))
   }
 
-  /** An answer's body: an object as it is. */
+  /** The body of an answer that is one object. */
   body(shown: unknown): Buffer {
     if (!isJsonObject(shown)) return Buffer.from(`${JSON.stringify(shown)}\n`)
     return Buffer.concat([this.bytes(shown), newline])
   }
 
-  /** All items of a list, with commas between them, to its end. */
+  /** All items of a list with commas between them, and its end, if a previous answer kept them. */
   list(items: readonly unknown[]): Buffer | undefined {
     return this.#lists.get(items)
   }
 
   /**
-   * Gathers the bytes of a list while it is encoded, for the next who asks. Of the latest list
-   * only: each is held twice meanwhile.
+   * Collects the bytes of a list while it is encoded, for the next who asks. Only of the latest list, since its bytes
+   * are held twice while they are collected.
    */
   gatherList(items: readonly unknown[]): GatheredList {
     const gathered: GatheredList = new GatheredList(bytesForLists / 2, (bytes) => {
@@ -78,7 +81,7 @@ export class GatheredList {
     this.#parts?.push(piece)
   }
 
-  /** It is complete. */
+  /** The list is complete: keeps its bytes. */
   keep(): void {
     if (this.#parts)
       this.#keep(this.#parts.length === 1 && this.#parts[0] ? this.#parts[0] : Buffer.concat(this.#parts))
@@ -91,8 +94,8 @@ export class GatheredList {
 }
 
 /**
- * Bytes by object, bounded by two generations: when the young one is full it becomes the old one, and what is asked for
- * again moves back. What is not asked for is forgotten, as is what nobody holds any more.
+ * Bytes by object, bounded by two generations: when the young one is full it becomes the old one, and what is used
+ * again moves back to the young. What is not used is forgotten, as is what nobody holds any more.
  */
 class ForgetfulMap {
   readonly #limit: number
@@ -101,7 +104,7 @@ class ForgetfulMap {
   #old = new WeakMap<object, Buffer>()
   #youngBytes = 0
 
-  /** What is larger than `largest` would only push the rest out. */
+  /** Entries larger than `largest` are not kept: they would only push out the rest. */
   constructor(bytes: number, largest: number) {
     this.#limit = bytes / 2
     this.#largest = largest

@@ -4,20 +4,20 @@ import type { Turns } from '../flow-control/flow-control.ts'
 
 /** A list as a client sees it, before it is encoded. */
 export interface ShownList {
-  /** Everything but what is listed: its last field is the empty array where that comes in. */
+  /** Everything but the items: its last field is the empty array into which they go. */
   readonly frame: Readonly<Record<string, unknown>>
   readonly objects: readonly KubernetesObject[]
   readonly show: (object: KubernetesObject) => object
-  /** What of it others see as well: the list as it is, each of its items, or nothing, as of rows with an age. */
+  /** What can be shared with other clients: the whole list, its single items, or nothing (rows that show an age). */
   readonly shared: 'list' | 'items' | 'nothing'
 }
 
-/** What a list needs of the exchange that it answers. */
+/** What sending a list needs of the exchange it answers. */
 export interface ListExchange {
   readonly request: { readonly method?: string | undefined }
-  /** Whole, with its length. */
+  /** Sends the whole answer, with its length. */
   sendParts(code: number, parts: readonly Buffer[]): void
-  /** In pieces, of which nobody knows yet how many there are: `write` each, then `endStream`. */
+  /** Begins an answer of unknown length: `write` each piece, then `endStream`. */
   beginPieces(code: number): void
   /** `false` when the client is gone. */
   write(piece: Buffer): Promise<boolean>
@@ -32,17 +32,16 @@ export interface ListAnswerOptions {
   readonly turns: Turns | undefined
 }
 
-/** What of an answer is under way at a time, when it is not small. */
+/** The size of a piece, which is also how much of a large answer is in memory at a time. */
 export const pieceBytes = 512 * 1024
 const comma = Buffer.from(',')
 const end = Buffer.from(']}\n')
-/** How often the clock is looked at. */
+/** The clock is read once for this many objects. */
 const objectsPerLook = 16
 
 /**
- * Sends a list: what fits into one piece as one, with its length; a longer one piece by piece, each encoded
- * in a turn of its own and only when the client has taken the one before. The objects are those of one
- * version, however long it takes.
+ * Sends a list: in one piece with its length if it fits; otherwise piece by piece, each encoded in a turn of its own,
+ * and only when the client has taken the one before. All objects are of one version, however long it takes.
  */
 export async function sendList({ exchange, encoded, code, list, turns }: ListAnswerOptions): Promise<void> {
   const head = Buffer.from(JSON.stringify(list.frame).slice(0, -2))
@@ -73,10 +72,13 @@ export async function sendList({ exchange, encoded, code, list, turns }: ListAns
   }
 }
 
-/** The bytes of items are kept for others only where there are few enough of them to be worth it. */
+/**
+ * The bytes of single items are kept for other clients only up to this many items: beyond, they would not be found
+ * again.
+ */
 const mostKeptItems = 5_000
 
-/** The items of a list and its end, as many at a time as one turn and one piece allow. */
+/** The items of a list and its end, in pieces that fit one turn and one buffer. */
 class ListPieces {
   readonly #list: ShownList
   readonly #encoded: EncodedObjects

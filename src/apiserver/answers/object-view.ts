@@ -33,7 +33,7 @@ export class ObjectView {
     }
   }
 
-  /** Those who watch the same see the same row, and share its bytes as long as its age reads the same. */
+  /** Clients that watch the same see the same row and share its bytes, as long as the age in it reads the same. */
   #row(object: KubernetesObject, withColumns: boolean): unknown {
     const key = `${this.#kind.version} ${this.#include} ${withColumns} ${Math.floor(this.#now() / 1000)}`
     const known = rows.get(object)
@@ -64,7 +64,7 @@ export class ObjectView {
     }
   }
 
-  /** A bookmark is an object of which only the version counts. */
+  /** A bookmark is an object of which only the version matters. */
   bookmark(revision: number, initialEventsEnd: boolean): unknown {
     const metadata = {
       resourceVersion: String(revision),

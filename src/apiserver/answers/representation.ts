@@ -1,6 +1,6 @@
 import { StatusError } from '../../resources/status-error.ts'
 
-/** How the client wants objects shown. */
+/** The form in which the client wants objects. */
 export type Representation = 'object' | 'table' | 'partial'
 
 interface MediaRange {
@@ -14,7 +14,8 @@ const chosen = new Map<string, Representation>()
 const mostChosen = 256
 
 /**
- * The first of the client's wishes that can be met, in its order; 406 names what there is. Clients have few of them.
+ * The first media type in the client's order that can be served; otherwise 406, which names those that can. Remembers
+ * its answers, because all clients together send only a few different headers.
  */
 export function chooseRepresentation(accept = ''): Representation {
   let representation = chosen.get(accept)
@@ -39,7 +40,7 @@ function readRepresentation(accept: string): Representation {
   throw new StatusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${available}`)
 }
 
-/** Which of the types on offer the client likes best; where it takes any, the first. 406 names them. */
+/** The offered type that the client prefers, or the first if it takes any; otherwise 406, which names them all. */
 export function chooseMediaType(accept: string | undefined, offered: readonly string[]): string {
   const liked = rangesOf(accept).toSorted((one, other) => weightOf(other) - weightOf(one))
   for (const { type } of liked) {
@@ -49,7 +50,7 @@ export function chooseMediaType(accept: string | undefined, offered: readonly st
   throw new StatusError('NotAcceptable', `only the following media types are accepted: ${offered.join(', ')}`)
 }
 
-/** Whether the client takes discovery in one piece. */
+/** Whether the client accepts discovery of everything in one answer. */
 export function wantsAggregatedDiscovery(accept: string | undefined): boolean {
   for (const range of rangesOf(accept)) {
     if (!isJson(range.type)) continue
@@ -64,7 +65,7 @@ function isWildcardFor(range: string, type: string): boolean {
   return range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))
 }
 
-/** `q`, from 0 to 1. */
+/** The preference `q`, from 0 to 1. */
 function weightOf({ parameters }: MediaRange): number {
   const weight = Number(parameters.get('q') ?? 1)
   return weight >= 0 && weight <= 1 ? weight : 1

@@ -5,7 +5,7 @@ import { valueAtPath } from '../../resources/json-value.ts'
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-/** `meta.k8s.io/v1` Table: what `kubectl get` prints. */
+/** A `meta.k8s.io/v1` Table, which is what `kubectl get` prints. */
 export function tableOf(
   kind: Kind,
   objects: readonly KubernetesObject[],
@@ -21,7 +21,7 @@ export function tableOf(
   }
 }
 
-/** How each object becomes a row of such a table. */
+/** Returns the function that turns an object into a row of such a table. */
 export function rowOf(kind: Kind, now: number, include: IncludeObject): (object: KubernetesObject) => object {
   const columns = columnsOf(kind)
   return (object) => ({
@@ -30,7 +30,7 @@ export function rowOf(kind: Kind, now: number, include: IncludeObject): (object:
   })
 }
 
-/** What stands in a row beside the cells, so that kubectl knows the namespace and the version. */
+/** The metadata in a row beside its cells, from which kubectl takes namespace and version. */
 export function partialMetadata(object: KubernetesObject): Record<string, unknown> {
   let partial = partials.get(object)
   if (!partial) {
@@ -40,7 +40,7 @@ export function partialMetadata(object: KubernetesObject): Record<string, unknow
   return partial
 }
 
-/** The same for everybody, so that its bytes can be shared too. */
+/** One for everybody, so that its bytes can be shared, too. */
 const partials = new WeakMap<KubernetesObject, Record<string, unknown>>()
 
 function included(object: KubernetesObject, include: IncludeObject): Record<string, unknown> {
@@ -54,7 +54,7 @@ function included(object: KubernetesObject, include: IncludeObject): Record<stri
   }
 }
 
-/** The name comes first, unless the kind shows it elsewhere. */
+/** The columns of a kind: the name first, unless the kind places it elsewhere. */
 export function columnsOf(kind: Kind): readonly Column[] {
   return kind.columns.some(({ format }) => format === 'name') ? kind.columns : [nameColumn, ...kind.columns]
 }

@@ -5,31 +5,31 @@ import type { EventType } from './encoded-objects.ts'
 import type { FlowTicket } from '../flow-control/flow-control.ts'
 import type { ObjectEvent } from '../reading/object-watch.ts'
 
-/** Where lines go. `false`: nobody takes them any more. */
+/** Writes a line; `false` when nobody reads any more. */
 export type WriteLine = (line: string | Buffer) => Promise<boolean>
 
 export interface WatchStreamOptions {
   readonly events: AsyncIterable<ObjectEvent>
   readonly write: WriteLine
   /**
-   * How an event is written: the object itself, a table, its metadata. Who sees the same shares
-   * the bytes. `first` is true once.
+   * Encodes an event as the object itself, a table or its metadata; clients that see the same share the bytes. `first`
+   * is true for the first event only.
    */
   readonly line: (type: EventType, object: KubernetesObject, first: boolean) => string | Buffer
-  /** Its share of the loop's time: one write is told to everybody who watches, and they may be many. */
+  /** The watch's share of the event loop: one write is sent to every watch, and there may be many. */
   readonly turns?: Pick<FlowTicket, 'isCrowded' | 'next' | 'measure'> | undefined
-  /** What a bookmark looks like, which carries only a version (and says so when the beginning is complete). */
+  /** Makes a bookmark, which carries only a version, and says when the initial objects are complete. */
   readonly bookmark: (revision: number, initialEventsEnd: boolean) => unknown
   readonly bookmarks: boolean
   readonly bookmarkEveryMs: number
-  /** One more, at this time after the start. */
+  /** When to send one more bookmark, counted from the start. */
   readonly lastBookmarkAfterMs?: number | undefined
   /** The newest revision of the store, now. */
   readonly currentRevision: () => number
   readonly clock: Clock
 }
 
-/** Sends events as JSON lines until they end or nobody reads them. A refusal on the way is an ERROR event. */
+/** Sends events as JSON lines until they end or nobody reads them. A failure on the way becomes an ERROR event. */
 export async function streamWatch(options: WatchStreamOptions): Promise<void> {
   const { turns } = options
   const bookmarks = new BookmarkTimer(options)
@@ -68,9 +68,9 @@ function lineOf(options: WatchStreamOptions, event: ObjectEvent, first: boolean)
 }
 
 /**
- * Tells quiet watchers how far the world has moved, so that they can resume from there. The store hands out an event in
- * the same turn in which its revision moves; so when a turn of the event loop has passed since the revision was read
- * and the watch is still idle, every event up to it has been sent.
+ * Sends bookmarks to quiet watches, so that they can resume from a recent version. The store emits an event in the same
+ * turn in which its revision moves; so if a turn has passed since the revision was read and the watch is still idle,
+ * every event up to that revision has been sent.
  */
 class BookmarkTimer {
   readonly #options: WatchStreamOptions
@@ -111,7 +111,7 @@ class BookmarkTimer {
     this.#cancel = this.#options.clock.after(this.#options.bookmarkEveryMs, () => this.#offer())
   }
 
-  /** While an event is on its way there is nothing to say: who reads slowly has not been told what came after it. */
+  /** Sends nothing while an event is being written: a slow reader has not seen what came after it. */
   #offer(): void {
     if (this.#isBusy) return
     const revision = this.#options.currentRevision()
@@ -122,7 +122,7 @@ class BookmarkTimer {
       if (revision <= this.#sentRevision) return
       this.#sentRevision = revision
       const line = { type: 'BOOKMARK', object: this.#options.bookmark(revision, false) }
-      // Who has left is noticed by the watch itself.
+      // The watch itself notices when the client has left.
       void this.#options.write(`${JSON.stringify(line)}\n`)
     })
   }

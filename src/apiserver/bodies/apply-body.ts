@@ -9,22 +9,24 @@ import type { ParsedText } from './yaml-text.ts'
 export interface BodyReading {
   readonly fieldValidation?: FieldValidation | undefined
   readonly warn?: ((warning: string) => void) | undefined
-  /** Fields and items. */
+  /** The most fields and items together. */
   readonly mostValues?: number | undefined
-  /** Aborted when nobody waits for it any more; asked for only where it takes long. */
+  /** Aborted when nobody waits for the answer any more; only called where reading takes long. */
   readonly signal?: (() => AbortSignal) | undefined
 }
 
-/** Levels of nesting. */
+/** The deepest nesting. */
 export const deepest = 128
-/** What is no longer than this is read at once. */
+/** Texts up to this length are read at once. */
 const longestAtOnce = 16 * 1024
-/** JSON, which almost every client sends, may be larger. */
+/** The longest YAML; JSON, which almost every client sends, may be longer. */
 const longestYaml = 1024 * 1024
 
 const large = new LargeYaml()
 
-/** The manifest in the body of an apply: YAML, or JSON, which most clients send and which is much the quicker. */
+/**
+ * Reads the manifest in the body of an apply: YAML, or JSON, which most clients send and which is much faster to read.
+ */
 export async function readManifest(text: string, reading: BodyReading): Promise<JsonObject> {
   const { value, duplicates: repeated } = readJson(text) ?? (await readYaml(text, reading))
   if (value === null || value === undefined) return {}
@@ -55,7 +57,7 @@ async function readYaml(text: string, { mostValues, signal }: BodyReading): Prom
     throw new StatusError('RequestEntityTooLarge', `Request entity too large: ${why}`)
   }
   if (text.length > longestAtOnce) return large.parse(text, { mostValues, signal: signal?.() })
-  // Loaded when the first one comes: it is large, and few clients send YAML.
+  // Loaded on first use: it is large, and few clients send YAML.
   const { parseYaml } = await import('./yaml-text.ts')
   return parseYaml(text)
 }

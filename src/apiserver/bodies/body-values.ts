@@ -3,9 +3,9 @@ import { StatusError } from '../../resources/status-error.ts'
 import { hasMoreValuesThan, valuesIn } from '../../resources/json-value.ts'
 
 /**
- * How many fields and items there may be in what a client sends, and in what a patch makes of an object. Every one of
- * them is looked at, compared, accounted for and written several times on its way, in turns of the loop that others
- * wait for; a thousand are many for objects of real programs.
+ * The most fields and items in what a client sends, and in what a patch makes of an object. Each one is decoded,
+ * compared, tracked and written several times in turns of the event loop that others wait for; real objects seldom have
+ * a thousand.
  */
 export const mostValues = 30_000
 
@@ -24,7 +24,8 @@ export function bounded<T>(value: T, most: number): T {
 }
 
 /**
- * No patch makes an object larger than one that could be sent. What is larger already may stay so, and become smaller.
+ * Refuses a patch that makes an object larger than one that could be sent. An object that is too large already may stay
+ * so, or shrink.
  */
 export function refuseGrowth(before: () => unknown, after: unknown, most: number): void {
   if (!hasMoreValuesThan(after, most) || valuesIn(after) <= valuesIn(before())) return
@@ -44,8 +45,8 @@ export function tooDeep(most: number): StatusError {
 }
 
 /**
- * The same of a JSON text, without making anything of it: to read very many keys, or lists in lists, takes
- * long; to refuse them need not.
+ * The same for JSON text, by counting commas without parsing it: parsing very many keys or nested lists takes long,
+ * refusing them need not.
  */
 export function refuseManyCommas(text: Buffer, most: number, deepest = Infinity): void {
   if (text.length <= most) return
@@ -63,6 +64,6 @@ export function refuseManyCommas(text: Buffer, most: number, deepest = Infinity)
       if (depth > deepest) throw tooDeep(deepest)
     } else if (byte === closeBracket || byte === closeBrace) depth -= 1
   }
-  // A list of commas plus one.
+  // A list has one item more than commas.
   if (commas >= most) throw tooManyValues(most)
 }

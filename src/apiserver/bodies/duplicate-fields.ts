@@ -1,5 +1,5 @@
 /**
- * A field that an object of a JSON text has more than once: only the last one counts, which is seldom what was meant.
+ * A field that an object in a JSON text has more than once. Only the last one counts, which is seldom what was meant.
  */
 export interface DuplicateField {
   /** `metadata.labels.a`, `items[0].name` */
@@ -9,18 +9,18 @@ export interface DuplicateField {
   readonly line: number
 }
 
-/** More than these are not told one by one. */
+/** At most this many are reported. */
 const mostTold = 32
 
 interface Frame {
-  /** Of an object; a list has none. */
+  /** The fields seen so far; a list has none. */
   readonly fields: Set<string> | undefined
-  /** Where in it we are. */
+  /** The field or index we are at. */
   at: string
   index: number
 }
 
-/** Looks through a text that is known to be JSON, without making anything of it. */
+/** Finds duplicate fields in a text that is known to be JSON, without building any values. */
 export function duplicateFields(text: string): DuplicateField[] {
   const found: DuplicateField[] = []
   const frames: Frame[] = []
@@ -93,7 +93,7 @@ function pathOf(frames: readonly Frame[]): string {
   return frames.map(({ fields, at }, index) => (fields && index > 0 ? `.${at}` : at)).join('')
 }
 
-/** Which line a position is in. Asked from the beginning to the end, so that every line is counted once. */
+/** Finds the line of a position. Positions must be asked in ascending order, so that every line is counted once. */
 class Lines {
   readonly #text: string
   #line = 1

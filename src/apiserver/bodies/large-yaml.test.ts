@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { isStatusError } from '../../resources/status-error.ts'
 import { LargeYaml } from './large-yaml.ts'
 
-/** Takes many seconds to read, and is refused after ten. */
+/** Would take many seconds to read; refused after ten. */
 const endless = `a: ${'['.repeat(400_000)}`
 
 it('does not go on reading for a client that has left, and lets the next one begin', { timeout: 9_000 }, async () => {

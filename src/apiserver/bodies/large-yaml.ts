@@ -4,14 +4,12 @@ import { mostValues as usualValues, tooManyValues } from './body-values.ts'
 import { badYaml } from './yaml-refusal.ts'
 import type { ParsedText } from './yaml-text.ts'
 
-/** What the thread is asked. */
 export interface YamlTask {
   readonly text: string
-  /** More fields and items than these are counted there: to bring them here takes long, too. */
+  /** Values with more fields and items are refused in the thread: handing them over takes long, too. */
   readonly mostValues: number
 }
 
-/** What the thread says. */
 export interface YamlAnswer {
   readonly parsed?: ParsedText
   readonly refused?: string
@@ -20,26 +18,25 @@ export interface YamlAnswer {
 
 export interface YamlWait {
   readonly mostValues?: number | undefined
-  /** Aborted when nobody waits for it any more. */
+  /** Aborted when nobody waits for the answer any more. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Beside this file, compiled or not. */
+/** The program beside this file, compiled or not. */
 const program = new URL(`yaml-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 const deadlineMs = 10_000
 const mostMemoryMb = 256
 const mostWaiting = 16
 
 /**
- * Reads texts that take long in a thread of their own, one after the other: YAML is slow to read, some of it far beyond
- * its size, and nobody else is to wait for it. A text that takes too long or too much memory is refused; one that
- * nobody waits for any more is not read, or not to its end.
+ * Reads long texts in a thread of their own, one after the other, because YAML is slow to read, some of it out of all
+ * proportion to its size. A text that takes too long or too much memory is refused; one that nobody waits for any more
+ * is dropped, even half-way.
  */
 export class LargeYaml {
   #last: Promise<unknown> = Promise.resolve()
   #waiting = 0
 
-  /** How many are being read or wait for it. */
   get waiting(): number {
     return this.#waiting
   }
@@ -62,7 +59,7 @@ export class LargeYaml {
   }
 }
 
-/** Rejects as soon as nobody waits for it, whatever becomes of the work. */
+/** Rejects as soon as the signal is aborted, whatever becomes of the work. */
 async function unlessAborted(
   signal: AbortSignal | undefined,
   begin: (signal: AbortSignal) => Promise<ParsedText | undefined>,
@@ -98,7 +95,7 @@ async function parseApart(task: YamlTask, signal: AbortSignal): Promise<ParsedTe
   try {
     const { parsed, refused, tooMany } = await new Promise<YamlAnswer>((resolve, reject) => {
       thread.once('message', (message: YamlAnswer) => resolve(message))
-      // Out of memory is an error, out of time an exit.
+      // The thread running out of memory is an error, being stopped for time an exit.
       thread.once('error', () => reject(tooMuch))
       thread.once('exit', () => reject(tooMuch))
     })

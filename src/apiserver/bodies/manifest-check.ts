@@ -10,13 +10,10 @@ import {
 } from '../server-side-apply/fields/field-shape.ts'
 import { shownElement } from '../server-side-apply/fields/path-element.ts'
 
-/** More than these nobody reads. */
+/** More than this nobody reads. */
 export const mostErrors = 100
 
-/**
- * What keeps a manifest from being applied, in Kubernetes' words: fields that there are not,
- * wrong types, items named twice.
- */
+/** Why a manifest cannot be applied, in Kubernetes' words: unknown fields, wrong types, items named twice. */
 export function checkManifest(manifest: unknown, shape: Shape): string[] {
   return check(manifest, shape, '')
 }

@@ -15,28 +15,28 @@ export interface BodyLimits {
   readonly jsonDepth: number
 }
 
-/** Whoever has to do with a body beside who reads it. */
+/** What the reading of a body needs of the request it belongs to. */
 export interface BodyOwner {
-  /** Is told of the bytes as they come, and throws when they are too many for who sends them. */
+  /** Told of the bytes as they arrive; throws when they are too many for the sender. */
   readonly book: (bytes: number) => void
-  /** Of who sends them. */
+  /** The sender's turns at the event loop. */
   readonly turns: () => Turns | undefined
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: () => AbortSignal
 }
 
 const largeBody = 256 * 1024
-/** Of a manifest that is JSON. */
+/** The first byte of a manifest that is JSON. */
 const openBrace = 0x7b
 
-/** What a client sends with a request, read once and within bounds, in whatever form it has. */
+/** The body of a request in any format, read once and within bounds. */
 export class RequestBody {
   readonly #request: IncomingMessage
   readonly #limits: BodyLimits
   readonly #book: (bytes: number) => void
   readonly #turns: () => Turns | undefined
   readonly #signal: () => AbortSignal
-  /** Fields and items. Whoever knows more of what is to come may allow more. */
+  /** The most fields and items. Whoever knows what the body is about may raise it. */
   mostValues = mostValues
   #body: Promise<Buffer> | undefined
   #mediaType: string | undefined
@@ -55,8 +55,8 @@ export class RequestBody {
   }
 
   /**
-   * The body as the object it holds; `undefined` when there is none. Refuses by name what is neither
-   * JSON, YAML nor known protobuf.
+   * The body as an object; `undefined` when it is empty. Refuses whatever is neither JSON, YAML nor a known protobuf
+   * message.
    */
   async readObject(): Promise<unknown> {
     const { mediaType } = this
@@ -76,12 +76,12 @@ export class RequestBody {
     throw new StatusError('UnsupportedMediaType', message)
   }
 
-  /** Paths of fields that the JSON body says more than once. */
+  /** Paths of fields that occur more than once in the JSON body. */
   duplicateFields(): readonly string[] {
     return this.#jsonText === undefined ? [] : duplicateFields(this.#jsonText).map(({ path }) => path)
   }
 
-  /** The body as JSON, whatever it is called; `undefined` when there is none. */
+  /** The body as JSON, whatever its media type; `undefined` when it is empty. */
   readJson(): Promise<unknown> {
     return this.#readJson()
   }
@@ -92,7 +92,7 @@ export class RequestBody {
     return bytes.length > largeBody ? this.#afterTurn(bytes.length, value) : value
   }
 
-  /** What was long to read is not dealt with in the same turn: others come in between. */
+  /** Lets others have their turn after a long body was read, before it is dealt with. */
   async #afterTurn<T>(size: number, value: T): Promise<T> {
     if (size > largeBody) await (this.#turns()?.next() ?? nextTurn())
     return value
@@ -107,7 +107,7 @@ export class RequestBody {
       this.#jsonText = bytes.toString('utf8')
       value = JSON.parse(this.#jsonText)
     } catch (error) {
-      // The parser quotes the text it stumbled over, which may be part of a Secret: only say where.
+      // The parser quotes the text it failed at, which may be part of a Secret: only the position is told.
       const where = /at position \d+/.exec(error instanceof Error ? error.message : '')?.[0]
       throw new StatusError(
         'BadRequest',
@@ -116,14 +116,13 @@ export class RequestBody {
         { cause: error },
       )
     }
-    // Of a longer one its text has told the depth. In a shorter one there cannot be too many
-    // values: each takes a byte at least.
+    // The depth of a longer text was checked before parsing. A shorter one cannot have too many values, since each
+    // takes a byte at least.
     if (bytes.length > this.mostValues) return bounded(value, this.mostValues)
     if (isDeeperThan(value, this.#limits.jsonDepth)) throw tooDeep(this.#limits.jsonDepth)
     return value
   }
 
-  /** The body as a manifest to apply. */
   async readManifest(reading: BodyReading): Promise<JsonObject> {
     const bytes = await this.#readBody()
     if (bytes[0] === openBrace) refuseManyCommas(bytes, this.mostValues, deepestManifest)
@@ -135,14 +134,14 @@ export class RequestBody {
     return { ...reading, mostValues: this.mostValues, signal: this.#signal }
   }
 
-  /** The body as text, whatever it is. */
+  /** The body as text, whatever its format. */
   async readText(): Promise<string> {
     const bytes = await this.#readBody()
     if (!isUtf8(bytes)) throw new StatusError('BadRequest', 'the body is not UTF-8')
     return bytes.toString('utf8')
   }
 
-  /** Reads the body before anybody asks for it: who sends slowly keeps no place that others wait for. */
+  /** Reads the body before it is needed, so that a slow sender does not occupy a place that others wait for. */
   async gather(): Promise<void> {
     this.#body = this.#readBody()
     await this.#body
@@ -160,7 +159,7 @@ export class RequestBody {
   }
 }
 
-/** Listeners, not an async iterator: for bodies of one chunk, which most are, that is several times as fast. */
+/** Uses listeners instead of an async iterator: several times as fast for bodies of one chunk, which most are. */
 function collect(
   request: IncomingMessage,
   limit: number,
@@ -172,7 +171,7 @@ function collect(
   let ended = false
   return new Promise((resolve, reject) => {
     const refuse = (why: unknown) => {
-      // What is still to come is not kept, and not even read.
+      // The rest is neither kept nor read.
       ended = true
       chunks.length = 0
       request.pause()
@@ -196,7 +195,7 @@ function collect(
     })
     request.once('error', reject)
     request.once('close', () => {
-      // Every request closes; only one that closes early is worth an error.
+      // Every request is closed in the end; only one that is closed early is an error.
       if (!ended) reject(new Error('the connection was closed'))
     })
   })

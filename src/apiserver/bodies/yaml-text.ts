@@ -17,17 +17,17 @@ import { badYaml } from './yaml-refusal.ts'
 
 export interface ParsedText {
   readonly value: unknown
-  /** Keys that a map has more than once, with the line of each that is too many. */
+  /** Keys that a map has more than once, with the line of each repetition. */
   readonly duplicates: ReadonlyArray<{ readonly line: number; readonly name: string }>
 }
 
-/** Anchors and aliases together: a manifest has few. */
+/** Anchors and aliases together; manifests have few. */
 const mostReferences = 1_000
-/** What a text comes to when every alias is the thing that it stands for. */
+/** The most values a text may have when every alias is replaced by what it stands for. */
 const mostValues = 500_000
 const mostTold = 32
 
-/** Reads the first document of a YAML text, as Kubernetes does: YAML 1.1, times as the text they are. */
+/** Reads the first document of a YAML text as Kubernetes does: YAML 1.1, with times as text. */
 export function parseYaml(text: string): ParsedText {
   const lineCounter = new LineCounter()
   try {
@@ -36,7 +36,7 @@ export function parseYaml(text: string): ParsedText {
     const [broken] = document.errors
     if (broken) throw malformed(lineCounter.linePos(broken.pos[0]).line, broken.code)
     const duplicates = new DocumentCheck(lineCounter).check(document.contents)
-    // How much the aliases come to is known: the library's own count takes far longer.
+    // The size of the aliases was already checked; the library's own count takes far longer.
     return { value: document.toJS({ maxAliasCount: -1 }), duplicates }
   } catch (error) {
     if (error instanceof StatusError) throw error
@@ -52,18 +52,18 @@ function firstDocument(text: string, lineCounter: LineCounter): Document | undef
     prettyErrors: false,
     logLevel: 'silent',
     stringKeys: false,
-    // It compares every key with every other.
+    // The library would compare every key with every other.
     uniqueKeys: false,
   })
   for (const document of composer.compose(new Parser(lineCounter.addNewLine).parse(text))) return document
   return undefined
 }
 
-/** Goes once through a document: for keys that are said twice, and for aliases that come to too much. */
+/** Goes through a document once, looking for repeated keys and for aliases that expand to too much. */
 class DocumentCheck {
   readonly #lines: LineCounter
   readonly #duplicates: Array<{ line: number; name: string }> = []
-  /** How much an anchor stands for. */
+  /** How many values an anchor stands for. */
   readonly #weights = new Map<string, number>()
   #references = 0
 
@@ -76,7 +76,7 @@ class DocumentCheck {
     return this.#duplicates
   }
 
-  /** How many values a node comes to. */
+  /** How many values a node expands to. */
   #weigh(node: unknown): number {
     if (isAlias(node)) {
       this.#refer()
@@ -119,7 +119,7 @@ class DocumentCheck {
   }
 }
 
-/** Only where and what kind of thing: the text may be part of a Secret. */
+/** Says only where and what kind of mistake: the text may be part of a Secret. */
 function malformed(line: number, code: string): StatusError {
   const what = code.toLowerCase().replaceAll('_', ' ')
   return badYaml(`error converting YAML to JSON: yaml: line ${line}: ${what}`)

@@ -4,7 +4,7 @@ import { hasMoreValuesThan, isDeeperThan } from '../../resources/json-value.ts'
 import type { YamlAnswer, YamlTask } from './large-yaml.ts'
 import { parseYaml } from './yaml-text.ts'
 
-/** Beyond this it is refused anyway, and not counted. */
+/** Deeper nesting is refused anyway and not counted further. */
 const deepest = 128
 
 /** The program of a thread that reads one text and ends. */

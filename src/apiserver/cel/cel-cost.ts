@@ -1,29 +1,29 @@
 import type { ASTNode } from '@marcbachmann/cel-js'
 
-/** How large what a rule looks at is: the most items of any list or map in it, and all of it counted together. */
+/** The size of the values a rule looks at: the most items of any list or map, and everything counted together. */
 export interface InputSize {
   readonly items: number
   readonly weight: number
 }
 
-/** The most a part of a rule can come to: items to go through, everything in it, and the steps to get there. */
+/** The upper bound for a part of a rule: items to iterate over, everything in it, and the steps to compute it. */
 interface Bound {
   readonly items: number
-  /** Of an item of a list this is the average: what goes through all of them meets the whole list once. */
+  /** For items of a list this is the average, because a loop over all of them meets the whole list once. */
   readonly weight: number
-  /** Of the largest it can be. */
+  /** The most that everything in it can come to; for items of a list, in the largest item. */
   readonly most: number
   readonly cost: number
 }
 
 const comprehensions = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter'])
-/** What these make can be as large as their arguments multiplied. */
+/** These functions can produce results as large as the product of their arguments. */
 const multiplying = new Set(['replace', 'join', 'format'])
 const searching = new Set(['matches', 'kubernetesMatches', 'find', 'findAll'])
 
 /**
- * No more steps than this are needed to judge a rule over values of this size, whatever they are. The language always
- * comes to an end, but nested loops can be long in coming: what would take too long is not begun.
+ * The most steps that evaluating a rule over values of this size can take. Every rule terminates, but nested loops can
+ * take very long: a rule that would is not begun.
  */
 export function mostSteps(rule: ASTNode, size: InputSize): number {
   return boundOf(rule, size, new Map()).cost
@@ -61,7 +61,7 @@ function boundOf(node: ASTNode, size: InputSize, variables: ReadonlyMap<string, 
     case 'rcall':
       return methodBound(node.args[0], node.args[1], node.args[2], size, variables)
     case '+': {
-      // What is put together is copied, item by item.
+      // Concatenation copies every item.
       const both = sum(node.args.map(of), 0)
       return plus(both, both.items)
     }
@@ -103,16 +103,16 @@ function callBound(name: string, args: readonly Bound[]): Bound {
   const { weight, most, cost } = sum(args, 1)
   const product = args.reduce((all, one) => all * Math.max(one.most, 1), 1)
   if (multiplying.has(name)) return { items: product, weight: product, most: product, cost: cost + product }
-  // What a function makes of its arguments is no larger than they are.
+  // The result of a function is no larger than its arguments.
   return { items: most, weight, most, cost: cost + (searching.has(name) ? searchCost(args) : weight) }
 }
 
-/** A pattern is followed along the text. */
+/** A pattern is matched along the whole text. */
 function searchCost([text, ...others]: readonly Bound[]): number {
   return others.reduce((all, { most }) => all * Math.max(most, 1), text?.weight ?? 1)
 }
 
-/** A field or an entry: of what came in, no list in it is longer than the longest. */
+/** A field or an entry: no list inside it is longer than the longest of the input. */
 function partOf({ weight, most, cost }: Bound, size: InputSize): Bound {
   return { items: most <= size.weight ? Math.min(size.items, most) : most, weight, most, cost }
 }

@@ -1,4 +1,4 @@
-/** Why a rule cannot be used, as Kubernetes says it. */
+/** Why a rule cannot be used, in Kubernetes' words. */
 export class CelError extends Error {}
 
 export function compilationFailed(source: string, error: unknown): CelError {
@@ -8,7 +8,7 @@ export function compilationFailed(source: string, error: unknown): CelError {
   return failedAt(source, start, inKubernetesWords(why))
 }
 
-/** The library has words of its own for what everybody meets. */
+/** The library words the most common mistakes in its own way. */
 function inKubernetesWords(summary: string): string {
   return summary
     .replace(/^No such key: (.*)$/, "undefined field '$1'")

@@ -1,4 +1,4 @@
-/** `'%s has %d'.format([…])`: the clauses of the language's own strings extension. */
+/** `'%s has %d'.format([…])`, with the clauses of the language's strings extension. */
 export function formatText(template: string, values: readonly unknown[]): string {
   let next = 0
   const text = template.replaceAll(

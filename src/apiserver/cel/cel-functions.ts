@@ -19,7 +19,7 @@ const ordered = [
   'google.protobuf.Duration',
 ]
 
-/** Under which name a function is called here, where the library has one of the name that does something else. */
+/** Names used here for functions whose own name means something else in the library. */
 export const renamed: Readonly<Record<string, string>> = {
   matches: 'kubernetesMatches',
   lowerAscii: 'kubernetesLowerAscii',
@@ -29,7 +29,7 @@ export const renamed: Readonly<Record<string, string>> = {
 /** Functions of the library that Kubernetes does not have: a rule that uses one would be refused elsewhere. */
 export const foreign: ReadonlySet<string> = new Set(['json', 'hex', 'base64', 'at', 'string', 'bind'])
 
-/** What Kubernetes adds to the language for validation rules. */
+/** Adds the functions that Kubernetes has for validation rules. */
 export function registerKubernetesFunctions(environment: Environment): void {
   registerTexts(environment)
   registerLists(environment)
@@ -117,7 +117,7 @@ class Sets {
   readonly name = 'sets'
 }
 
-/** `sets.contains([1, 2], [1])`: lists taken as sets. */
+/** `sets.contains([1, 2], [1])`: functions on lists as sets. */
 function registerSets(environment: Environment): void {
   const containsAll = (list: readonly unknown[], others: readonly unknown[]) =>
     others.every((other) => list.some((item) => equalValues(item, other)))
@@ -212,7 +212,7 @@ function registerUrls(environment: Environment): void {
 const mostExpressions = 256
 const expressions = new Map<string, RegularExpression>()
 
-/** Rules ask for the same few again and again. */
+/** Cached, because rules use the same few patterns again and again. */
 export function expression(pattern: string): RegularExpression {
   const known = expressions.get(pattern)
   if (known) return known

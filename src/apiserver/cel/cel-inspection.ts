@@ -2,7 +2,7 @@ import type { ASTNode, SourceRange } from '@marcbachmann/cel-js'
 import { failedAt } from './cel-errors.ts'
 import { expression, foreign, renamed } from './cel-functions.ts'
 
-/** What a rule uses. */
+/** What a rule contains that matters for checking it. */
 export interface Inspection {
   readonly names: ReadonlySet<string>
   /** Each `has(…)`, and the field it is about. */
@@ -10,7 +10,8 @@ export interface Inspection {
 }
 
 /**
- * Looks a rule through: calls Kubernetes' functions in place of the library's, and refuses what only the latter has.
+ * Goes through a rule: calls Kubernetes' functions in place of the library's, and refuses those that only the library
+ * has.
  */
 export function inspect(rule: ASTNode, source: string): Inspection {
   const names = new Set<string>()
@@ -19,7 +20,7 @@ export function inspect(rule: ASTNode, source: string): Inspection {
   return { names, presence }
 }
 
-/** The same rule with each `has(a.b)` made a use of `a.b`, so that checking it checks that there is such a field. */
+/** The same rule with each `has(a.b)` replaced by `a.b`, so that type-checking it checks that the field exists. */
 export function askedAbout(source: string, presence: Inspection['presence']): string {
   const lastFirst = presence.toSorted((one, other) => other.call.start - one.call.start)
   return lastFirst.reduce(

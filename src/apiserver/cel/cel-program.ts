@@ -16,7 +16,7 @@ function sharedEnvironment(): Environment {
   return shared
 }
 
-/** What rules of one place of a schema share: the type of `self`, and of `oldSelf` with it. */
+/** What all rules at one place of a schema share: the type of `self` and `oldSelf`. */
 export class RuleContext {
   readonly #self: CelType
   readonly #environment: Environment
@@ -49,7 +49,7 @@ export class CelProgram {
     const { run, type, inspected } = checked(environment, source)
     if (type !== result && type !== 'dyn') throw new CelError(wrongResult[result])
     const fields = askedAbout(source, inspected.presence)
-    // The library takes any field in `has()`; a rule about one that does not exist would never say so.
+    // The library accepts any field in `has()`; a rule about a field that does not exist would never complain.
     if (fields !== source) checked(environment, fields)
     this.#run = run
     this.#optionalOldSelf = optionalOldSelf
@@ -60,7 +60,7 @@ export class CelProgram {
     return mostSteps(this.#run.ast, size)
   }
 
-  /** Throws what went wrong on the way. `oldSelf` undefined: there is none. */
+  /** Throws what went wrong. `oldSelf` is undefined when there is none. */
   evaluate(self: unknown, oldSelf: unknown): unknown {
     if (!this.#optionalOldSelf) return this.#run({ self, oldSelf })
     return this.#run({ self, oldSelf: oldSelf === undefined ? Optional.none() : Optional.of(oldSelf) })

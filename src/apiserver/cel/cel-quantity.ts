@@ -3,7 +3,7 @@ const decimalPowers: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k
 const binaryPowers: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 }
 const unit = 10n ** 9n
 
-/** A quantity as rules compute with it: exact, in thousand-millionths, the finest Kubernetes keeps. */
+/** A quantity as rules compute with it: exact, in units of 10⁻⁹, the finest that Kubernetes keeps. */
 export class Quantity {
   readonly #nanos: bigint
 

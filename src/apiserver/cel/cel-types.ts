@@ -24,14 +24,14 @@ const namedMetadata: StructuralSchema = {
   type: 'object',
   properties: { name: { type: 'string' }, generateName: { type: 'string' } },
 }
-/** What rules may look at in any object, beyond what its schema says. */
+/** Fields that rules may use in every object, beyond its schema. */
 const resourceProperties: Readonly<Record<string, StructuralSchema>> = {
   apiVersion: { type: 'string' },
   kind: { type: 'string' },
   metadata: namedMetadata,
 }
 
-/** How a field is written in a rule, where its name is no identifier; undefined when it cannot be written at all. */
+/** How a field is written in a rule when its name is not an identifier; undefined when it cannot be written at all. */
 export function escapedName(field: string): string | undefined {
   if (reservedWords.has(field)) return `__${field}__`
   const escaped = field
@@ -43,7 +43,8 @@ export function escapedName(field: string): string | undefined {
 }
 
 /**
- * The types of one environment: an object's fields make a type of their own, so that a rule is checked against them.
+ * The types of one environment. The fields of an object form a type of their own, so that rules are checked against
+ * them.
  */
 export class TypeDeclarations {
   readonly #environment: Environment
@@ -55,7 +56,7 @@ export class TypeDeclarations {
 
   of(schema: StructuralSchema, isResource = false): CelType {
     const type = this.#plain(schema, isResource)
-    // What may be null has no type of its own in the language.
+    // Nullable values have no type of their own in the language.
     return schema.nullable ? { name: 'dyn', convert: (value) => (value === null ? null : type.convert(value)) } : type
   }
 
@@ -131,7 +132,7 @@ export class TypeDeclarations {
   }
 }
 
-/** The language tells types apart by their constructors. */
+/** The library tells types apart by their constructors. */
 function newFieldsType(): new () => object {
   return class extends FieldsType {}
 }
@@ -156,13 +157,13 @@ function textType(format: string | undefined): CelType {
 
 let toDuration: ReturnType<Environment['parse']> | undefined
 
-/** The library makes durations only in the language itself. */
+/** The library creates durations only inside the language. */
 function durationOf(value: string): unknown {
   toDuration ??= new Environment().registerVariable('text', 'string').parse('duration(text)')
   return toDuration({ text: value })
 }
 
-/** A value whose type nobody declared: numbers that are whole are integers. */
+/** A value without a declared type: whole numbers are integers. */
 function freeValue(value: unknown): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value
   if (Array.isArray(value)) return value.map((item) => freeValue(item))

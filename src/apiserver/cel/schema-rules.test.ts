@@ -4,8 +4,8 @@ import { RuleContext } from './cel-program.ts'
 import { SchemaRules } from './schema-rules.ts'
 import { finish } from '../writing/write-phases.ts'
 
-// What rules say is shown in tests/kubernetes/custom-resource-rules.test.ts, on a real server too. Here
-// is what only ours has to fear.
+// What rules do is shown in tests/kubernetes/custom-resource-rules.test.ts, on a real server too. Here is what only
+// this server has to withstand.
 
 function judge(
   schema: StructuralSchema,

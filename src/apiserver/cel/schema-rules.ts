@@ -21,7 +21,7 @@ const mostStepsOfRule = 4_000_000
 const mostStepsOfObject = 10_000_000
 const longestMessage = 5120
 
-/** The rules that a schema's validations say, made ready once and kept with the schema. */
+/** The validation rules of a schema, compiled once and kept with the schema. */
 export class SchemaRules {
   readonly #schema: StructuralSchema
   readonly #places = new Map<StructuralSchema, PlaceRules>()
@@ -35,7 +35,7 @@ export class SchemaRules {
     return !this.#holdsRules(this.#schema)
   }
 
-  /** What an object breaks. Only to be asked of one that its schema finds nothing wrong with. */
+  /** Which rules an object breaks. Only for objects that are valid by their schema. */
   *check(object: unknown, previous: unknown): Phases<readonly FieldError[]> {
     const judgement: Judgement = { errors: [], stepsLeft: mostStepsOfObject }
     yield* this.#check(this.#schema, object, previous, '', judgement)
@@ -82,7 +82,7 @@ export class SchemaRules {
     if (!schema['x-kubernetes-validations']?.length) return
     const { context, rules } = this.#rulesOf(schema)
     const isUnchanged = previous !== undefined && sameJson(value, previous)
-    // What an update leaves alone is judged again only by rules about change.
+    // What an update leaves unchanged is only judged by rules about changes.
     const due = rules.filter(({ program, validation }) =>
       program.usesOldSelf ? previous !== undefined || validation.optionalOldSelf === true : !isUnchanged,
     )
@@ -120,7 +120,7 @@ export class SchemaRules {
     return made
   }
 
-  /** Whether there are rules here or beneath: most of a schema has none and need not be walked. */
+  /** Whether there are rules here or below: most of a schema has none and need not be walked. */
   #holdsRules(schema: StructuralSchema): boolean {
     const known = this.#holds.get(schema)
     if (known !== undefined) return known
@@ -140,7 +140,7 @@ interface Judgement {
   stepsLeft: number
 }
 
-/** Nothing more is judged: it took long enough, or enough is broken. */
+/** Whether to stop: the steps are used up, or enough rules are broken. */
 function isDone({ stepsLeft, errors }: Judgement): boolean {
   return stepsLeft < 0 || errors.length >= mostFaults
 }
@@ -171,7 +171,7 @@ function messageOf(message: CelProgram | undefined, self: unknown, oldSelf: unkn
     const text = String(message.evaluate(self, oldSelf)).trim()
     return text === '' || text.includes('\n') || text.length > longestMessage ? undefined : text
   } catch {
-    // A message that cannot be made must not hide that the rule is broken: the fixed one is used.
+    // A message that cannot be computed must not hide that the rule is broken: the fixed one is used.
     return undefined
   }
 }
@@ -204,7 +204,7 @@ function outOfBudget(schema: StructuralSchema, { rule }: CelValidation, path: st
   return invalid(fieldAt(path, ''), schema.type ?? '', why)
 }
 
-/** The whole object has no path of its own: Kubernetes says `<nil>`. */
+/** The whole object has no path; Kubernetes writes `<nil>`. */
 function fieldAt(path: string, fieldPath: string): string {
   const whole = path === '' ? fieldPath.replace(/^\./, '') : path + fieldPath
   return whole === '' ? '<nil>' : whole.replaceAll(/\['([^']*)'\]/g, '[$1]')

@@ -3,7 +3,7 @@ import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { finish } from '../writing/write-phases.ts'
 import { checkDefinition } from './check-definition.ts'
 
-/** How many different schemas were looked at since it was last asked. */
+/** Counts the different schemas that were looked at since it was last asked. */
 class Looks {
   #seen = new Set<object>()
 
@@ -38,7 +38,7 @@ function definition(spec: object): KubernetesObject {
   }
 }
 
-/** The most that is looked at before others may come in between, and what comes out. */
+/** Judges a definition; returns the most that one phase looked at, and what came out. */
 function judge(looks: Looks, object: KubernetesObject) {
   const phases = checkDefinition(object, undefined)
   let most = 0

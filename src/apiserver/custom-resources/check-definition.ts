@@ -25,19 +25,20 @@ const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 
 const simplePath = 'must be a simple json path starting with .'
 const approval = 'api-approved.kubernetes.io'
 /**
- * More than any definition has: every version is a kind of its own, every column a question to every object of a list.
+ * More than any definition has. Every version is a kind of its own, and every column is computed for every object of a
+ * list.
  */
 const mostVersions = 100
 const mostColumns = 100
 const mostSelectable = 8
 
-/** Throws what is wrong with a definition by itself, whatever others there are. */
+/** Throws what is wrong with a definition by itself, regardless of other definitions. */
 export function* judgeDefinition(object: KubernetesObject, previous: KubernetesObject | undefined): Phases<void> {
   const errors = yield* checkDefinition(object, previous)
   if (errors.length > 0) throw invalidObject(customResourceDefinitionKind, object.metadata.name, errors)
 }
 
-/** Everything that is wrong with a CustomResourceDefinition, where and as the real API server says it. */
+/** Everything that is wrong with a CustomResourceDefinition, with the paths and words of the real API server. */
 export function* checkDefinition(
   object: KubernetesObject,
   previous: KubernetesObject | undefined,
@@ -145,7 +146,7 @@ function* checkSchemas({ versions }: Definition): Phases<FieldError[]> {
     yield
     if (errors.isFull) break
     const faults = yield* checkStructural(value, path)
-    // Rules are compiled against the types of a schema: they have to be there.
+    // Rules are compiled against the types of a schema, so the schema must be sound first.
     errors.add(...(faults.length > 0 ? faults : yield* checkValidations(value, path)))
   }
   return [...errors.all]
@@ -169,7 +170,7 @@ interface Part<T> {
   readonly path: string
 }
 
-/** What every version has. Where all have the same it is one thing, and named so. */
+/** A part of every version, with its path; if it is the same in all versions, only once, with the shared path. */
 function onceEach<T>(
   versions: readonly Version[],
   part: (version: Version) => T | undefined,
@@ -261,7 +262,7 @@ function checkUnchanged(next: Definition, before: Definition): FieldError[] {
   return errors
 }
 
-/** Versions in which objects are still kept must stay: nobody could read them. */
+/** A version in which objects are still stored must stay, or nobody could read them. */
 export function checkStoredVersions(object: KubernetesObject): FieldError[] {
   const stored = valueAtPath(object, ['status', 'storedVersions'])
   const names = new Set(readDefinition(object).versions.map(({ name }) => name))

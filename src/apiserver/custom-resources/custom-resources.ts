@@ -18,7 +18,7 @@ export class CustomResources {
   readonly #clock: Clock
   readonly #terminating = new Set<string>()
 
-  /** Serves what the store defines, and `builtIn` where the store does not define them yet. */
+  /** Serves what the stored definitions say, and `builtIn` kinds that the store has no definition of yet. */
   constructor(options: { registry: KindRegistry; store: KindStore; clock: Clock; builtIn: readonly Kind[] }) {
     this.#registry = options.registry
     this.#store = options.store
@@ -32,9 +32,7 @@ export class CustomResources {
     }
   }
 
-  /**
-   * A definition that is good by itself, with the status that it has once it is stored among those that are there now.
-   */
+  /** A valid definition with the status it will have among the definitions that exist now. */
   settle(object: KubernetesObject): KubernetesObject {
     const whole = withStatus(object, this.#othersInGroup(object), this.#clock.now())
     const stale = checkStoredVersions(whole)
@@ -42,7 +40,7 @@ export class CustomResources {
     return whole
   }
 
-  /** Takes effect at once. */
+  /** Puts a written definition into effect at once. */
   written(object: KubernetesObject): void {
     const { name, deletionTimestamp } = object.metadata
     if (deletionTimestamp === undefined) this.#terminating.delete(name)
@@ -55,7 +53,7 @@ export class CustomResources {
     this.#registry.set(object.metadata.name, [])
   }
 
-  /** Whether the definition of a kind is being deleted, its objects first. */
+  /** Whether the definition of a kind is being deleted, which begins with its objects. */
   isTerminating(kind: Kind): boolean {
     return this.#terminating.size > 0 && this.#terminating.has(resourceNameOf(kind))
   }
@@ -80,7 +78,7 @@ export class CustomResources {
   }
 }
 
-/** What the store would hold of one of our kinds. */
+/** The definition of one of our kinds, as the store would hold it. */
 function definitionOf(kind: Kind): KubernetesObject {
   const name = resourceNameOf(kind)
   return {

@@ -5,13 +5,13 @@ import type { KindRegistry } from '../kind-registry.ts'
 import type { KindStore } from '../kind-store.ts'
 import { cleanupFinalizer } from './definition-status.ts'
 
-/** What of the cluster's verbs the end of a definition needs. */
+/** The verbs of the cluster that removing a definition needs. */
 export interface CleanupVerbs {
   deleteObject(kind: Kind, ref: ObjectRef): Promise<unknown>
   changeDefinition(name: string, change: (definition: KubernetesObject) => KubernetesObject): Promise<unknown>
 }
 
-/** A definition that is being deleted goes after its objects, and those when nothing holds them any more. */
+/** Removes a definition that is being deleted: first its objects, and the definition when none is left. */
 export class DefinitionCleanup {
   readonly #registry: KindRegistry
   readonly #store: KindStore
@@ -23,7 +23,7 @@ export class DefinitionCleanup {
     this.#verbs = verbs
   }
 
-  /** Goes as far as it can; called again whenever an object of the definition has gone. */
+  /** Goes as far as it can; called again whenever an object of the definition is gone. */
   async advance(name: string): Promise<void> {
     const kind = this.#registry.list().find((served) => resourceNameOf(served) === name)
     if (kind) {
@@ -36,7 +36,9 @@ export class DefinitionCleanup {
     await this.#verbs.changeDefinition(name, withoutFinalizer).catch(ignoreNotFound)
   }
 
-  /** What fails here, since the store closes or somebody else was faster, is taken up by the next removal or start. */
+  /**
+   * A failure here, because the store closes or somebody else was faster, is made up for by the next removal or start.
+   */
   advanceInBackground(name: string): void {
     this.advance(name).catch(() => {})
   }

@@ -9,7 +9,7 @@ import { prune } from '../structural/prune.ts'
 import { type Definition, type Version, readDefinition } from './definition.ts'
 import { ageColumns, printerColumn } from './printer-column.ts'
 
-/** The kinds that a definition adds to a cluster: one for each version it serves, all kept in one of them. */
+/** The kinds that a definition adds to a cluster: one for each served version, all stored in one of them. */
 export function kindsOfDefinition(object: KubernetesObject): Kind[] {
   const definition = readDefinition(object)
   const storage = definition.versions.find((version) => version.storage)
@@ -54,7 +54,7 @@ function scaleOf({ specReplicasPath, statusReplicasPath, labelSelectorPath }: No
   return { specReplicasPath, statusReplicasPath, ...(labelSelectorPath !== undefined && { labelSelectorPath }) }
 }
 
-/** A definition says no more of metadata than that there is some. */
+/** A definition says nothing more about metadata than that it exists. */
 function resourceFields(schema: StructuralSchema): StructuralSchema {
   const text: StructuralSchema = { type: 'string' }
   return {
@@ -74,8 +74,8 @@ function deprecationOf({ group, names, versions }: Definition, version: Version)
 }
 
 /**
- * Objects are kept in one version, whatever version they are written in, with what that version knows. What was stored
- * before the definition last changed is seen as if it had been stored after.
+ * Objects are stored in one version, whichever version they are written in, with the fields of that version. Those
+ * stored before the definition last changed are shown as if they had been stored after.
  */
 function storageOf(stored: Kind, definitionRevision: number) {
   const storedVersion = apiVersionOf(stored)

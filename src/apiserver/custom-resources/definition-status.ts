@@ -3,8 +3,8 @@ import { isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { type Definition, type Names, readDefinition } from './definition.ts'
 
 /**
- * A definition with the status it has: which of its names it got, whether it is served, and in which versions objects
- * of it may be kept. `others` are the definitions of its group.
+ * A definition with its status: which of its names it got, whether it is served, and in which versions its objects may
+ * be stored. `others` are the definitions of the same group.
  */
 export function withStatus(object: KubernetesObject, others: readonly Definition[], now: number): KubernetesObject {
   const definition = readDefinition(object)
@@ -23,7 +23,7 @@ export function withStatus(object: KubernetesObject, others: readonly Definition
   }
 }
 
-/** With a finalizer that keeps it until its objects are gone, and saying so. */
+/** The finalizer that keeps a definition until its objects are gone. */
 export const cleanupFinalizer = 'customresourcecleanup.apiextensions.k8s.io'
 
 export function withTermination(object: KubernetesObject, now: number): KubernetesObject {
@@ -118,11 +118,11 @@ function conditionsOf(before: unknown, conflicts: readonly Conflict[], now: numb
   const conditions = readConditions(before)
   const wasEstablished = conditions.find(({ type }) => type === 'Established')?.status === 'True'
   const withNames = settled(conditions, accepted, now)
-  // Once served, a definition stays so: its objects are there.
+  // Once served, a definition stays served, because its objects exist.
   return wasEstablished ? withNames : settled(withNames, established, now)
 }
 
-/** In its place among the others, and as it was when it says the same. */
+/** The conditions with `next` at its place; unchanged when it says the same as before. */
 function settled(conditions: readonly Condition[], next: Condition, now: number): Condition[] {
   const at = conditions.findIndex(({ type }) => type === next.type)
   const before = conditions[at]

@@ -31,7 +31,7 @@ export interface ScaleSubresource {
   readonly labelSelectorPath: string | undefined
 }
 
-/** What a CustomResourceDefinition says, with everything in its place; nothing of it is judged yet. */
+/** The content of a CustomResourceDefinition in a typed form; nothing of it is validated yet. */
 export interface Definition {
   readonly name: string
   readonly group: string
@@ -42,7 +42,7 @@ export interface Definition {
   readonly preserveUnknownFields: boolean
 }
 
-/** Reads an object of which only the types of its fields are sure. */
+/** Reads an object of which only the types of the fields are certain. */
 export function readDefinition(object: KubernetesObject): Definition {
   const spec = fieldsOf(object['spec'])
   return {
@@ -60,7 +60,7 @@ function readNames(value: unknown): Names {
   const { plural, singular, kind, listKind, shortNames, categories } = fieldsOf(value)
   return {
     plural: textOf(plural),
-    // What is not said follows from the kind.
+    // What is left out is derived from the kind.
     singular: textOf(singular) || textOf(kind).toLowerCase(),
     kind: textOf(kind),
     listKind: textOf(listKind) || (textOf(kind) && `${textOf(kind)}List`),

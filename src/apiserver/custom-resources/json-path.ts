@@ -4,12 +4,12 @@ type Step = (value: unknown) => readonly unknown[]
 type Operand = (item: unknown) => unknown
 
 const mostResults = 10_000
-/** Values that are looked at for one answer. */
+/** The most values that are looked at for one answer. */
 const mostVisits = 200_000
 const longestPath = 1_024
 
 /**
- * Kubernetes' own kind of JSONPath, as printer columns use it: fields, items, slices, wildcards, descent and filters.
+ * Kubernetes' dialect of JSONPath, as printer columns use it: fields, items, slices, wildcards, descent and filters.
  */
 export class JsonPath {
   readonly #steps: readonly Step[]
@@ -20,7 +20,7 @@ export class JsonPath {
     this.#steps = new PathParser(source).parse()
   }
 
-  /** Past its bounds it finds no more: what it is asked for is mostly the first. */
+  /** Stops at its bound with what it has found: mostly the first value is all that is wanted. */
   find(value: unknown): readonly unknown[] {
     let found: readonly unknown[] = [value]
     let visits = 0
@@ -56,7 +56,7 @@ const slice =
   (value) =>
     Array.isArray(value) ? value.slice(from, to).filter((_one, index) => index % by === 0) : []
 
-/** The value and all that is in it, the outer before the inner. */
+/** The value and everything in it, outer values first. */
 function descend(value: unknown): readonly unknown[] {
   const found: unknown[] = []
   const pending = [value]
@@ -83,7 +83,7 @@ class PathParser {
         steps.push(descend)
         if (!this.#sees('[')) steps.push(this.#name())
       } else if (this.#take('.')) {
-        // `.` alone is the whole, and `.[0]` is an item of it.
+        // `.` alone is the whole value, and `.[0]` an item of it.
         if (this.#at < this.#source.length && !this.#sees('[')) steps.push(this.#name())
       } else if (this.#take('[')) steps.push(this.#bracket())
       else if (this.#at === 0 && (this.#take('@') || this.#take('$'))) continue
@@ -110,7 +110,7 @@ class PathParser {
     return only && choices.length === 1 ? only : (value) => choices.flatMap((one) => one(value))
   }
 
-  /** Where this bracket closes; brackets within quotes do not count. */
+  /** The position of the closing bracket; brackets within quotes do not count. */
   #closing(): number {
     let depth = 1
     let quote = ''

@@ -5,10 +5,10 @@ type Add = (...errors: readonly FieldError[]) => void
 
 const listTypes = ['atomic', 'set', 'map']
 const mapTypes = ['atomic', 'granular']
-/** More than any list has: every item is named by all of them, whenever it is looked at. */
+/** More than any list has. Every item is identified by all of its keys, each time it is looked at. */
 const mostKeys = 64
 
-/** `x-kubernetes-list-type`: sets need items that can be compared, maps need keys that are always there. */
+/** Checks `x-kubernetes-list-type`: sets need comparable items, maps need keys that are always present. */
 export function checkListType(schema: StructuralSchema, path: string, add: Add): void {
   const type: string | undefined = schema['x-kubernetes-list-type']
   const keys = schema['x-kubernetes-list-map-keys']

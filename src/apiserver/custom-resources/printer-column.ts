@@ -13,7 +13,7 @@ export interface PrinterColumn {
   readonly jsonPath: string
 }
 
-/** A column of a CustomResourceDefinition: the first value at its path, as its type shows it, or nothing. */
+/** A column of a CustomResourceDefinition: the first value at its path, shown by its type, or nothing. */
 export function printerColumn({ name, type, description, priority, jsonPath }: PrinterColumn): Column {
   const path = new JsonPath(jsonPath)
   const typed = columnTypes.find((known) => known === type) ?? 'string'
@@ -27,7 +27,7 @@ export function printerColumn({ name, type, description, priority, jsonPath }: P
   }
 }
 
-/** What every custom kind shows when its definition says nothing. */
+/** The columns of a custom kind whose definition names none. */
 export const ageColumns: readonly PrinterColumn[] = [
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
 ]

@@ -12,7 +12,10 @@ type Add = (...errors: readonly FieldError[]) => void
 
 const types = ['array', 'boolean', 'integer', 'number', 'object', 'string']
 const notSupported = ['$ref', 'definitions', 'dependencies', 'patternProperties', 'additionalItems', 'id', '$schema']
-/** What alternatives must not say, since pruning and defaults do not look into them, and what to call that. */
+/**
+ * What `allOf`, `anyOf`, `oneOf` and `not` must not contain, because pruning and defaulting do not look into them; and
+ * what to call it in the error.
+ */
 const onlyOutside: ReadonlyArray<readonly [keyword: keyof StructuralSchema | 'title', must: string]> = [
   ['description', 'empty'],
   ['title', 'empty'],
@@ -26,7 +29,7 @@ const onlyOutside: ReadonlyArray<readonly [keyword: keyof StructuralSchema | 'ti
   ['x-kubernetes-validations', 'empty'],
 ]
 
-/** A schema that is being judged. */
+/** What checking a schema carries along: where errors go, its patterns, and the pace of its phases. */
 interface Judged {
   readonly add: Add
   readonly patterns: PatternCheck
@@ -34,8 +37,8 @@ interface Judged {
 }
 
 /**
- * What keeps a schema from being structural: a place of its own and a type for everything, so that
- * it can be pruned and defaulted.
+ * Why a schema is not structural. Every value must have its own place and a type in it, so that objects can be pruned
+ * and defaulted.
  */
 export function* checkStructural(schema: StructuralSchema, path: string): Phases<FieldError[]> {
   const list = new ErrorList()
@@ -46,7 +49,7 @@ export function* checkStructural(schema: StructuralSchema, path: string): Phases
   checkRootMetadata(schema, path, add)
   yield* checkSchema(schema, path, judged)
   if (list.all.length === 0) yield* checkComplete(schema, path, judged)
-  // A default can only be judged by a schema that is itself sound.
+  // A default can only be validated by a schema that is itself sound.
   if (list.all.length === 0) yield* checkDefaults(schema, path, judged)
   return [...list.all]
 }
@@ -61,7 +64,10 @@ function checkRootMetadata({ properties = {} }: StructuralSchema, path: string, 
   add(forbidden(`${path}.properties[metadata]`, why))
 }
 
-/** Nothing is inside of it. Nearly all are such, and for these it is not worth to begin phases of their own. */
+/**
+ * Whether nothing is inside it. Nearly all schemas are such, and phases of their own would cost more than they are
+ * worth.
+ */
 function isBare(schema: StructuralSchema): boolean {
   const { properties, additionalProperties, items, allOf, anyOf, oneOf, not } = schema
   return !properties && !additionalProperties && !items && !allOf && !anyOf && !oneOf && !not
@@ -180,7 +186,7 @@ function checkOnlyOutside(outer: StructuralSchema, alternative: StructuralSchema
   }
 }
 
-/** What an alternative speaks of must be there outside of it, too. */
+/** What an alternative mentions must also exist outside of it. */
 function* checkComplete(schema: StructuralSchema, path: string, judged: Judged): Phases<void> {
   for (const [alternative, at] of alternativesOf(schema, path)) {
     yield* checkCounterparts({ schema, path }, alternative, at, judged)
@@ -191,7 +197,6 @@ function* checkComplete(schema: StructuralSchema, path: string, judged: Judged):
   }
 }
 
-/** The schemas right inside of one. */
 function* schemasIn(schema: StructuralSchema, path: string): Generator<readonly [StructuralSchema, string]> {
   const { properties = {}, additionalProperties, items } = schema
   for (const [field, inner] of Object.entries(properties)) yield [inner, `${path}.properties[${field}]`]
@@ -236,7 +241,7 @@ function* checkDefaults(schema: StructuralSchema, path: string, judged: Judged):
   }
 }
 
-/** An object may bring all the defaults beneath it with it, and there may be very many. */
+/** The default of an object may contain all the defaults below it, of which there may be very many. */
 function* checkDefault(schema: StructuralSchema, given: unknown, path: string, { add }: Judged): Phases<void> {
   const isLarge = typeof given === 'object'
   if (isLarge) yield

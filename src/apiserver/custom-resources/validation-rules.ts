@@ -10,17 +10,14 @@ type Add = (...errors: readonly FieldError[]) => void
 interface Place {
   readonly path: string
   readonly isRoot: boolean
-  /** The list whose items cannot be told apart across an update, when this is inside of one. */
+  /** The list around this place whose items cannot be matched across an update, if there is one. */
   readonly uncorrelated: string | undefined
 }
 
 const reasons = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 const longestMessage = 2048
 
-/**
- * What is wrong with the rules of a schema: what they say about themselves, and then each
- * must compile against its fields.
- */
+/** What is wrong with the rules of a schema: first their own fields, then whether each compiles against the schema. */
 export function* checkValidations(schema: StructuralSchema, path: string): Phases<FieldError[]> {
   const root: Place = { path, isRoot: true, uncorrelated: undefined }
   const pace = new Pace()
@@ -43,7 +40,7 @@ interface Ruled {
   readonly place: Place
 }
 
-/** The schemas that have rules, in order; and nothing where others may come in between. */
+/** The schemas that have rules, in order; yields nothing where others may have their turn. */
 function* ruledSchemas(schema: StructuralSchema, place: Place, pace: Pace): Generator<Ruled | undefined, void> {
   if (pace.isDue()) yield undefined
   if (schema['x-kubernetes-validations']?.length) yield { schema, place }
@@ -70,7 +67,7 @@ function mayHaveRules(schema: StructuralSchema): boolean {
   return Boolean(properties || additionalProperties || items || schema['x-kubernetes-validations'])
 }
 
-/** To compile a rule takes as long as to look at very many fields. */
+/** Compiling one rule takes as long as looking at very many fields. */
 function* checkPrograms(schema: StructuralSchema, place: Place, add: Add): Phases<void> {
   const context = new RuleContext(schema, place.isRoot)
   for (const [index, validation] of (schema['x-kubernetes-validations'] ?? []).entries()) {
@@ -144,7 +141,7 @@ function tryCompile(compile: () => CelProgram, refuse: (why: string) => void): C
   }
 }
 
-/** A rule as the API server's own type is written out in its messages. */
+/** A rule as Go prints it in the API server's messages. */
 function shownRule(validation: CelValidation): unknown {
   const { rule, message, messageExpression, reason, fieldPath, optionalOldSelf } = validation
   return {

@@ -11,7 +11,7 @@ export type ClusterDocument = JsonDocument | EncodedDocument
 
 export interface JsonDocument {
   readonly value: unknown
-  /** JSON where nothing is said. */
+  /** The media type; JSON unless it is given. */
   readonly type?: string
 }
 
@@ -31,7 +31,7 @@ const rootPaths = [
   '/version',
 ]
 
-/** What a cluster says about itself: its version, what it serves, and how its tokens are checked. */
+/** The documents a cluster publishes about itself: its version, what it serves, and how its tokens are verified. */
 export class ClusterDocuments {
   readonly #api: ClusterApi
   readonly #base: string
@@ -77,7 +77,7 @@ export class ClusterDocuments {
     return { value: root === 'api' ? coreVersions(headers.host ?? '') : groupList(this.#api.kinds.list()) }
   }
 
-  /** How others can check the tokens of service accounts by themselves (OpenID Connect discovery). */
+  /** OpenID Connect discovery, by which others verify tokens of service accounts themselves. */
   #issuer({ headers }: IncomingMessage, path: string): ClusterDocument | undefined {
     const tokens = this.#tokens
     if (!tokens) return undefined

@@ -13,12 +13,10 @@ const allVerbs: readonly ResourceVerb[] = [
 ]
 const readAndWrite = ['get', 'patch', 'update']
 
-/** What can be done with the objects of a kind. */
 export function verbsOf(kind: Kind): readonly ResourceVerb[] {
   return kind.verbs ?? allVerbs
 }
 
-/** What of an object can be reached under its own name. */
 export function subresourcesOf(kind: Kind): SubresourceFacts[] {
   const own = { group: kind.group, version: kind.version, kind: kind.kind }
   const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' }
@@ -86,7 +84,7 @@ export function resourceList(
   return { kind: 'APIResourceList', apiVersion: 'v1', groupVersion: apiVersionOf(first), resources }
 }
 
-/** All of the core group (`/api`), or all of the others (`/apis`), in one answer. */
+/** All kinds of the core group (`/api`), or all of the others (`/apis`), in one answer. */
 export function aggregatedDiscovery(kinds: readonly Kind[], root: 'api' | 'apis'): Record<string, unknown> {
   const groups = root === 'api' ? [''] : groupNames(kinds)
   const items = groups.map((group) => ({
@@ -128,13 +126,13 @@ function groupNames(kinds: readonly Kind[]): string[] {
   return [...new Set(kinds.map(({ group }) => group))].filter((group) => group !== '').sort()
 }
 
-/** The newest and most stable first, which is the one clients prefer. */
+/** The newest and most stable first, because clients prefer the first. */
 function versionsOf(kinds: readonly Kind[], group: string): string[] {
   const versions = new Set(kinds.filter((kind) => kind.group === group).map(({ version }) => version))
   return [...versions].sort(compareVersions)
 }
 
-/** `v2`, `v1`, `v1beta2`, `v1alpha1`, and then whatever is no version of this form, by name. */
+/** Sorts `v2`, `v1`, `v1beta2`, `v1alpha1`, and then whatever does not have this form, by name. */
 export function compareVersions(left: string, right: string): number {
   const one = versionRank(left)
   const other = versionRank(right)

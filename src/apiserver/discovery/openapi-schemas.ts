@@ -8,18 +8,18 @@ export type JsonSchema = Record<string, unknown>
 const listMetaType = 'io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta'
 const objectMetaType = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta'
 const prefixes: Readonly<Record<Dialect, string>> = { v2: '#/definitions/', v3: '#/components/schemas/' }
-/** What stands beside a reference, because it belongs to the field and not to the type. */
+/** Markers that stand beside a reference, because they belong to the field and not to the type. */
 const fieldMarkers = ['x-kubernetes-patch-strategy', 'x-kubernetes-patch-merge-key', 'default', 'description'] as const
-/** What every object has, and so one within another. */
+/** The fields that every object has, and so every embedded one. */
 const resourceFields: Readonly<Record<string, StructuralSchema>> = {
   apiVersion: { type: 'string' },
   kind: { type: 'string' },
   metadata: { type: 'object', 'x-sluice-type-name': objectMetaType },
 }
-/** What OpenAPI v2 cannot say. */
+/** Keywords that OpenAPI v2 does not have. */
 const onlyV3 = new Set(['anyOf', 'oneOf', 'allOf', 'not', 'default'])
 
-/** Collects schemas under their names, each once, with everything they refer to. */
+/** Collects schemas by name, each once, with everything they refer to. */
 export class SchemaCollection {
   readonly schemas: Record<string, JsonSchema> = {}
   readonly #dialect: Dialect
@@ -28,11 +28,11 @@ export class SchemaCollection {
     this.#dialect = dialect
   }
 
-  /** The name under which a kind stands; it is added, and so is its list, if it has any. */
+  /** Adds a kind, and its list if it has one; returns the name of its schema. */
   addKind(kind: Kind, isListed: boolean): string {
     const name = schemaName(kind)
     const own = this.#write(kind.fields())
-    // Of a whole object, version 2 only says that it is one.
+    // About a whole object, version 2 only says that it is one.
     if (this.#dialect === 'v2') delete own['x-kubernetes-preserve-unknown-fields']
     this.schemas[name] = { ...own, type: 'object', 'x-kubernetes-group-version-kind': [groupVersionKind(kind)] }
     if (!isListed) return name
@@ -50,10 +50,10 @@ export class SchemaCollection {
     return name
   }
 
-  /** A reference to a type of Kubernetes' own, which is added. */
+  /** A reference to one of Kubernetes' own types, which is added. */
   refTo(name: string): JsonSchema {
     if (!this.schemas[name]) {
-      // Its place is taken first: types may hold themselves.
+      // The name is taken first, because types may contain themselves.
       this.schemas[name] = {}
       const schema = coreType(name)
       this.schemas[name] = schema ? this.#write(schema) : { type: 'object' }
@@ -70,7 +70,7 @@ export class SchemaCollection {
     const mapType = schema['x-kubernetes-map-type']
     if (mapType !== coreType(name)?.['x-kubernetes-map-type']) beside['x-kubernetes-map-type'] = mapType
     if (Object.keys(beside).length === 0) return ref
-    // OpenAPI v3 lets nothing stand beside a reference.
+    // OpenAPI v3 allows nothing beside a reference.
     return this.#dialect === 'v3' ? { ...beside, allOf: [ref] } : { ...beside, ...ref }
   }
 
@@ -88,10 +88,10 @@ export class SchemaCollection {
     }
     if (!isV2 && schema['x-kubernetes-int-or-string']) result['anyOf'] ??= [{ type: 'integer' }, { type: 'string' }]
     const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true
-    // Kubernetes' own types do not say so: that they take anything is known.
+    // Kubernetes' own types do not say so: it is known that they accept anything.
     if (schema['x-sluice-type-name'] !== undefined) delete result['x-kubernetes-preserve-unknown-fields']
     else if (isV2 && (isOpen || schema.nullable)) {
-      // Version 2 cannot say either, and its readers would refuse what they do not find: so it says nothing.
+      // Version 2 cannot say that anything, or null, is allowed, and its readers would refuse it: the type is left out.
       const { type: _type, nullable: _nullable, ...rest } = result
       return rest
     }

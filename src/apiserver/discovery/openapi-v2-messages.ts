@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../resources/json-value.ts'
 
-/** What a field holds: a scalar, any JSON (as YAML text), or a message of the table below. */
+/** The type of a field: a scalar, any JSON (as YAML text), or a message of the table below. */
 export type Shape = 'string' | 'boolean' | 'integer' | 'number' | 'any' | MessageName
 
 export type MessageName =
@@ -38,22 +38,22 @@ export interface MessageField {
   readonly repeated?: true
 }
 
-/** How an object of the JSON document becomes a message. */
+/** How an object of the JSON document is encoded as a message. */
 export interface Message {
-  /** By the names the document has, in the order of their numbers. */
+  /** By the names in the document, ordered by field number. */
   readonly fields?: Readonly<Record<string, MessageField>>
-  /** Where names that begin with `x-` go, each with its value. */
+  /** The field for names that begin with `x-`, each with its value. */
   readonly extensions?: number
-  /** Where all other names go, each with its value. */
+  /** The field for all other names, each with its value. */
   readonly entries?: MessageField
-  /** One field, by what the value is. */
+  /** A single field, chosen by the value. */
   readonly choose?: (value: unknown) => MessageField
 }
 
 const one = (number: number, shape: Shape): MessageField => ({ number, shape })
 const each = (number: number, shape: Shape): MessageField => ({ number, shape, repeated: true })
 
-/** The part of gnostic's `openapi.v2` package that documents of Kubernetes have; clients of Go read no other form. */
+/** The part of gnostic's `openapi.v2` package that Kubernetes' documents use; Go clients read no other encoding. */
 export const messages: Readonly<Record<MessageName, Message>> = {
   Document: {
     fields: {

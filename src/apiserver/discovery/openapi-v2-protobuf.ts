@@ -3,7 +3,7 @@ import { type MessageField, type MessageName, messages } from './openapi-v2-mess
 import { yamlText } from './openapi-v2-yaml.ts'
 import { ProtobufWriter } from '../protobuf/protobuf-writer.ts'
 
-/** An OpenAPI v2 document in the protobuf form that Go's clients ask for. */
+/** An OpenAPI v2 document in the protobuf encoding that Go clients ask for. */
 export function encodeOpenApiV2(document: unknown): Buffer {
   const encoder = new DocumentEncoder()
   return encoder.encode(document)
@@ -15,8 +15,8 @@ interface FieldThere {
 }
 
 /**
- * In the order of their numbers. A schema has one or two of the forty that it could have,
- * and there are very many schemas.
+ * The fields that the value has, ordered by number. A schema has one or two of forty possible fields, and there are
+ * very many schemas.
  */
 function fieldsThere(fields: Readonly<Record<string, MessageField>>, value: JsonObject): FieldThere[] {
   const there: FieldThere[] = []
@@ -29,7 +29,7 @@ function fieldsThere(fields: Readonly<Record<string, MessageField>>, value: Json
 
 class DocumentEncoder {
   readonly #writer = new ProtobufWriter()
-  /** The same few texts come thousands of times. */
+  /** Cached, because the same few texts occur thousands of times. */
   readonly #texts = new Map<string, string>()
 
   encode(document: unknown): Buffer {
@@ -54,7 +54,7 @@ class DocumentEncoder {
     }
   }
 
-  /** A name with its value, each a field of a small message. */
+  /** A name with its value, as two fields of a small message. */
   #entry({ number, shape }: MessageField, key: string, value: unknown): void {
     this.#writer.message(number, () => {
       this.#writer.text(1, key)

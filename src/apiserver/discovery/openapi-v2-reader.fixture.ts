@@ -4,7 +4,7 @@ import { type WireValue, bytesOf, doubleOf, fieldsOf, numberOf, textOf } from '.
 
 type Fields = Record<string, unknown>
 
-/** The protobuf form of an OpenAPI v2 document → its JSON form. Numbers that are not known are an error. */
+/** Decodes the protobuf encoding of an OpenAPI v2 document into JSON. Unknown field numbers are an error. */
 export function readOpenApiV2(bytes: Buffer): unknown {
   return readMessage('Document', bytes)
 }
@@ -29,7 +29,7 @@ function readMessage(name: MessageName, bytes: Buffer): unknown {
   return result
 }
 
-/** Every choice that there is: which of them it was cannot be asked of the value, for that is what is being read. */
+/** One sample value for each choice: which one was made cannot be asked of a value that is still being read. */
 const choices: Readonly<Record<string, readonly unknown[]>> = {
   ParameterItem: [{ $ref: '' }, {}],
   Parameter: [{ in: 'body' }, {}],

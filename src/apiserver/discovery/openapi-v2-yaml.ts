@@ -1,16 +1,16 @@
-/** Words that are something else than text, for readers of YAML 1.1 too, as Go's are. */
+/** Plain words that YAML 1.1 readers, such as Go's, take for something other than text. */
 const words = new Set(['y', 'n', 'yes', 'no', 'on', 'off', 'true', 'false', 'null'])
 const plain = /^[A-Za-z_][\w./-]*$/
-/** What JSON leaves as it is and YAML does not take. */
+/** Characters that are valid in JSON strings but not in YAML. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const unprintable = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g
 
-/** A JSON value as the YAML text that a protobuf document holds in its place. */
+/** A JSON value as YAML text, which is how the protobuf encoding holds it. */
 export function yamlText(value: unknown): string {
   return `${block(value, '').trimStart()}\n`
 }
 
-/** Begins with a line break where it takes lines of its own. */
+/** Begins with a line break if it spans several lines. */
 function block(value: unknown, indent: string): string {
   if (Array.isArray(value)) {
     if (value.length === 0) return '[]'

@@ -15,10 +15,10 @@ const patchType = 'io.k8s.apimachinery.pkg.apis.meta.v1.Patch'
 const deleteOptionsType = 'io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions'
 const statusType = 'io.k8s.apimachinery.pkg.apis.meta.v1.Status'
 
-/** What was worked out goes with the kinds it is about: a kind that changes is another object. */
+/** Kept with the kinds they are about: a kind that changes is another object. */
 const hashes = new WeakMap<Kind, { readonly served: readonly Kind[]; readonly hash: string }>()
 
-/** `/openapi/v3`: where the document of each group-version is. The hash lets clients keep what they have. */
+/** `/openapi/v3`: where the document of each group-version is. The hash in each address lets clients cache it. */
 export function openApiIndex(kinds: readonly Kind[], base: string): JsonSchema {
   const paths = [...new Set(kinds.map((kind) => groupPath(kind)))].sort().map((path): [string, unknown] => {
     const hash = hashOf(kinds, path)
@@ -116,7 +116,7 @@ function pathsOf(kind: Kind, dialect: Dialect, collection: SchemaCollection): Ar
   })
 }
 
-/** None are not said to be none. */
+/** Leaves out an empty list of parameters. */
 function parametersOf(parameters: readonly JsonSchema[]): { parameters?: readonly JsonSchema[] } {
   return parameters.length > 0 ? { parameters } : {}
 }
@@ -154,7 +154,7 @@ function describeOperation(kind: Kind, name: string, { method, action }: Operati
   }
 }
 
-/** Without Kubernetes' own types there are no merge keys, so no strategic merge. */
+/** Kinds that are not Kubernetes' own have no merge keys, and so no strategic merge patch. */
 function patchTypesOf(kind: Kind): string[] {
   const strategic = kind.origin === 'core' ? ['application/strategic-merge-patch+json'] : []
   return ['application/apply-patch+yaml', 'application/json-patch+json', 'application/merge-patch+json', ...strategic]

@@ -5,7 +5,7 @@ import type { PriorityLevel } from './priority-levels.ts'
 
 const anybody = () => true
 
-/** The same numbers every time. */
+/** The same sequence of numbers in every run. */
 function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {
@@ -14,7 +14,7 @@ function randomNumbers(seed: number): () => number {
   }
 }
 
-/** What each gets of `total` when nobody can have more without somebody who has less having even less. */
+/** The max-min fair share of each demand: nobody can get more without taking from somebody who has less. */
 function maxMinShares(demands: readonly number[], total: number): number[] {
   const shares = demands.map(() => 0)
   let left = total

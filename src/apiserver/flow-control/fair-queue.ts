@@ -1,25 +1,25 @@
 interface Flow<T> {
   readonly name: string
   readonly waiting: T[]
-  /** What may have to wait for something else than its turn: the others do not stand behind it. */
+  /** Items that may also wait for something other than their turn; the flow's other items do not queue behind them. */
   readonly apart: T[]
   wasApart: boolean
-  /** What it has used so far, as the queue's own time counts. */
+  /** How much the flow has used so far, in the queue's own virtual time. */
   usedUntil: number
 }
 
 export interface QueuePlace {
-  /** Before what the flow has waiting already, as what has been begun is. */
+  /** Puts the item before those of its flow, for work that has already begun. */
   readonly first?: boolean | undefined
-  /** In a line of its own, because it may have to wait for something else than its turn. */
+  /** Puts the item in a line of its own, because it may also wait for something other than its turn. */
   readonly apart?: boolean | undefined
 }
 
 /**
- * Who comes next among flows that want the same thing: the one that has used least of it since it began to want some.
- * Each flow has a time of its own, which what it uses moves on; one that was away begins at the time of whoever was
- * served last, so that nobody saves anything up, and who used much waits until the others have had as much (start-time
- * fair queuing). What something costs need not be known before it is done.
+ * Decides who is next among flows that compete for something: the flow that has used least of it (start-time fair
+ * queuing). Each flow has a virtual time, which advances by what it uses. A flow that was away resumes at the time of
+ * whoever was served last, so that nobody saves anything up, and one that has used much waits until the others have had
+ * as much. What an item costs need not be known before it is done.
  */
 export class FairQueue<T> {
   readonly #flows = new Map<string, Flow<T>>()
@@ -38,7 +38,7 @@ export class FairQueue<T> {
     this.#size += 1
   }
 
-  /** Takes the next item out. What may not go is passed over, with what stands in line behind it. */
+  /** Takes the next item out. Items that may not go are passed over, together with those queued behind them. */
   next(mayGo: (name: string, item: T) => boolean): { readonly flow: string; readonly item: T } | undefined {
     let best: Flow<T> | undefined
     let bestLine: T[] | undefined
@@ -57,7 +57,7 @@ export class FairQueue<T> {
     return { flow: best.name, item }
   }
 
-  /** Takes an item out that cannot wait any longer. */
+  /** Removes an item that cannot wait any longer. */
   remove(name: string, item: T): boolean {
     const flow = this.#flows.get(name)
     for (const line of flow ? [flow.waiting, flow.apart] : []) {
@@ -70,14 +70,14 @@ export class FairQueue<T> {
     return false
   }
 
-  /** The flow has used so much, whether it had to wait for it or not. */
+  /** Records what the flow has used, whether it had to wait for it or not. */
   charge(name: string, cost: number): void {
     const flow = this.#flow(name)
     if (this.#size === 0) this.#time = Math.max(this.#time, flow.usedUntil)
     flow.usedUntil += cost
   }
 
-  /** Forgets flows that are even with everybody else; with nothing waiting, all of them. */
+  /** Forgets flows that have no debt; when nothing is waiting, all of them. */
   forgetIdle(): void {
     if (this.#size === 0) return this.#flows.clear()
     for (const flow of this.#flows.values()) {
@@ -93,7 +93,7 @@ export class FairQueue<T> {
   }
 }
 
-/** The two lines of a flow take turns, unless the one whose turn it is cannot go. */
+/** The two lines of a flow alternate, unless the one whose turn it is cannot go. */
 function lineToServe<T>(flow: Flow<T>, mayGo: (name: string, item: T) => boolean): T[] | undefined {
   const lines = flow.wasApart ? [flow.waiting, flow.apart] : [flow.apart, flow.waiting]
   return lines.find(([item]) => item !== undefined && mayGo(flow.name, item))

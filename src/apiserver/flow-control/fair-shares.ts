@@ -1,6 +1,6 @@
 /**
- * A bounded amount of something that many flows want. A flow may hold as much as stays free beside it: alone it has
- * half of all, and whoever comes later always finds some. Nothing is set aside for those who are not there.
+ * Divides a bounded amount of something among flows. A flow may hold as much as it leaves free: alone it gets half of
+ * everything, and whoever comes later always finds some. Nothing is reserved for flows that are not there.
  */
 export class FairShares {
   readonly #held = new Map<string, number>()
@@ -18,14 +18,14 @@ export class FairShares {
     return this.#held.get(flow) ?? 0
   }
 
-  /** Who holds nothing yet gets whatever is free. */
+  /** A flow that holds nothing yet gets whatever is free. */
   fits(flow: string, amount = 1): boolean {
     const held = this.heldBy(flow)
     const left = this.#free - amount
     return left >= 0 && (held === 0 || held + amount <= left)
   }
 
-  /** `false`: not now. */
+  /** `false`: there is not enough now. */
   take(flow: string, amount = 1): boolean {
     if (!this.fits(flow, amount)) return false
     this.#held.set(flow, this.heldBy(flow) + amount)

@@ -16,7 +16,7 @@ function start(limits: Partial<FlowLimits> = {}) {
   const work = (ms: number) => {
     now += ms
   }
-  /** Does its work when it is its turn. */
+  /** Works for this long when it is its turn. */
   const ask = async (caller: typeof alice | typeof bob, ms: number, done?: (ticket: FlowTicket) => unknown) => {
     const ticket = control.arrive(caller)
     try {

@@ -7,13 +7,13 @@ import { LoopTurns, type WorkSpan } from './loop-turns.ts'
 import { type Caller, type LevelName, priorityLevels } from './priority-levels.ts'
 
 export interface FlowLimits {
-  /** Requests that are being answered or wait for it, without watches and logs. */
+  /** Requests that are being answered or waiting, without watches and logs. */
   readonly requestsInFlight: number
-  /** Of bodies that have arrived and are not dealt with yet. */
+  /** Bytes of bodies that have arrived and are not dealt with yet. */
   readonly bodyBytesInFlight: number
-  /** Of lists that are being sent: each holds what it lists until it is through. */
+  /** Items of lists that are being sent: a list is held in memory until it is sent. */
   readonly listItemsInFlight: number
-  /** How long a request waits for its turn. */
+  /** How long a request may wait for its turn. */
   readonly queueMs: number
   readonly turnMs: number
   readonly sliceMs: number
@@ -35,23 +35,23 @@ export interface FlowControlOptions {
   readonly now?: (() => number) | undefined
 }
 
-/** What no measure shows: the connection's own work for a request and its answer. */
+/** The work of the connection for a request and its answer, which cannot be measured. */
 const overheadMs = 0.02
 
-/** Lists shorter than this are not counted. */
+/** Shorter lists are not counted. */
 export const fewItems = 1_000
 
-/** Long work asks it whether to go on, and waits for its next turn where not. */
+/** Tells long work whether to go on, and lets it wait for its next turn. */
 export interface Turns {
   readonly isOver: boolean
   next(): Promise<void>
 }
 
 /**
- * API priority and fairness for one event loop. Who asks belongs to a level and a flow in it. A flow that asks for more
- * than its share (requests under way, bytes of bodies, items of lists) is asked to come again; the loop's time goes in
- * turn to the flow that has used least of it; writes that wait for the disk are counted per level and flow, so that
- * nobody waits behind another's.
+ * API priority and fairness for one event loop. Every caller belongs to a priority level, and to a flow within it. A
+ * flow that uses more than its share (requests in flight, bytes of bodies, items of lists) is told to come again later;
+ * the time of the event loop goes to the flow that has used least of it; and writes that wait for the disk are counted
+ * per level and flow, so that nobody queues behind another's.
  */
 export class FlowControl {
   readonly #limits: FlowLimits
@@ -82,7 +82,7 @@ export class FlowControl {
     this.#writes = new Map(priorityLevels.map(({ name, writes }) => [name, new FairShares(writes)]))
   }
 
-  /** A request has arrived. Throws TooManyRequests. */
+  /** Admits a request that has arrived. Throws TooManyRequests. */
   arrive(caller: Caller): FlowTicket {
     if (!this.requests.take(caller.flow)) {
       const count = this.requests.heldBy(caller.flow)
@@ -112,7 +112,7 @@ export class FlowControl {
         const why = `after ${queueMs / 1000} s it was still not the turn of a request of ${whoIs(caller)}`
         reject(this.refusal(caller, 'deadline', why))
       })
-      // A write may have to wait for the disk: reads of the same flow do not stand behind it.
+      // A write may also have to wait for the disk, and reads of the same flow must not queue behind it.
       this.turns.wait(waiter, { apart: seats !== undefined })
     })
   }
@@ -124,7 +124,7 @@ export class FlowControl {
   }
 }
 
-/** One request's place, its share of what is bounded, and its turns at the loop. */
+/** What one request holds: its place, its share of what is bounded, and its turns at the event loop. */
 export class FlowTicket implements Turns {
   readonly #control: FlowControl
   readonly #caller: Caller
@@ -139,7 +139,7 @@ export class FlowTicket implements Turns {
     this.#caller = caller
   }
 
-  /** More of its body has arrived. Throws TooManyRequests. */
+  /** Counts a part of the body that has arrived. Throws TooManyRequests. */
   bookBytes(count: number): void {
     const { bytes } = this.#control
     if (!this.#hasPlace) return
@@ -151,7 +151,7 @@ export class FlowTicket implements Turns {
     this.#bytes += count
   }
 
-  /** A list of so many is about to be sent. Throws TooManyRequests. */
+  /** Counts the items of a list that is about to be sent. Throws TooManyRequests. */
   bookItems(count: number): void {
     const { items } = this.#control
     if (!this.#hasPlace || count < fewItems) return
@@ -162,7 +162,10 @@ export class FlowTicket implements Turns {
     this.#items += count
   }
 
-  /** `undefined`: go on at once. Otherwise it is its turn when the promise resolves; rejects with TooManyRequests. */
+  /**
+   * `undefined`: go on at once. Otherwise the promise resolves when it is this request's turn, or rejects with
+   * TooManyRequests.
+   */
   enter(writes: boolean): Promise<void> | undefined {
     const { turns } = this.#control
     const seats = writes ? this.#control.writesOf(this.#caller.level) : undefined
@@ -182,12 +185,12 @@ export class FlowTicket implements Turns {
     return !this.#span || this.#control.turns.isOver(this.#span)
   }
 
-  /** Whether requests have had their time in this turn of the loop, whoever made them. */
+  /** Whether requests have used up their time in this turn of the loop, whoever made them. */
   get isCrowded(): boolean {
     return this.#control.turns.isCrowded
   }
 
-  /** What has been begun goes on before what its flow has not begun yet. */
+  /** Work that has begun goes on before the flow's other requests. */
   next(): Promise<void> {
     const { turns } = this.#control
     if (this.#span) turns.end(this.#span)
@@ -200,7 +203,7 @@ export class FlowTicket implements Turns {
     })
   }
 
-  /** Does something short that nobody measures yet. */
+  /** Runs something short that is not being measured otherwise. */
   measure<T>(work: () => T): T {
     const { turns } = this.#control
     const startedAt = turns.now()
@@ -211,7 +214,7 @@ export class FlowTicket implements Turns {
     }
   }
 
-  /** It is answered, or has become a stream: what it held is free for others. */
+  /** Called when the request is answered or has become a stream: releases what it held. */
   leave(): void {
     if (!this.#hasPlace) return
     this.#hasPlace = false
@@ -225,7 +228,7 @@ export class FlowTicket implements Turns {
   }
 }
 
-/** The user, and where. */
+/** The user and the namespace, for messages. */
 function whoIs({ flow }: Caller): string {
   return flow.slice(flow.indexOf(' ') + 1).trim()
 }

@@ -3,7 +3,7 @@ import { type LevelName, priorityLevels } from './priority-levels.ts'
 
 export type RefusalReason = 'requests' | 'bytes' | 'items' | 'deadline'
 
-/** What is measured about who had to wait. */
+/** Metrics about who had to wait. */
 export class FlowMetrics {
   readonly #loop: ReturnType<Metrics['heldCounter']>
   readonly #waits: ReturnType<Metrics['heldHistogram']>

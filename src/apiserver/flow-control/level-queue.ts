@@ -6,7 +6,7 @@ interface Level<T> extends PriorityLevel {
   usedUntil: number
 }
 
-/** Who comes next among levels, each by its weight, and within a level among flows. */
+/** Chooses who is next: among levels by their weights, and within a level among its flows. */
 export class LevelQueue<T> {
   readonly #levels: ReadonlyMap<LevelName, Level<T>>
   #time = 0

@@ -4,30 +4,29 @@ import { LevelQueue } from './level-queue.ts'
 
 /** How much of the event loop requests may have at a time. */
 export interface LoopTurnLimits {
-  /** All of them together, before whatever else the loop has to do comes first. */
+  /** For all requests together, before the loop's other work comes first. */
   readonly turnMs: number
-  /** One of them, before another's turn. */
+  /** For one request, before it is another's turn. */
   readonly sliceMs: number
 }
 
 export interface LoopTurnOptions extends LoopTurnLimits {
   readonly levels: readonly PriorityLevel[]
-  /** Milliseconds; only differences count. */
+  /** In milliseconds; only differences matter. */
   readonly now: () => number
   /** Calls back in the next turn of the event loop. */
   readonly inNextTurn: (callback: () => void) => void
   readonly onCharge?: (caller: Caller, ms: number) => void
 }
 
-/** Somebody who wants some of the loop's time. */
+/** Something that waits for time on the event loop. */
 export interface Waiter {
   readonly caller: Caller
-  /** Whether it could go on, if it were its turn. */
+  /** Whether it could go on if it were its turn. */
   mayGo(): boolean
   go(): void
 }
 
-/** A stretch of work that is being measured. */
 export interface WorkSpan {
   readonly caller: Caller
   readonly startedAt: number
@@ -35,20 +34,19 @@ export interface WorkSpan {
   isOpen: boolean
 }
 
-/** Below this it is not worth noticing that a turn has passed. */
+/** Less work than this in a turn is not worth a callback in the next one. */
 const noticedMs = 2
 
 /**
- * Shares the time of the event loop. Work is measured, from its start until nothing of it is left to do in this turn,
- * and counts against its flow; while all of it together stays below a bound per turn nobody waits for anything. Beyond,
- * who wants to work waits until the loop has turned, and is taken in the order of who has used least.
+ * Shares the time of the event loop. Work is measured from its start until it has nothing left to do in this turn, and
+ * is charged to its flow. While all work together stays below a bound per turn, nobody waits; beyond it, new work waits
+ * until the loop has turned, and the flow that has used least goes first.
  */
 export class LoopTurns {
   readonly #options: LoopTurnOptions
   readonly queue: LevelQueue<Waiter>
   #spentMs = 0
   #chargedMs = 0
-  /** What is being measured. */
   #span: WorkSpan | undefined
   #isScheduled = false
   #isServing = false
@@ -58,12 +56,12 @@ export class LoopTurns {
     this.queue = new LevelQueue(options.levels)
   }
 
-  /** Whether somebody who comes now need not wait. */
+  /** Whether new work can begin without waiting. */
   get isFree(): boolean {
     return this.queue.size === 0 && !this.isCrowded
   }
 
-  /** Whether requests have had their time in this turn. */
+  /** Whether requests have used up their time in this turn. */
   get isCrowded(): boolean {
     const running = this.#span ? this.#options.now() - this.#span.startedAt : 0
     return this.#spentMs + running >= this.#options.turnMs
@@ -74,17 +72,17 @@ export class LoopTurns {
     this.#schedule()
   }
 
-  /** Something that a waiter may have waited for is there again. */
+  /** Called when something that a waiter may have waited for is available again. */
   nudge(): void {
     if (this.queue.size > 0) this.#schedule()
   }
 
   /**
-   * Measures what is done from now on until all that follows from it in this turn is done,
-   * it is ended or another begins.
+   * Begins to measure: until everything that follows from it in this turn is done, until `end`, or until other work
+   * begins.
    */
   begin(caller: Caller): WorkSpan {
-    // Several may begin before the first has done all it can, as requests that arrive together do.
+    // Requests that arrive together begin one after the other, before the first has done all it can.
     if (this.#span) this.end(this.#span)
     const span = { caller, startedAt: this.#options.now(), chargedBefore: this.#chargedMs, isOpen: true }
     this.#span = span
@@ -96,7 +94,7 @@ export class LoopTurns {
     if (!span.isOpen) return
     span.isOpen = false
     if (this.#span === span) this.#span = undefined
-    // What others were charged for meanwhile was not its own doing.
+    // Time that was meanwhile charged to others does not count for this one.
     const others = this.#chargedMs - span.chargedBefore
     this.charge(span.caller, Math.max(0, this.#options.now() - span.startedAt - others))
   }
@@ -130,12 +128,12 @@ export class LoopTurns {
     if (!this.#isServing) this.#serve()
   }
 
-  /** One after the other, each until nothing of it is left to do now: so each is measured by itself. */
+  /** One after the other, each until it has nothing left to do now, so that each is measured by itself. */
   #serve(): void {
     const waiter = this.isCrowded ? undefined : this.queue.next((_flow, candidate) => candidate.mayGo())
     this.#isServing = waiter !== undefined
     if (!waiter) {
-      // Those who wait for something else than their turn are nudged when it is there.
+      // Waiters that wait for something other than their turn are nudged when it is available.
       if (this.isCrowded && this.queue.size > 0) this.#schedule()
       return
     }
@@ -145,8 +143,8 @@ export class LoopTurns {
 }
 
 /**
- * When every promise that is settled now has been followed up: a tick that is asked for by a
- * microtask comes after all of them.
+ * Calls back when all promises that are settled now have been followed up: a tick requested by a microtask comes after
+ * all of them.
  */
 function afterMicrotasks(callback: () => void): void {
   queueMicrotask(() => process.nextTick(callback))

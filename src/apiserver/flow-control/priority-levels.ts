@@ -4,13 +4,13 @@ export type LevelName = 'system' | 'admin' | 'workload' | 'user' | 'anonymous'
 
 export interface PriorityLevel {
   readonly name: LevelName
-  /** How much of the loop it has while the others want it too. */
+  /** Its share of the loop while other levels want it, too. */
   readonly weight: number
-  /** Writes of it that may be on their way to the disk at the same time. */
+  /** How many of its writes may be on their way to the disk at the same time. */
   readonly writes: number
 }
 
-/** Each has its own places, so that no level can take another's. */
+/** Each level has places of its own, so that no level can take another's. */
 export const priorityLevels: readonly PriorityLevel[] = [
   { name: 'system', weight: 40, writes: 64 },
   { name: 'admin', weight: 40, writes: 64 },
@@ -19,7 +19,7 @@ export const priorityLevels: readonly PriorityLevel[] = [
   { name: 'anonymous', weight: 5, writes: 8 },
 ]
 
-/** Whose request it is, as far as fairness goes. */
+/** Whom a request is charged to: a priority level, and a flow in it. */
 export interface Caller {
   readonly level: LevelName
   readonly flow: string
@@ -35,8 +35,8 @@ const nodesGroup = 'system:nodes'
 const known = new WeakMap<User, Classified>()
 
 /**
- * A flow is a user in a namespace. All service accounts of a namespace are one flow, whatever they ask for: a namespace
- * can make as many accounts as it likes, and has no more of the loop by that.
+ * A flow is a user in a namespace. All service accounts of a namespace are one flow: a namespace can create as many
+ * accounts as it likes, and must not gain by it.
  */
 export function callerOf(user: User, cluster: string, namespace: string | undefined): Caller {
   let classified = known.get(user)

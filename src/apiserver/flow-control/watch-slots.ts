@@ -1,7 +1,8 @@
 import { StatusError } from '../../resources/status-error.ts'
 
 /**
- * How many watches, or other streams, each user has open. A client in a loop must not use up the server for the others.
+ * Counts the open watches or other streams of each user, so that a client in a loop does not use up the server for
+ * others.
  */
 export class WatchSlots {
   readonly #limitPerUser: number
@@ -19,7 +20,7 @@ export class WatchSlots {
     return total
   }
 
-  /** Call what it returns, once, when the watch is over. */
+  /** Call the returned function once, when the watch is over. */
   take(user: string): () => void {
     const count = this.#open.get(user) ?? 0
     if (count >= this.#limitPerUser) {

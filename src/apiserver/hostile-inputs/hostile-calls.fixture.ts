@@ -7,15 +7,15 @@ export interface Call {
   readonly accept?: string
 }
 
-/** A body that is made to cost as much as it can. `share`: of the largest that the server takes. */
+/** A body that is made to cost as much as possible. */
 export interface HostileInput {
   readonly name: string
-  /** Of the largest body, how much is tried; half of it, too. */
+  /** How much of the largest body the server takes is tried; half of it is tried as well. */
   readonly share?: number
-  /** What is there already. */
+  /** Calls that prepare the cluster. */
   readonly before?: (share: number) => readonly Call[]
   readonly attack: (share: number) => Call
-  /** Part of the answer, where the cost is in making it. */
+  /** Part of the expected answer, where the cost is in making the answer. */
   readonly answer?: string
 }
 
@@ -23,7 +23,7 @@ export const core = '/api/v1/namespaces/team'
 export const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/team'
 export const apply = 'application/apply-patch+yaml'
 
-/** A list of as many items as the share says. */
+/** A list with this share of the most items. */
 export function many<T>(most: number, share: number, item: (index: number) => T): T[] {
   return Array.from({ length: Math.ceil(most * share) }, (_none, index) => item(index))
 }
@@ -32,7 +32,7 @@ export function entries(most: number, share: number, key: (index: number) => str
   return Object.fromEntries(many(most, share, (index) => [key(index), value]))
 }
 
-/** An object to create, called `hostile` unless it says otherwise. */
+/** An object to create, named `hostile` unless it says otherwise. */
 export interface Content {
   readonly metadata?: object
   readonly [field: string]: unknown

@@ -196,7 +196,7 @@ const ofDefinitions: readonly HostileInput[] = [
   },
 ]
 
-/** Of more than can be sent with the usual share. */
+/** Larger than what can be sent with the usual share. */
 const wide = withSpec(object(entries(33_000, 1, (i) => `f${i}`, text)))
 
 const ofWide: readonly HostileInput[] = [

@@ -6,7 +6,7 @@ import { hostilePatches } from './hostile-patches.fixture.ts'
 import { hostileProtobuf } from './hostile-protobuf.fixture.ts'
 import { hostileYaml } from './hostile-yaml.fixture.ts'
 
-/** Bodies that are made to cost as much as they can, by what is wrong with them. */
+/** Bodies that are made to cost as much as possible, by what is wrong with them. */
 export const hostileInputs: readonly HostileInput[] = [
   ...hostileProtobuf,
   ...hostileYaml,

@@ -24,12 +24,12 @@ afterEach(async () => {
 
 interface Cost {
   readonly answer: Answer
-  /** Of this thread, the client's part included; what other threads and programs take does not count. */
+  /** CPU time of this thread, the client's part included; other threads and programs do not count. */
   readonly cpuMs: number
-  /** Of everything that was sent. */
+  /** Bytes of everything that was sent. */
   readonly bytes: number
   readonly heapMb: number
-  /** The longest turn of the loop, of this thread's time; the client's part of it included. */
+  /** The longest turn of the loop in this thread's CPU time, the client's part included. */
   readonly turnMs: number
 }
 
@@ -51,8 +51,8 @@ async function costOf(input: HostileInput, share: number): Promise<Cost> {
 }
 
 /**
- * How much of this thread's time the turns of its loop take. Looked at every millisecond, not in every turn: a loop
- * that turns all the while would take a processor from the threads that it waits for.
+ * Measures how much CPU time the turns of this thread's loop take. Sampled every millisecond and not in every turn: a
+ * loop that turns all the time would take a core from the threads it waits for.
  */
 class TurnTimes {
   #last = threadMs()
@@ -64,7 +64,7 @@ class TurnTimes {
     const now = threadMs()
     const took = now - this.#last
     this.#longest = Math.max(this.#longest, took)
-    // Turns in which nothing happens are many, because they are being watched.
+    // Sampling itself causes many turns in which nothing happens.
     if (took > 0.5) this.#all += took
     this.#last = now
   }
@@ -81,7 +81,10 @@ function threadMs(): number {
   return (user + system) / 1000
 }
 
-/** The least that it costs: what else the machine does can only make it more. As often as it takes to be `good`. */
+/**
+ * The least that the input costs: anything else the machine does can only add to it. Repeated until it is `good`,
+ * within limits.
+ */
 async function leastCost(input: HostileInput, share: number, good: (cost: Cost) => boolean): Promise<Cost> {
   let least = await costOf(input, share)
   for (let run = 1; run < 5 && !good(least); run += 1) {
@@ -99,14 +102,11 @@ async function leastCost(input: HostileInput, share: number, good: (cost: Cost) 
 
 const usualShare = 0.15
 const longestTurnMs = 250
-/**
- * Twice the input may cost 2.6 times as much, and this on top whatever it is: a compilation, a
- * collection of garbage, a thread.
- */
+/** Twice the input may cost 2.6 times as much, plus a constant for a compilation, a garbage collection or a thread. */
 const growth = 1.3
 const noiseMs = 150
 
-// Before there were bounds these took from seconds to minutes, or ended the process.
+// Without bounds these took from seconds to minutes, or ended the process.
 it.each(hostileInputs)(
   '$name: is answered soon, in few words, in short turns, and costs no more than its size',
   { timeout: 60_000 },
@@ -128,7 +128,7 @@ it.each(hostileInputs)(
   },
 )
 
-/** Nothing but a refusal may come out of what anybody can send. */
+/** Whether nothing but a refusal comes of what anybody can send. */
 async function refusesOnly(read: () => unknown): Promise<boolean> {
   try {
     await read()

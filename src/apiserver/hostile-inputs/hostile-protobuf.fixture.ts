@@ -7,13 +7,13 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest])
 }
 
-/** A field of a message that is bytes: text, or a message of its own. */
+/** A field of a message that holds bytes: text, or another message. */
 export function field(number: number, ...parts: ReadonlyArray<Buffer | string>): Buffer {
   const body = Buffer.concat(parts.map((part) => Buffer.from(part)))
   return Buffer.concat([varint(number * 8 + 2), varint(body.length), body])
 }
 
-/** In Kubernetes' envelope. */
+/** A message in Kubernetes' envelope. */
 export function protobuf(apiVersion: string, kind: string, ...fields: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.from('k8s\0'), field(1, field(1, apiVersion), field(2, kind)), field(2, ...fields)])
 }

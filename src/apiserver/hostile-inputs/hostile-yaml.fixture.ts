@@ -80,12 +80,9 @@ const inYaml: readonly HostileInput[] = [
   { name: 'YAML of very many tabs', attack: (share) => yaml(`${manifest}x:\n${'\t- a\n'.repeat(400_000 * share)}`) },
 ]
 
-/** Less than what is read at once, on the loop that all share. */
+/** Shorter than what is read at once, on the shared event loop. */
 const shortShare = 0.005
-/**
- * More than that: it is read in a thread, where it takes as long as it takes. What is left for the
- * loop does not depend on how long.
- */
+/** Longer than that: read in a thread, however long it takes. What is left for the loop does not depend on it. */
 const longShare = 0.02
 
 export const hostileYaml: readonly HostileInput[] = [

@@ -29,12 +29,13 @@ import { finish } from '../writing/write-phases.ts'
 
 export interface FaceRequest {
   readonly exchange: HttpExchange
-  /** Without the prefix of the cluster. */
+  /** The address without the prefix of the cluster. */
   readonly url: RequestUrl
 }
 
 /**
- * What a request turned out to be about, for metrics and the log: only names this server knows, so that there are few.
+ * What a request was about, for metrics and the log. Only names that this server knows, so that their number is
+ * bounded.
  */
 export interface RequestLabel {
   readonly verb: string
@@ -60,7 +61,7 @@ export interface ClusterFaceOptions {
 const labelled = new Set(['api', 'apis', 'openapi', 'healthz', 'livez', 'readyz', 'version', 'metrics'])
 const reviewGroups = new Set(['authentication.k8s.io', 'authorization.k8s.io'])
 
-/** Everything of one cluster: who asks, may they, and what is the answer. */
+/** Handles all requests of one cluster: who asks, whether they may, and what the answer is. */
 export class ClusterFace {
   readonly #api: ClusterApi
   readonly #options: ClusterFaceOptions
@@ -94,12 +95,15 @@ export class ClusterFace {
       return this.#inTurn(exchange, user, target, () => this.#handleResource(resource))
     }
     if (method !== 'GET' && method !== 'HEAD') throw nothingThere()
-    // Whether the server is well must be known however busy it is.
+    // Health must be answered however busy the server is.
     if (isHealthEndpoint(url.segments[0])) return this.#handlePath(exchange, url)
     return this.#inTurn(exchange, user, undefined, () => this.#handlePath(exchange, url))
   }
 
-  /** The body first: who is slow to send it waits alone. Then, when it is this caller's turn, the work. */
+  /**
+   * Reads the body first, so that a slow sender keeps only itself waiting; then does the work when it is this caller's
+   * turn.
+   */
   async #inTurn(
     exchange: HttpExchange,
     user: User,
@@ -112,7 +116,7 @@ export class ClusterFace {
     try {
       const reads = method === 'GET' || method === 'HEAD'
       const hasBody = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-      // What is for somebody else is not read here.
+      // A body that is meant for a Pod is not read here.
       const isOurs = target?.subresource !== 'proxy'
       if (!reads && hasBody && isOurs) await exchange.body.gather()
       const turn = ticket.enter(!reads)
@@ -134,7 +138,7 @@ export class ClusterFace {
 
   #user(request: IncomingMessage): User {
     const user = this.#identify(request)
-    // The answer to a bad token, an expired one and one of another cluster is the same.
+    // An invalid token, an expired one and one of another cluster get the same answer.
     if (!user) throw new StatusError('Unauthorized', 'Unauthorized')
     return impersonated(user, request, this.#authorizer)
   }

@@ -1,17 +1,16 @@
 import type { Socket } from 'node:net'
 
-/** What tells a connection from all others, whichever of its two sockets one has. */
+/** What identifies a connection, whether by its TLS socket or by the TCP socket below it. */
 type Ends = Pick<Socket, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort'>
 
 /**
- * Connections that have not said who they are yet: TLS handshakes under way. They are bounded; when one more comes, the
- * oldest of the address that has most of them makes room. Whoever shakes hands is done in a moment, and whoever only
- * holds connections open loses those.
+ * Bounds the TLS handshakes in progress. When one more comes than allowed, the oldest of the address with most of them
+ * is closed: a real handshake takes a moment, so whoever only holds connections open loses them.
  */
 export class Handshakes {
   readonly #most: number
   readonly #onDrop: () => void
-  /** By address, the oldest first. */
+  /** By address, oldest first. */
   readonly #byAddress = new Map<string, Map<string, Socket>>()
   #size = 0
 
@@ -37,7 +36,7 @@ export class Handshakes {
     })
   }
 
-  /** It succeeded; the socket may be the one around the first. */
+  /** The handshake succeeded; the socket may be the TLS socket around the one that was added. */
   done(socket: Ends): void {
     this.#remove(socket.remoteAddress ?? '', idOf(socket))
   }

@@ -1,9 +1,9 @@
 import { StatusError } from '../../resources/status-error.ts'
 
-/** Something that must be in order. */
+/** A condition of `/livez` and `/readyz`, such as a store that accepts writes. */
 export interface HealthCheck {
   readonly name: string
-  /** Only whether one may be sent requests, not whether one lives: left out of `/livez`. */
+  /** Left out of `/livez`: whether requests may be sent here, not whether the server is alive. */
   readonly readinessOnly?: boolean | undefined
   isHealthy(): boolean
 }
@@ -21,7 +21,9 @@ export function isHealthEndpoint(segment: string | undefined): segment is Health
   return segment === 'healthz' || segment === 'livez' || segment === 'readyz'
 }
 
-/** `/readyz`, `/readyz?verbose`, `/readyz?exclude=store`, `/readyz/store`: in the words of the real server. */
+/**
+ * Answers `/readyz`, `/readyz?verbose`, `/readyz?exclude=store` and `/readyz/store` in the words of the real server.
+ */
 export function healthAnswer(
   endpoint: HealthEndpoint,
   path: readonly string[],
@@ -39,7 +41,7 @@ export function healthAnswer(
     else if (check.isHealthy()) lines.push(`[+]${check.name} ok`)
     else {
       healthy = false
-      // Anybody may read this; the log has the reasons.
+      // Anybody may read this, so the reasons are only in the log.
       lines.push(`[-]${check.name} failed: reason withheld`)
     }
   }

@@ -8,33 +8,32 @@ import type { FlowTicket } from '../flow-control/flow-control.ts'
 import type { ConnectionUpgrade } from '../streams/connection-upgrade.ts'
 
 export interface ExchangeLimits extends BodyLimits {
-  /** How long a client may leave us with bytes it does not take. */
+  /** How long a client may leave bytes unread before it is given up. */
   readonly drainMs: number
 }
 
-/** Up to this an answer leaves in one piece. */
+/** Answers up to this size leave in one piece. */
 const onePieceBytes = 1024 * 1024
-/** Up to this the system's own buffers take an answer, whether its client does or not. */
+/** Answers up to this size fit into the system's buffers, whether the client reads them or not. */
 const smallBytes = 64 * 1024
 
 export function internalError(): StatusError {
   return new StatusError('InternalError', 'Internal error occurred; the server log has the details')
 }
 
-/** One request and its answer, with the limits of this server. An answer is given once. */
+/** One request and its answer, within the limits of this server. It is answered once. */
 export class HttpExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** What the client sends. */
   readonly body: RequestBody
-  /** There when the client wants to use the connection for something else than HTTP. */
+  /** Set when the client asks to switch the connection from HTTP to another protocol. */
   readonly upgrade: ConnectionUpgrade | undefined
   /** Aborted when the server stops. */
   readonly stopping: AbortSignal
   readonly #limits: ExchangeLimits
   readonly #encoded: EncodedObjects
   readonly #warnings: string[] = []
-  /** What it holds of what is bounded, once it is known who asks. */
+  /** Its share of what is bounded, once it is known who asks. */
   ticket: FlowTicket | undefined
   #taken: Promise<unknown> | undefined
   #gone: AbortController | undefined
@@ -64,8 +63,8 @@ export class HttpExchange {
   }
 
   /**
-   * Aborted when the client has left, the answer is complete or the server stops. Made when it is asked for:
-   * most answers are given at once.
+   * Aborted when the client has left, the answer is complete or the server stops. Created on demand, because most
+   * answers are immediate.
    */
   get signal(): AbortSignal {
     return this.#controller().signal
@@ -90,7 +89,9 @@ export class HttpExchange {
     return gone
   }
 
-  /** `Warning: 299`, which kubectl prints. Bounded: a hostile object must not make the head too large to send. */
+  /**
+   * Adds a `Warning: 299` header, which kubectl prints. Bounded, so that no object can make the head too large to send.
+   */
   warn(warning: string): void {
     if (this.#warnings.length < 32) this.#warnings.push(warning.slice(0, 256))
   }
@@ -99,29 +100,29 @@ export class HttpExchange {
     this.#send(code, contentType, `${JSON.stringify(value)}\n`)
   }
 
-  /** An object of the store: its bytes are shared among all who ask for it. */
+  /** Sends a stored object; its bytes are shared by everybody who asks for it. */
   sendObject(code: number, shown: unknown): void {
     this.#sendBytes(code, 'application/json', this.#encoded.body(shown))
   }
 
-  /** A list, as long as it need be. Resolves when it is on its way. */
+  /** Sends a list of any length. Resolves when all of it is on its way. */
   sendList(code: number, list: ShownList): Promise<void> {
     return sendList({ exchange: this, encoded: this.#encoded, code, list, turns: this.ticket })
   }
 
-  /** What is encoded already, in parts. */
+  /** Sends what is encoded already, in parts. */
   sendParts(code: number, parts: readonly Buffer[]): void {
     this.#sendBytes(code, 'application/json', ...parts)
   }
 
-  /** What is JSON already. As a text, so that it leaves in one piece with the head. */
+  /** Sends what is JSON already, as text, so that it leaves in one piece with the head. */
   sendEncoded(code: number, json: string): void {
     const text = `${json}\n`
     this.#head(code, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(text) })
     this.response.end(text)
   }
 
-  /** A line of a watch, shared in the same way. */
+  /** A line of a watch, whose bytes are shared in the same way. */
   eventLine(type: EventType, shown: unknown, json?: string): string | Buffer {
     if (typeof shown === 'object' && shown !== null) return this.#encoded.line(type, shown, json)
     return `${JSON.stringify({ type, object: shown })}\n`
@@ -131,7 +132,7 @@ export class HttpExchange {
     this.#send(code, contentType, text)
   }
 
-  /** What the client may have already: then it is told so, and not sent it again. */
+  /** Sends a document with an ETag, or 304 when the client has it already. */
   sendTagged({ type, bytes, etag }: { readonly type: string; readonly bytes: Buffer; readonly etag: string }): void {
     this.response.setHeaders(
       new Map([
@@ -145,7 +146,7 @@ export class HttpExchange {
     this.response.end()
   }
 
-  /** After the first byte there is no way to say more than by breaking off. */
+  /** Once the first byte is out, all that can be done is to break off. */
   sendError(error: StatusError): void {
     if (this.upgrade?.accepted) return this.upgrade.destroy()
     if (this.response.headersSent) {
@@ -155,12 +156,12 @@ export class HttpExchange {
     const { retryAfterSeconds } = error.details
     if (retryAfterSeconds !== undefined) this.response.setHeader('Retry-After', retryAfterSeconds)
     if (error.reason === 'Unauthorized') this.response.setHeader('WWW-Authenticate', 'Bearer')
-    // What is left of a refused body is not read: the connection ends with the answer.
+    // The rest of a refused body is not read: the connection ends with the answer.
     if (!this.request.complete) this.response.setHeader('Connection', 'close')
     this.sendJson(error.code, error.toStatus())
   }
 
-  /** When even the error could not be told: without anything of it, its headers or its warnings, or by breaking off. */
+  /** For when even the error could not be sent: without its message, headers and warnings, or by breaking off. */
   sendPlainFailure(): void {
     if (this.upgrade?.accepted) return this.upgrade.destroy()
     if (this.response.headersSent) return void this.response.destroy()
@@ -199,8 +200,8 @@ export class HttpExchange {
   }
 
   /**
-   * Resolves when the client has what was sent, or will not have it: until then it costs memory.
-   * `undefined`: it is too little to count.
+   * Resolves when the client has read what was sent, or never will: until then it takes up memory. `undefined`: it is
+   * too little to count.
    */
   get taken(): Promise<unknown> | undefined {
     return this.#taken
@@ -229,7 +230,7 @@ export class HttpExchange {
     })
   }
 
-  /** An answer in pieces of which nobody knows yet how many there are: `write` each, then `endStream`. */
+  /** Begins an answer of unknown length: `write` each piece, then `endStream`. */
   beginPieces(code: number): void {
     this.ticket?.bookBytes(pieceBytes)
     this.#head(code, { 'Content-Type': 'application/json' })
@@ -246,14 +247,14 @@ export class HttpExchange {
     this.response.flushHeaders()
   }
 
-  /** Leaves HTTP behind. From here on the connection belongs to the caller. */
+  /** Switches to another protocol. From here on the connection belongs to the caller. */
   switchTo(headers: Readonly<Record<string, string>>): Duplex {
     if (!this.upgrade) throw new StatusError('BadRequest', 'Upgrade request required')
     this.ticket?.leave()
     return this.upgrade.accept(headers)
   }
 
-  /** In one piece: headers that are set one by one cost Node several times as much. */
+  /** Writes the head in one call: in Node, setting headers one by one costs several times as much. */
   #head(code: number, headers: OutgoingHttpHeaders): void {
     headers['Cache-Control'] = 'no-cache, private'
     headers['X-Content-Type-Options'] = 'nosniff'
@@ -265,7 +266,7 @@ export class HttpExchange {
     this.response.writeHead(code, headers)
   }
 
-  /** Writes and waits until the client has taken it. `false`: the client has left, or takes nothing any more. */
+  /** Writes and waits until the client has read it. `false`: the client has left or reads nothing. */
   async write(chunk: string | Buffer): Promise<boolean> {
     const { signal } = this.#controller()
     if (signal.aborted) return false
@@ -279,7 +280,7 @@ export class HttpExchange {
       }
       const drained = () => finish(true)
       const left = () => finish(false)
-      // A client that takes nothing keeps no place: what it missed it can ask for again.
+      // A client that reads nothing loses its place; it can ask again for what it missed.
       const overdue = setTimeout(() => {
         this.response.destroy()
         finish(false)

@@ -1,10 +1,7 @@
 import { type Server, type Socket, createServer } from 'node:net'
 import type { Logger } from '../../foundation/log.ts'
 
-/**
- * Where programs inside a cluster reach its API: an address of its own, behind which there is
- * this cluster and nothing else.
- */
+/** The address at which programs inside a cluster reach its API, with this cluster and nothing else behind it. */
 export class InsideListener {
   readonly #accept: (socket: Socket) => void
   readonly #log: Logger
@@ -33,7 +30,7 @@ export class InsideListener {
     })
   }
 
-  /** Takes no new connections; those that are there go on until `destroy`. */
+  /** Takes no new connections; existing ones go on until `destroy`. */
   close(): void {
     this.#server?.close()
     this.#server = undefined

@@ -8,7 +8,7 @@ import { isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import type { FieldValidation } from '../writing/object-decode.ts'
 import { checkManagerName, managerName, refuseOptions } from '../server-side-apply/managers/manager-name.ts'
 
-/** Who writes what, as far as the request says it. */
+/** What a request says about the write and its writer. */
 export interface WriteRequest {
   readonly exchange: Pick<HttpExchange, 'request' | 'warn' | 'body' | 'ticket'>
   readonly query: URLSearchParams
@@ -17,7 +17,7 @@ export interface WriteRequest {
 
 export const applyPatchType = 'application/apply-patch+yaml'
 
-/** How a write is meant. Without a word, unknown fields are warned of, as with Kubernetes. */
+/** The options of a write. As in Kubernetes, unknown fields cause warnings by default. */
 export function readWriteOptions(request: WriteRequest): WriteOptions & { readonly manager: string } {
   const { query, user, exchange } = request
   return {
@@ -60,7 +60,7 @@ function readFieldValidation(query: URLSearchParams): FieldValidation {
   throw new StatusError('Invalid', 'fieldValidation: Unsupported value: supported values: "Ignore", "Strict", "Warn"')
 }
 
-/** `DeleteOptions` of the body, else of the query. */
+/** The `DeleteOptions` of the body, or else of the query. */
 export function readDeletion(query: URLSearchParams, body: unknown): DeletionOptions & { readonly dryRun: boolean } {
   const field = (name: string): unknown => (isJsonObject(body) ? body[name] : undefined) ?? query.get(name) ?? undefined
   const dryRun = isJsonObject(body) && Array.isArray(body['dryRun']) ? body['dryRun'] : query.getAll('dryRun')
@@ -88,7 +88,7 @@ function optionalText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-/** A whole number of the query or a body, within bounds. */
+/** A whole number from the query or a body, within bounds. */
 export function readSeconds(name: string, value: unknown): number | undefined {
   if (value === undefined || value === null || value === '') return undefined
   const seconds = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN
@@ -97,8 +97,8 @@ export function readSeconds(name: string, value: unknown): number | undefined {
 }
 
 /**
- * How a version is meant: for a list beside a version, for a watch beside
- * `sendInitialEvents`, and for neither otherwise.
+ * Checks `resourceVersionMatch`: a list needs a version with it, a watch `sendInitialEvents`, and nothing else may have
+ * it.
  */
 export function checkVersionMatch(query: URLSearchParams, watching: boolean): void {
   const match = query.get('resourceVersionMatch') ?? ''
@@ -126,7 +126,7 @@ function versionMatchFault(match: string, query: URLSearchParams, watching: bool
     : 'Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'
 }
 
-/** As Kubernetes reads the options of logs and streams: anything but a clear no is a yes. */
+/** Reads flags of logs and streams as Kubernetes does: everything but a clear no is a yes. */
 export function isSet(query: URLSearchParams, name: string): boolean {
   const value = query.get(name)
   return value !== null && value.toLowerCase() !== 'false' && value !== '0'

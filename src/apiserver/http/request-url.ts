@@ -15,10 +15,10 @@ export interface ResourceTarget {
 }
 
 const longestUrl = 16 * 1024
-/** Only ever read. */
+/** Shared, and never changed. */
 const noQuery = new URLSearchParams()
 
-/** Takes a request target apart. Nothing in it can climb: a segment is a name or the request is refused. */
+/** Parses a request target. Every segment must be a plain name, so that nothing can climb out of its path. */
 export function parseRequestUrl(target: string): RequestUrl {
   if (target.length > longestUrl) throw new StatusError('BadRequest', `the URL is longer than ${longestUrl} characters`)
   const question = target.indexOf('?')
@@ -29,7 +29,7 @@ export function parseRequestUrl(target: string): RequestUrl {
   return { segments, query: question < 0 ? noQuery : new URLSearchParams(target.slice(question + 1)) }
 }
 
-/** What most segments are made of: nothing to decode in them, nothing to refuse. */
+/** Matches most segments, which need neither decoding nor refusing. */
 const plainSegment = /^[A-Za-z0-9][A-Za-z0-9._:-]*$/
 
 function decodeSegment(segment: string): string {
@@ -44,12 +44,12 @@ function decodeSegment(segment: string): string {
   return name
 }
 
-/** How the kind of a resource is found; `undefined` when it is not served. */
+/** Finds the kind of a resource; `undefined` when it is not served. */
 export interface ServedKinds {
   find(group: string, version: string, plural: string): Kind | undefined
 }
 
-/** `/api/v1/…` or `/apis/<group>/<version>/…` → what it is about; `undefined` when no such thing is served. */
+/** What `/api/v1/…` or `/apis/<group>/<version>/…` refers to; `undefined` when no such thing is served. */
 export function parseResourcePath(kinds: ServedKinds, segments: readonly string[]): ResourceTarget | undefined {
   const [root, second = '', third] = segments
   if (root === 'api') return parseInGroup(kinds, '', second, segments.slice(2))

@@ -34,7 +34,7 @@ export interface ResourceRequest {
   readonly target: ResourceTarget
   readonly query: URLSearchParams
   readonly user: User
-  /** Throws Forbidden when the user may not do this instead: applying to what is not there creates it. */
+  /** Throws Forbidden unless the user may also do this: applying to what does not exist creates it. */
   readonly refuseUnless?: (verb: Verb) => void
 }
 
@@ -42,7 +42,7 @@ type NamedWrite = ReturnType<typeof readWriteOptions>
 
 const longestWatchSeconds = 3600
 const bookmarkEveryMs = 60_000
-/** A watch that is about to end says how far it came, so that the next one can begin there. */
+/** A watch sends a bookmark this long before it ends, so that the next one can resume there. */
 const lastBookmarkBeforeEndMs = 2_000
 
 export function verbOf(method: string, target: ResourceTarget, query: URLSearchParams): Verb | undefined {
@@ -66,7 +66,9 @@ export function verbOf(method: string, target: ResourceTarget, query: URLSearchP
   }
 }
 
-/** Requests about objects: what the URL, the query and the body say is done through the ClusterApi and shown. */
+/**
+ * Requests about objects: does through the ClusterApi what the URL, the query and the body say, and shows the result.
+ */
 export class ResourceRequests {
   readonly #api: ClusterApi
   readonly #podAccess: PodAccess
@@ -149,7 +151,6 @@ export class ResourceRequests {
     exchange.sendJson(200, subresource === 'scale' ? scaleOf(scalePathsOf(kind), updated) : updated)
   }
 
-  /** Server-side apply. */
   async #apply(request: ResourceRequest, subresource: Subresource | undefined, options: NamedWrite): Promise<void> {
     const { exchange, target, query } = request
     const { kind } = target
@@ -167,7 +168,7 @@ export class ResourceRequests {
   async #patch(request: ResourceRequest, subresource: Subresource | undefined, options: NamedWrite): Promise<void> {
     const { exchange, target } = request
     if (exchange.body.mediaType === applyPatchType) return this.#apply(request, subresource, options)
-    // The format is judged before the body: a patch in a foreign one may not even be JSON.
+    // The format is checked before the body is read: a patch in an unknown format may not even be JSON.
     patchOf(target.kind, exchange.body.mediaType, subresource, {})
     const body = await exchange.body.readJson()
     const apply = patchOf(target.kind, exchange.body.mediaType, subresource, body)
@@ -188,7 +189,7 @@ export class ResourceRequests {
       scope: `${query.get('labelSelector') ?? ''}?${query.get('fieldSelector') ?? ''}`,
     }
     const page = await this.#api.listInTurns(target.kind, asked, exchange.ticket)
-    // What a selector leaves of the rest is not known without looking at it.
+    // How many of the remaining objects match a selector is not known without looking at them.
     const counted = !query.get('labelSelector') && !query.get('fieldSelector')
     exchange.ticket?.bookItems(page.items.length)
     const list = this.#view(request).list(counted ? page : { ...page, remaining: undefined })
@@ -233,7 +234,7 @@ export class ResourceRequests {
     }
   }
 
-  /** What was written just now is encoded already, unless the client wants to see it in another way. */
+  /** An object that was just written is encoded already, unless the client wants another representation. */
   #sendWritten(request: ResourceRequest, code: number, object: KubernetesObject): void {
     const shown = this.#view(request).one(object)
     const json = shown === object ? this.#api.jsonOf(object) : undefined

@@ -2,7 +2,7 @@ import process from 'node:process'
 
 const productVersion = '0.1.0'
 
-/** `/version`: the Kubernetes version whose API this is, and whose server. */
+/** `/version`: the Kubernetes version whose API this is, and the name of this server. */
 export const serverVersion = {
   major: '1',
   minor: '34',

@@ -16,7 +16,7 @@ type Action = (request: ResourceRequest) => Promise<void>
 
 const kindsToBind: Readonly<Record<BoundKind, Kind>> = { Pod: podKind, Secret: secretKind, Node: nodeKind }
 
-/** Subresources that are not a side of an object but something done with it. */
+/** Subresources that are actions rather than parts of an object. */
 export class SubresourceActions {
   readonly #api: ClusterApi
   readonly #tokens: ServiceAccountTokens | undefined
@@ -30,12 +30,12 @@ export class SubresourceActions {
     this.#proxies = proxies
   }
 
-  /** `undefined`: it is not one of them. */
+  /** `undefined`: the subresource is not an action. */
   find({ target }: ResourceRequest): Action | undefined {
     const { kind, subresource } = target
     if (subresource === undefined) return undefined
     const name = `${resourceNameOf(kind)}/${subresource}`
-    // By name, so that nobody takes it for a mistake of theirs.
+    // Refused by name, so that nobody takes it for a mistake of their own.
     if (kind.refusedSubresources?.includes(subresource)) return () => refuse(name)
     switch (name) {
       case 'pods/binding':

@@ -1,15 +1,17 @@
-/** How much of a resource a cluster holds. Its own controllers may use a tenth more: they must be able to go on. */
+/**
+ * How much of a resource a cluster may hold. Its own controllers may use a tenth more, so that they can always go on.
+ */
 export interface ObjectBound {
   readonly inAll: number
   readonly perNamespace: number
-  /** Of their JSON, together. */
+  /** Of the objects' JSON together. */
   readonly bytes?: number | undefined
 }
 
 export interface BoundTable {
   readonly resources: Readonly<Record<string, ObjectBound>>
   readonly everythingElse: ObjectBound
-  /** Of everything but Events, which are many and small. */
+  /** Of all resources but Events, which are many and small. */
   readonly bytes: number
 }
 

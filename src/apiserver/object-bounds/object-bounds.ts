@@ -21,23 +21,23 @@ interface Excess {
   readonly limit: number
 }
 
-/** What the cluster's own controllers may use beyond what others may. */
+/** The share that the cluster's own controllers may use, compared to others. */
 const ownReserve = 1.1
-/** How often what was counted is doubted. */
+/** How often the counts may be checked against the store. */
 const recountEveryMs = 5_000
-/** An update that makes an object larger by this is refused as a new one is. */
+/** An update that makes an object this much larger is refused like a new object. */
 const smallGrowth = 4 * 1024
 
 /**
- * Lets nothing new in beyond what a cluster of this kind can hold well, whoever made it: a program in a loop is told so
- * instead of filling memory and disk. What is there can always be changed and deleted.
+ * Refuses new objects beyond what a cluster on one machine holds well: a program in a loop is told so, instead of
+ * filling memory and disk. Existing objects can always be changed and deleted.
  */
 export class ObjectBounds implements AdmissionPlugin {
   readonly #options: ObjectBoundsOptions
   readonly #table: BoundTable
   readonly #counts = new Map<string, ObjectCounts>()
   readonly #recountedAt = new Map<string, number>()
-  /** The uids of what is being created: it counts before it is there. */
+  /** The uids of objects that are being created: they count before they are stored. */
   readonly #pending = new Set<string | undefined>()
   #isLoaded = false
   #writtenBytes = 0
@@ -47,7 +47,7 @@ export class ObjectBounds implements AdmissionPlugin {
     this.#table = options.table ?? defaultBounds
   }
 
-  /** How much has been written since the start. */
+  /** How many bytes have been written since the start. */
   get writtenBytes(): number {
     return this.#writtenBytes
   }
@@ -77,8 +77,8 @@ export class ObjectBounds implements AdmissionPlugin {
   }
 
   /**
-   * Only once there is too much of everything, and never of what the cluster itself keeps:
-   * then also what grows is too much.
+   * Once the cluster holds too many bytes in all, updates that make an object much larger are refused, too, except the
+   * cluster's own.
    */
   #refuseGrowth({ kind, object, previous, user }: AdmissionRequest): undefined {
     if (!user || !previous) return
@@ -124,7 +124,7 @@ export class ObjectBounds implements AdmissionPlugin {
     return counts
   }
 
-  /** Before somebody is refused what is there is counted again, but not each time. */
+  /** Recounts what is stored before somebody is refused, but not each time. */
   #isWrong(resource: string): boolean {
     const now = this.#options.clock.now()
     if (now - (this.#recountedAt.get(resource) ?? -Infinity) < recountEveryMs || this.#pending.size > 0) return false

@@ -1,10 +1,10 @@
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import type { Store } from '../../store/store.ts'
 
-/** Many and small: only their number is of interest. */
+/** Many and small: only their number matters. */
 const unweighed = new Set(['events'])
 
-/** What a store holds of one resource. A write costs the same however much that is. */
+/** Counts what a store holds of one resource. A write costs the same however much that is. */
 export class ObjectCounts {
   readonly #store: Store
   readonly #resource: string
@@ -43,14 +43,14 @@ export class ObjectCounts {
     this.#weigh(metadata.uid, 0)
   }
 
-  /** Answers how large it is. */
+  /** Returns the size of the object. */
   written(object: KubernetesObject): number {
     const size = this.#store.jsonOf(object)?.length ?? sizeOf(object)
     if (this.#isWeighed) this.#weigh(object.metadata.uid, size)
     return size
   }
 
-  /** By what is there: somebody may have written past whoever counts. */
+  /** Counts what is stored: something may have been written without being counted. */
   recount(): void {
     this.#inAll = 0
     this.#bytes = 0
@@ -77,7 +77,7 @@ export class ObjectCounts {
   }
 }
 
-/** Roughly: in characters. */
+/** Roughly, in characters. */
 export function sizeOf(object: KubernetesObject): number {
   return JSON.stringify(object).length
 }

@@ -4,14 +4,16 @@ import { type JsonObject, isJsonObject, sameJson } from '../../resources/json-va
 import { PatchedDocument, misfit } from './patched-document.ts'
 
 const mostOperations = 10_000
-/** Of a path; no object is nested nearly as deep. */
+/** The most segments of a path; no object is nested nearly as deep. */
 const mostSegments = 1_000
-/** As the real server has it: of what `copy` copies, in all. */
+/** The most bytes that all `copy` operations together may copy, as on the real server. */
 const mostCopied = 3 * 1024 * 1024
-/** Values that are compared, in all: a test of everything can be said again and again. */
+/**
+ * The most values that are compared in all, because a `test` of the whole object can be repeated any number of times.
+ */
 const mostCompared = 4_000_000
 
-/** RFC 6902. A patch that is not one is a BadRequest; one that does not fit the object is Invalid. */
+/** RFC 6902. A malformed patch is a BadRequest; one that does not fit the object is Invalid. */
 export function jsonPatch(target: unknown, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw new StatusError('BadRequest', 'a JSON patch is an array of operations')
   if (patch.length > mostOperations) {
@@ -24,7 +26,7 @@ export function jsonPatch(target: unknown, patch: unknown): unknown {
   return document.value
 }
 
-/** What all operations together have taken so far. */
+/** What all operations together have used so far. */
 interface Used {
   copied: number
   compared: number

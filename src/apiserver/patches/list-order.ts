@@ -1,14 +1,13 @@
 import { isJsonObject } from '../../resources/json-value.ts'
 
 /**
- * What tells an item of a list from the others: its key, or the value itself where there is none.
- * Equal values have equal texts.
+ * What identifies an item of a list: its key, or the value itself where there is no key. Equal values have equal texts.
  */
 export function keyedBy(item: unknown, key: string | undefined): string {
   return JSON.stringify(key !== undefined && isJsonObject(item) ? item[key] : item) ?? ''
 }
 
-/** The items that `order` names in its order; the others stay where they were among them. */
+/** Puts the items that `order` names into its order; the others keep their places among them. */
 export function orderList(
   list: readonly unknown[],
   before: readonly unknown[],

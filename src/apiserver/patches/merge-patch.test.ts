@@ -4,7 +4,7 @@ import { mergePatch } from './merge-patch.ts'
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 
-/** Section 2 of RFC 7396, as its pseudocode has it. */
+/** The pseudocode of RFC 7396, section 2. */
 function byDefinition(target: Json | undefined, patch: Json): Json {
   if (typeof patch !== 'object' || patch === null || Array.isArray(patch)) return patch
   const result = new Map<string, Json>(

@@ -8,7 +8,7 @@ import { mergePatch } from './merge-patch.ts'
 import { applyPatchType } from '../http/request-options.ts'
 import { strategicMergePatch } from './strategic-merge-patch.ts'
 
-/** Says how a patch of this media type changes an object; refuses by name what is not supported. */
+/** How a patch of this media type changes an object; refuses formats that are not supported. */
 export function patchOf(kind: Kind, mediaType: string, subresource: string | undefined, body: unknown): ApplyPatch {
   switch (mediaType) {
     case 'application/json-patch+json':
@@ -17,7 +17,7 @@ export function patchOf(kind: Kind, mediaType: string, subresource: string | und
       if (!isJsonObject(body)) throw new StatusError('BadRequest', 'a merge patch is an object')
       return (current) => mergePatch(current, body)
     case 'application/strategic-merge-patch+json':
-      // Without Kubernetes' own types there are no merge keys; the real server refuses it for custom resources too.
+      // Custom kinds have no merge keys, and the real server refuses this for custom resources, too.
       if (kind.origin === 'custom') throw unsupported(kind, mediaType)
       return (current) =>
         strategicMergePatch(

@@ -4,17 +4,17 @@ import { isJsonObject } from '../../resources/json-value.ts'
 
 type Container = unknown[] | Record<string, unknown>
 
-/** Items that make room or close the gap for others, in all: every insertion at the front moves the whole list. */
+/** The most items that may be shifted in all: every insertion at the front of a list moves the whole list. */
 const mostMoved = 50_000_000
 
 /**
- * A document that a patch changes step by step, while the object it came from stays as it is. Each list and
- * each object on the way to a change is copied once for the whole patch, however many steps there are; what no
- * step touches stays the very same.
+ * A document that a patch changes step by step, while the original object stays as it is. Each list and object on the
+ * way to a change is copied once for the whole patch, however many steps there are; what no step touches is shared with
+ * the original.
  */
 export class PatchedDocument {
   #root: unknown
-  /** Copies that nobody else has: they are changed in place. */
+  /** Copies that belong to this document alone and are changed in place. */
   readonly #own = new Set<object>()
   #moved = 0
 
@@ -26,14 +26,17 @@ export class PatchedDocument {
     return this.#root
   }
 
-  /** What stands in two places from now on belongs to neither: a change of the one must not be one of the other. */
+  /**
+   * Called for a value that will stand in two places: it belongs to neither, so that changing one does not change the
+   * other.
+   */
   shared(value: unknown): unknown {
     this.#disown(value)
     return value
   }
 
   #disown(value: unknown): void {
-    // What is not ours has nothing of ours in it, so what was disowned before is not walked again.
+    // What is not our copy contains no copies of ours, so nothing is walked twice.
     if (typeof value !== 'object' || value === null || !this.#own.delete(value)) return
     for (const inner of Array.isArray(value) ? value : Object.values(value)) this.#disown(inner)
   }
@@ -77,7 +80,7 @@ export class PatchedDocument {
     else list.splice(index, 0, value)
   }
 
-  /** What holds the end of the path, with everything on the way to it made ours. */
+  /** The container of the last segment, with everything on the way to it copied. */
   #holder(path: readonly string[]): Container {
     let holder = this.#ours(this.#root, path[0])
     this.#root = holder
@@ -128,7 +131,7 @@ function indexIn(list: readonly unknown[], segment: string, highest: number): nu
   return index
 }
 
-/** The patch can be read, but not done to this object. */
+/** The error for a valid patch that cannot be applied to this object. */
 export function misfit(why: string): StatusError {
   return new StatusError('Invalid', `the server rejected our request due to an error in our request: ${why}`)
 }

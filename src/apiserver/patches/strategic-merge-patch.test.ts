@@ -13,7 +13,7 @@ const containers = [
   { name: 'b', image: 'b:1' },
 ]
 
-/** Each was checked against a kube-apiserver 1.34 with the same Pod template. */
+/** Each case was checked against a kube-apiserver 1.34 with the same Pod template. */
 const cases: Array<[string, Record<string, unknown>, Record<string, unknown>, Record<string, unknown>]> = [
   [
     'merges items of a list by their key',

@@ -9,9 +9,9 @@ const deleteDirective = '$deleteFromPrimitiveList/'
 type Schema = StructuralSchema | undefined
 
 /**
- * Kubernetes' own patch: like a merge patch, but lists whose items have a key are merged item by item, as
- * the kind's schema says. A real server answers a malformed one with an internal error; it is the
- * client's, so here it is a bad request.
+ * Kubernetes' own patch format: like a merge patch, but lists whose items have a key are merged item by item, as the
+ * kind's schema says. A real server answers a malformed one with an internal error; here it is a bad request, because
+ * it is the client's mistake.
  */
 export function strategicMergePatch(schema: StructuralSchema, target: unknown, patch: unknown): unknown {
   if (!isJsonObject(patch)) throw badPatch('a strategic merge patch is an object')
@@ -63,7 +63,7 @@ function mergeList(schema: Schema, original: readonly unknown[], patch: readonly
   return orderList(mergeItems(schema?.items, kept, plain, key), kept, plain, key)
 }
 
-/** Items that say what becomes of the list or of other items, taken out of the patch and done. */
+/** Takes the items that are directives, about the list or about other items, out of the patch and carries them out. */
 function applyItemDirectives(original: readonly unknown[], patch: readonly JsonObject[], key: string) {
   const plain: JsonObject[] = []
   const gone = new Set<string>()
@@ -101,9 +101,7 @@ function mergeItems(
   return result
 }
 
-/**
- * A list beside which the patch says in which order its items stand; it may come without a patch of the list itself.
- */
+/** Merges a list whose order the patch gives; the order may come without a patch of the list itself. */
 function mergeOrdered(
   schema: Schema,
   result: Record<string, unknown>,
@@ -121,7 +119,7 @@ function mergeOrdered(
   if (Array.isArray(merged)) result[field] = orderList(merged, original ?? [], order, key)
 }
 
-/** What is patched must be named, in the same sequence, in the order. */
+/** What is patched must be named in the order, in the same sequence. */
 function refuseUnordered(
   field: string,
   change: readonly unknown[],
@@ -158,7 +156,7 @@ function retained(original: JsonObject, patch: JsonObject): Record<string, unkno
   return Object.fromEntries(Object.entries(original).filter(([field]) => named.has(field)))
 }
 
-/** What is new is taken as it stands: without nulls, and without what only says how to merge. */
+/** New values are taken without nulls and without merge directives. */
 function withoutDirectives(value: unknown): unknown {
   if (Array.isArray(value)) {
     return value.filter((item) => !(isJsonObject(item) && Object.hasOwn(item, '$patch'))).map(withoutDirectives)
@@ -186,7 +184,7 @@ function fieldOf(schema: Schema, field: string): Schema {
   return typeof schema?.additionalProperties === 'object' ? schema.additionalProperties : undefined
 }
 
-/** `merge`, `replace` or nothing: that some keys are retained is for the client who makes the patch. */
+/** `merge`, `replace` or none: `retainKeys` only concerns the client that makes the patch. */
 function strategyOf(schema: Schema): string | undefined {
   return schema?.['x-kubernetes-patch-strategy']?.split(',').find((strategy) => strategy !== 'retainKeys')
 }

@@ -13,13 +13,13 @@ export interface LogOptions {
   readonly previous: boolean
 }
 
-/** What flows between a client and a program in a container. What the client did not ask for is not there. */
+/** The streams between a client and a program in a container. Streams that the client did not ask for are missing. */
 export interface ContainerStreams {
   readonly stdin?: Readable | undefined
   readonly stdout?: Writable | undefined
-  /** With a terminal everything comes on stdout. */
+  /** Missing with a terminal, where everything comes on stdout. */
   readonly stderr?: Writable | undefined
-  /** The size of the client's terminal whenever it changes; there is one only when the client wants a terminal. */
+  /** The size of the client's terminal, whenever it changes; present only when the client asked for a terminal. */
   readonly terminal?: AsyncIterable<{ readonly columns: number; readonly rows: number }> | undefined
 }
 
@@ -30,13 +30,13 @@ export interface ExitResult {
 }
 
 /**
- * How the API server reaches what runs inside a Pod. The node room fills it; the platform hands it over. What a node
+ * How the API server reaches what runs inside a Pod. The node implements it, the platform passes it on. What a node
  * does not offer is left out, and refused by name before a connection is upgraded. A refusal is a `StatusError`.
  */
 export interface PodAccess {
   /** Ends when the log does, or when the signal is aborted. */
   logs(pod: Pod, options: LogOptions, signal: AbortSignal): AsyncIterable<Buffer>
-  /** Starts a program beside a container's own and resolves when it has ended. Aborting the signal kills it. */
+  /** Starts another program in a container; resolves when it has ended. Aborting the signal kills it. */
   exec?(
     pod: Pod,
     command: { readonly container: string; readonly words: readonly string[] },
@@ -44,9 +44,9 @@ export interface PodAccess {
     signal: AbortSignal,
   ): Promise<ExitResult>
   /**
-   * Connects to a container's own program; resolves when it has ended or the client has left, which does not stop it.
+   * Connects to a container's main program; resolves when it has ended or the client has left, which does not stop it.
    */
   attach?(pod: Pod, container: string, streams: ContainerStreams, signal: AbortSignal): Promise<ExitResult>
-  /** A connection to a port of the Pod. Whoever gets it ends it. */
+  /** A connection to a port of the Pod. The caller must end it. */
   connect?(pod: Pod, port: number, signal: AbortSignal): Promise<Duplex>
 }

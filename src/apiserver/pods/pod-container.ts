@@ -1,7 +1,7 @@
 import type { Pod } from '../../resources/pod.ts'
 import { StatusError } from '../../resources/status-error.ts'
 
-/** The container a request is about: the one it names, else the only one there is. */
+/** The container a request is about: the one it names, or else the only one there is. */
 export function podContainer({ metadata, spec }: Pod, asked: string): string {
   const names = [...(spec.initContainers ?? []), ...spec.containers].map(({ name }) => name)
   const added = (spec.ephemeralContainers ?? []).map(({ name }) => name)
@@ -15,7 +15,7 @@ export function podContainer({ metadata, spec }: Pod, asked: string): string {
   throw new StatusError('BadRequest', `a container name must be specified for pod ${metadata.name}, ${choices}`)
 }
 
-/** Throws unless some node has the Pod. */
+/** Throws when the Pod is not on a node yet. */
 export function hostedPod({ metadata, spec }: Pod): void {
   if (spec.nodeName !== undefined && spec.nodeName !== '') return
   throw new StatusError('BadRequest', `pod ${metadata.name} does not have a host assigned`)

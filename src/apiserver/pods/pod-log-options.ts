@@ -6,7 +6,7 @@ import { isSet } from '../http/request-options.ts'
 const kind = { group: '', kind: 'PodLogOptions', plural: 'podlogoptions' }
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
-/** What is asked of a log, judged as Kubernetes does before it even looks for the Pod. */
+/** Reads the options of a log request, and checks them before the Pod is looked for, as Kubernetes does. */
 export function readLogOptions(query: URLSearchParams, name: string): Omit<LogOptions, 'container'> {
   const tailLines = readWhole(query, 'tailLines')
   const sinceSeconds = readWhole(query, 'sinceSeconds')

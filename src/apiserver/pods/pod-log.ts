@@ -15,19 +15,19 @@ export interface PodLogRequest {
   readonly clock: Clock
 }
 
-/** `GET pods/{name}/log`: the bytes of a container's log, as they come. */
+/** `GET pods/{name}/log`: sends a container's log as it comes. */
 export async function sendPodLog(request: PodLogRequest, access: PodAccess, signal: AbortSignal): Promise<void> {
   const { exchange, query, name } = request
   const options = readLogOptions(query, name)
   const pod = podKind.schema.parse(request.findPod())
   const container = podContainer(pod, query.get('container') ?? '')
-  // Nobody has it yet, so nobody has said anything.
+  // The Pod is on no node yet, so there is no log.
   if (!pod.spec.nodeName) return exchange.sendNothing()
   const left = new AbortController()
   const until = AbortSignal.any([signal, left.signal])
   const chunks = access.logs(pod, { ...options, container }, until)[Symbol.asyncIterator]()
   try {
-    // The first piece decides between an answer and a refusal.
+    // Whether there is a first piece or an error decides between an answer and a refusal.
     let piece = await chunks.next()
     const sink =
       exchange.upgrade?.protocol === 'websocket'

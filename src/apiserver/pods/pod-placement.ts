@@ -7,10 +7,10 @@ import { type DeletionOptions, checkPreconditions } from '../writing/deletion.ts
 import { type JsonObject, isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { readDeletion } from '../http/request-options.ts'
 
-/** What a request that does something, and shows nothing, is answered with. */
+/** The answer to a request that does something and has nothing to show. */
 export const done = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
 
-/** `POST pods/NAME/binding`: the Pod goes to the node that a Binding names, once. */
+/** `POST pods/NAME/binding`: assigns the Pod to the node that the Binding names, once. */
 export async function bindPod(api: ClusterApi, ref: ObjectRef, body: unknown, options: WriteOptions): Promise<void> {
   const binding = named('Binding', body, ref)
   const node = valueAtPath(binding, ['target', 'name'])
@@ -58,7 +58,10 @@ function refuseBound(name: string, pod: JsonObject): void {
   }
 }
 
-/** `POST pods/NAME/eviction`: a deletion that says so. There are no disruption budgets here that could forbid it. */
+/**
+ * `POST pods/NAME/eviction`: a deletion that is marked as an eviction. There are no disruption budgets here that could
+ * forbid it.
+ */
 export async function evictPod(
   api: ClusterApi,
   ref: ObjectRef,
@@ -74,7 +77,7 @@ export async function evictPod(
   return (await api.delete(podKind, ref, { ...deletion, resourceVersion }, both)).object
 }
 
-/** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+/** Marks the Pod, so that controllers that count failures can tell an eviction from the Pod's own failure. */
 function tellEviction(
   api: ClusterApi,
   ref: ObjectRef,

@@ -9,8 +9,8 @@ export const protobufType = 'application/vnd.kubernetes.protobuf'
 const magic = Buffer.from('k8s\0')
 
 /**
- * A body in Kubernetes' protobuf envelope → the JSON it stands for. Some clients (`kubectl create`, Helm's releases)
- * write Kubernetes' own kinds so whatever a server says. Answers are always JSON, which they take.
+ * Decodes a body in Kubernetes' protobuf envelope into JSON. Some clients (`kubectl create`, Helm's releases) send
+ * Kubernetes' own kinds like this, whatever a server prefers. Answers are always JSON, which they accept.
  */
 export function readProtobuf(body: Buffer, most = mostValues): Record<string, unknown> {
   try {
@@ -32,7 +32,7 @@ export function readProtobuf(body: Buffer, most = mostValues): Record<string, un
 
 function readContent(apiVersion: string, kind: string, raw: Buffer, most: number): Record<string, unknown> | undefined {
   const slash = apiVersion.indexOf('/')
-  // How something is deleted is said in the group of what is deleted, but it is always the same type.
+  // DeleteOptions carry the group of what is deleted, but are always the same type.
   const isOptions = kind === 'DeleteOptions'
   const group = isOptions || slash < 0 ? '' : apiVersion.slice(0, slash)
   const version = isOptions ? 'v1' : apiVersion.slice(slash + 1)
@@ -40,7 +40,7 @@ function readContent(apiVersion: string, kind: string, raw: Buffer, most: number
   return readProtobufObject(coreSchema(group, version, kind), raw, most)
 }
 
-/** Of fields that come once. */
+/** For messages whose fields occur once. */
 function byNumber(bytes: Buffer): ReadonlyMap<number, WireValue> {
   const fields = new Map<number, WireValue>()
   for (const { number, value } of fieldsOf(bytes)) fields.set(number, value)

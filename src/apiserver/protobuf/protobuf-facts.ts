@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs'
 
-/** Which numbers the fields of a type have in Kubernetes' protobuf messages. */
+/** The field numbers of a type in Kubernetes' protobuf messages. */
 export interface ProtobufFacts {
   readonly numbers: Readonly<Record<string, number>>
-  /** Fields of which zero, empty or false is said on purpose; of all others it means that nothing was said. */
+  /** Fields for which zero, empty or false is a value; for all others it means "not set". */
   readonly given?: readonly string[]
-  /** Messages that stand in one of their own, but whose fields are the type's in JSON. */
+  /** Messages that are nested in protobuf but whose fields are inline in JSON. */
   readonly inline?: Readonly<Record<string, ProtobufFacts>>
 }
 
 export interface MessageFields {
-  /** By number. */
   readonly fields: ReadonlyMap<number, { readonly name: string; readonly isGiven: boolean }>
   readonly inline: ReadonlyMap<number, MessageFields>
 }
@@ -22,7 +21,7 @@ const known = new Map<string, MessageFields>()
 export function messageOfType(name: string): MessageFields | undefined {
   const found = known.get(name)
   if (found) return found
-  // Read when it is first needed: most clients write JSON.
+  // Read when first needed, because most clients send JSON.
   loaded ??= parseFacts(readFileSync(new URL('protobuf-facts.json', import.meta.url), 'utf8'))
   const facts = Object.hasOwn(loaded, name) ? loaded[name] : undefined
   if (!facts) return undefined

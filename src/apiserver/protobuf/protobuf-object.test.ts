@@ -42,7 +42,7 @@ it('reads a Deployment as kubectl writes it', () => {
     kind: 'Deployment',
     metadata: { name: 'web', creationTimestamp: '2030-01-01T00:00:00Z' },
     spec: {
-      // Said on purpose, unlike the zeros around it.
+      // Zero on purpose, unlike the zeros around it.
       replicas: 0,
       selector: { matchLabels: { app: 'web' } },
       template: {

@@ -14,14 +14,11 @@ import {
 } from './protobuf-wire.ts'
 
 const deepest = 32
-/** Of JSON inside of a message, which says who manages which fields. */
+/** The deepest JSON inside a message, which is about managed fields. */
 const deepestJson = 64
 const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.'
 
-/**
- * Reads a message of one of Kubernetes' own types as the JSON it stands for; `undefined` when
- * there are no facts about the type.
- */
+/** Decodes a message of one of Kubernetes' own types into JSON; `undefined` when nothing is known about the type. */
 export function readProtobufObject(
   schema: StructuralSchema,
   bytes: Buffer,
@@ -31,10 +28,10 @@ export function readProtobufObject(
   return message && readFields(schema, message, bytes, { depth: 0, budget: { most, left: most * fieldsPerValue } })
 }
 
-/** Go writes fields that are not set, too, and what is one value here is a message of several there. */
+/** Go also writes fields that are not set, and some single values are messages of several fields. */
 const fieldsPerValue = 3
 
-/** How deep a message stands, and how many fields all of them together may still have. */
+/** How deep a message is nested, and how many fields all messages together may still have. */
 interface Place {
   readonly depth: number
   readonly budget: { readonly most: number; left: number }
@@ -68,7 +65,7 @@ function readFields(
       result[name] = withEntry(result[name], of.additionalProperties, bytesOf(value), at)
     } else {
       const read = readValue(of, value, at)
-      // Go writes out what is not set; only what it points to can be zero on purpose.
+      // Go writes values that are not set; only pointers can be zero on purpose.
       if (read !== undefined && (isGiven || !isZero(read))) result[name] = read
     }
   }
@@ -115,7 +112,7 @@ function withEntry(map: unknown, schema: StructuralSchema, bytes: Buffer, at: Pl
   return target
 }
 
-/** Lists stand in maps only as messages of their own (`extra` of a user). */
+/** Lists occur in maps only as messages of their own (`extra` of a user). */
 function readItemOfMap(schema: StructuralSchema, value: WireValue, at: Place): unknown {
   if (schema.type !== 'array') return readValue(schema, value, at)
   return [...countedFields(bytesOf(value), at)].map((item) => readValue(schema.items ?? {}, item.value, at))
@@ -164,7 +161,7 @@ function fieldNumbered(bytes: Buffer, wanted: number): WireValue | undefined {
   return undefined
 }
 
-/** The list of a field, made when its first item comes: the others are added to the same one. */
+/** The list of a field, created with its first item. */
 function listAt(holder: Record<string, unknown>, name: string): unknown[] {
   const known = holder[name]
   if (Array.isArray(known)) return known

@@ -16,7 +16,7 @@ export function* fieldsOf(bytes: Buffer): Generator<WireField> {
   let at = 0
   const varint = (): bigint => {
     const first = bytes[at]
-    // Almost all are this small, and whole numbers without end are dear.
+    // Almost all numbers are this small, and bigints are expensive.
     if (first !== undefined && first < 0x80) {
       at += 1
       return BigInt(first)

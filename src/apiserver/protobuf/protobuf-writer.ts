@@ -1,6 +1,6 @@
 const smallestBytes = 1 << 16
 
-/** Writes protobuf's wire format from front to back. What is zero or empty is not written, as proto3 has it. */
+/** Writes protobuf's wire format from front to back. Zero and empty values are not written, as proto3 demands. */
 export class ProtobufWriter {
   #bytes = Buffer.allocUnsafeSlow(smallestBytes)
   #at = 0
@@ -14,14 +14,14 @@ export class ProtobufWriter {
     this.#at += this.#bytes.write(value, this.#at)
   }
 
-  /** None below zero: they would take 64 bits, and nothing that is written here has any. */
+  /** Must not be negative: that would take 64 bits, and nothing written here is. */
   integer(field: number, value: number): void {
     if (value <= 0 || !Number.isSafeInteger(value)) return
     this.#tag(field, 0)
     this.#varint(value)
   }
 
-  /** `always`: in a choice, where false is something else than nothing. */
+  /** `always`: also writes false, which in a choice differs from nothing. */
   boolean(field: number, value: boolean, always = false): void {
     if (!value && !always) return
     this.#tag(field, 0)
@@ -35,10 +35,10 @@ export class ProtobufWriter {
     this.#at = this.#bytes.writeDoubleLE(value, this.#at)
   }
 
-  /** A message within: what `write` writes. */
+  /** A nested message with what `write` writes. */
   message(field: number, write: () => void): void {
     this.#tag(field, 2)
-    // Most are short: a byte is left for their size, and what is longer is moved.
+    // Most messages are short: one byte is left for the size, and longer ones are moved.
     this.#room(1)
     const begin = this.#at + 1
     this.#at = begin
@@ -54,7 +54,6 @@ export class ProtobufWriter {
     this.#at += size
   }
 
-  /** What was written, in as many bytes as it takes. */
   finish(): Buffer {
     const result = Buffer.allocUnsafeSlow(this.#at)
     this.#bytes.copy(result, 0, 0, this.#at)

@@ -17,19 +17,19 @@ import type { ProxyPlace } from './proxy-place.ts'
 export interface ProxiedRequest {
   readonly exchange: HttpExchange
   readonly place: ProxyPlace
-  /** With its query, as it is asked of the other side. */
+  /** The path with its query, as the other side is asked for it. */
   readonly path: string
-  /** The address under which the client sees the other side, without a slash at the end. */
+  /** The address under which the client sees the other side, without a trailing slash. */
   readonly base: string
 }
 
 const connectMs = 10_000
-/** How long either side may say nothing: models think for minutes before their first word. */
+/** How long either side may be silent: models think for minutes before their first word. */
 const silenceMs = 15 * 60_000
-/** Pages beyond this keep their links as they are. */
+/** The links of longer pages are not rewritten. */
 const longestPage = 1024 * 1024
 
-/** About this connection only, or for this server only: neither side's business. */
+/** Headers about this connection or for this server only, which are not passed on. */
 const notPassedOn = new Set([
   'authorization',
   'connection',
@@ -41,7 +41,7 @@ const notPassedOn = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-  // Pages are read on their way.
+  // Pages must come uncompressed, because their links are rewritten.
   'accept-encoding',
 ])
 const notAnswered = new Set([
@@ -52,14 +52,14 @@ const notAnswered = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-  // Who may use this server's answers is not the other side's to say.
+  // The other side must not decide who may use this server's answers.
   'access-control-allow-credentials',
   'access-control-allow-headers',
   'access-control-allow-methods',
   'access-control-allow-origin',
 ])
 
-/** Takes a request to a Pod and its answer back, both as they come. */
+/** Passes a request on to a Pod and its answer back, both as they come. */
 export async function proxyExchange(proxied: ProxiedRequest, clock: Clock): Promise<void> {
   const { exchange, place } = proxied
   exchange.ticket?.leave()
@@ -80,7 +80,7 @@ export async function proxyExchange(proxied: ProxiedRequest, clock: Clock): Prom
 }
 
 async function reach({ scheme, host, port }: ProxyPlace, signal: AbortSignal, clock: Clock): Promise<Socket> {
-  // Certificates of Pods are signed by nobody: as in Kubernetes, https is for the Pods that speak nothing else.
+  // Nobody signs the certificates of Pods: as in Kubernetes, https is for Pods that speak nothing else.
   const socket = scheme === 'https' ? connectTls({ host, port, rejectUnauthorized: false }) : connect({ host, port })
   const overdue = new AbortController()
   const cancel = clock.after(connectMs, () => overdue.abort())
@@ -105,7 +105,7 @@ async function ask({ exchange, path, base }: ProxiedRequest, socket: Socket): Pr
   const headers = onwardHeaders(request.headers, request.socket.remoteAddress ?? '')
   headers['x-forwarded-uri'] = base + path.replace(/\?.*$/s, '')
   const onward = httpRequest({ createConnection: () => socket, setHost: false, method, path, headers })
-  // The client's body may still be on its way when the answer comes, and break off then.
+  // The client's body may still be arriving when the answer comes, and break off then.
   request.once('error', () => onward.destroy())
   request.pipe(onward)
   return new Promise((resolve, reject) => {
@@ -141,7 +141,7 @@ async function passBack(proxied: ProxiedRequest, answer: IncomingMessage): Promi
   exchange.endStream()
 }
 
-/** Whether all of it came within the bound. */
+/** Whether everything came within the bound. */
 async function gather(chunks: AsyncIterator<Buffer>, into: Buffer[]): Promise<boolean> {
   let size = 0
   for (;;) {
@@ -163,7 +163,7 @@ function onwardHeaders(headers: IncomingHttpHeaders, client: string): OutgoingHt
   for (const [name, value] of Object.entries(headers)) {
     if (!notPassedOn.has(name) && !named.has(name) && !name.startsWith('impersonate-')) onward[name] = value
   }
-  // Node would send a body of DELETE or GET without saying where it ends.
+  // For DELETE and GET, Node would send a body without saying where it ends.
   if (headers['transfer-encoding'] !== undefined) onward['transfer-encoding'] = 'chunked'
   const before = headers['x-forwarded-for']
   onward['x-forwarded-for'] = before === undefined ? client : `${String(before)}, ${client}`

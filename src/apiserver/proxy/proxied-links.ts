@@ -1,12 +1,12 @@
-/** Where the proxied thing appears for the client, and whom its own links may name. */
+/** Where the proxied program appears for the client, and which hosts in its links mean itself. */
 export interface ProxiedAt {
-  /** `/api/v1/…/proxy`, without a slash at the end. */
+  /** `/api/v1/…/proxy`, without a trailing slash. */
   readonly base: string
   /** The host the client asked, and the one the request went to. */
   readonly hosts: readonly string[]
 }
 
-/** Attributes that hold addresses, by element, as Kubernetes' proxy knows them. */
+/** Attributes that hold addresses, by element: those that Kubernetes' proxy knows. */
 const linkAttributes: Readonly<Record<string, readonly string[]>> = {
   a: ['href'],
   applet: ['codebase'],
@@ -35,7 +35,7 @@ const linkAttributes: Readonly<Record<string, readonly string[]>> = {
   video: ['poster', 'src'],
 }
 
-/** A link of the proxied thing as the client has to say it. Links elsewhere and relative ones stay. */
+/** A link of the proxied program, rewritten for the client. Relative links and those to other hosts stay. */
 export function proxiedLink(link: string, { base, hosts }: ProxiedAt): string {
   const match = /^(?:https?:)?\/\/([^/?#]*)/i.exec(link)
   if (match && !hosts.includes(match[1] ?? '')) return link
@@ -44,9 +44,7 @@ export function proxiedLink(link: string, { base, hosts }: ProxiedAt): string {
   return path === base || path.startsWith(`${base}/`) ? path : `${base}${path}`
 }
 
-/**
- * A page with its links rewritten. Reads every character once: tags are found by their ends, attributes within a tag.
- */
+/** A page with its links rewritten. Reads every character once. */
 export function proxiedPage(html: string, at: ProxiedAt): string {
   const pieces: string[] = []
   let from = 0

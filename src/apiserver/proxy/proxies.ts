@@ -59,7 +59,7 @@ export class Proxies {
     }
     const { base, path, query } = splitProxyUrl(exchange.request.url ?? '')
     const place = find()
-    // Relative links of a page only work below its address.
+    // Relative links of a page only work below its address, so it must end with a slash.
     if (path === '' && (exchange.request.method === 'GET' || exchange.request.method === 'HEAD')) {
       exchange.response.writeHead(301, { Location: `${base}/${query}`, 'Content-Length': 0 })
       exchange.response.end()
@@ -75,8 +75,8 @@ export class Proxies {
 }
 
 /**
- * `/…/<plural>/<name>/proxy` and what of it is the other side's. The path has been looked through
- * already: nothing in it climbs.
+ * Splits a URL at `/…/<plural>/<name>/proxy`; the rest is for the other side. The path was checked before, so nothing
+ * in it climbs.
  */
 function splitProxyUrl(url: string): { readonly base: string; readonly path: string; readonly query: string } {
   const question = url.indexOf('?')

@@ -1,10 +1,10 @@
 import { StatusError } from '../../resources/status-error.ts'
 
-/** Whom a proxy request names: `name`, `name:port` or `scheme:name:port`. */
+/** The target in a proxy request: `name`, `name:port` or `scheme:name:port`. */
 export interface ProxyName {
   readonly scheme: 'http' | 'https'
   readonly name: string
-  /** A number or a name; empty when the request leaves it open. */
+  /** A number or a name; empty when the request names none. */
   readonly port: string
 }
 

@@ -5,7 +5,7 @@ import type { Service } from '../../resources/service.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import type { ProxyName } from './proxy-name.ts'
 
-/** Where a request is taken to: always a Pod, whatever else somebody writes into an EndpointSlice. */
+/** Where a request is sent: always a Pod, whatever else somebody writes into an EndpointSlice. */
 export interface ProxyPlace {
   readonly scheme: 'http' | 'https'
   readonly host: string
@@ -14,7 +14,7 @@ export interface ProxyPlace {
 
 const usualPorts = { http: 80, https: 443 }
 
-/** Without a port it is the first that a container declares. */
+/** Without a port, the first that a container declares. */
 export function placeInPod(pod: Pod, { scheme, port }: ProxyName): ProxyPlace {
   const host = pod.status?.podIP ?? ''
   if (isIP(host) === 0) throw new StatusError('BadRequest', 'address not allowed')
@@ -22,10 +22,10 @@ export function placeInPod(pod: Pod, { scheme, port }: ProxyName): ProxyPlace {
   return { scheme, host, port: port === '' ? (declared ?? usualPorts[scheme]) : portNumber(port) }
 }
 
-/** How the Pod behind an endpoint is found; `undefined` when there is none any more. */
+/** Finds the Pod behind an endpoint; `undefined` when it is gone. */
 export type FindPod = (name: string) => Pod | undefined
 
-/** One of the ready Pods behind a port of a Service. `pick` says which of so many. */
+/** One of the ready Pods behind a port of a Service. `pick` chooses one of so many. */
 export function placeBehindService(
   service: Service,
   slices: readonly EndpointSlice[],
@@ -40,7 +40,7 @@ export function placeBehindService(
     return endpoints.flatMap(({ addresses, conditions, targetRef }) => {
       const [host = ''] = addresses
       if (conditions?.ready === false || targetRef?.kind !== 'Pod' || targetRef.name === undefined) return []
-      // What the slice says of the Pod must be true: a slice is not only written by the cluster.
+      // What the slice says about the Pod must be true: not only the cluster writes slices.
       const isOfPod = isIP(host) !== 0 && isAddressOf(findPod(targetRef.name), host)
       return isOfPod ? [{ scheme: wanted.scheme, host, port }] : []
     })
@@ -55,7 +55,7 @@ function isAddressOf(pod: Pod | undefined, host: string): boolean {
   return podIP === host || podIPs.some(({ ip }) => ip === host)
 }
 
-/** Slices name the port as the Service does. */
+/** Slices use the Service's name for a port. */
 function servicePortName({ metadata, spec }: Service, port: string): string {
   const { ports = [] } = spec
   if (!/^\d+$/.test(port)) return port

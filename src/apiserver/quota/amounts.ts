@@ -1,7 +1,7 @@
 import { type Quantity, quantityText, readQuantity } from '../../resources/canonical-quantity.ts'
 import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 
-/** How much of what, by resource name. */
+/** Amounts by resource name. */
 export type Amounts = ReadonlyMap<string, Quantity>
 
 const nothing: Quantity = { amount: 0n, format: 'decimal' }
@@ -17,7 +17,7 @@ export function amountsIn(quantities: unknown): Amounts {
 }
 
 export function sum(left: Quantity = nothing, right: Quantity = nothing): Quantity {
-  // What was nothing takes the form of what is added, as Kubernetes does.
+  // Zero takes the format of what is added, as in Kubernetes.
   return { amount: left.amount + right.amount, format: left.amount === 0n ? right.format : left.format }
 }
 
@@ -35,7 +35,7 @@ export function negated(amounts: Amounts): Amounts {
   return new Map([...amounts].map(([name, { amount, format }]) => [name, { amount: -amount, format }]))
 }
 
-/** `cpu=2,memory=1Gi`, in the order of names. */
+/** `cpu=2,memory=1Gi`, sorted by name. */
 export function amountsText(amounts: Amounts, names: readonly string[]): string {
   return [...names]
     .sort()

@@ -3,7 +3,7 @@ import { type JsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { type Amounts, amountsIn, one } from './amounts.ts'
 import { containersIn, objectAt, podResources } from './pod-resources.ts'
 
-/** Those that were counted before everything could be, under their own name. */
+/** Resources that Kubernetes counted before it could count everything, under their plain names. */
 const countedByName = new Set([
   'configmaps',
   'persistentvolumeclaims',
@@ -12,11 +12,11 @@ const countedByName = new Set([
   'secrets',
   'services',
 ])
-/** If one of these is limited, every container must say how much it needs: nothing else could be counted. */
+/** If one of these is limited, every container must declare it, because it could not be counted otherwise. */
 const mustBeSaid = ['cpu', 'limits.cpu', 'limits.memory', 'memory', 'requests.cpu', 'requests.memory']
 const native = new Set(['cpu', 'memory', 'ephemeral-storage'])
 
-/** What an object takes of its namespace's quotas. `resource`: `pods`, `deployments.apps`. */
+/** What an object uses of its namespace's quotas. `resource` is `pods`, `deployments.apps` and so on. */
 export function usageOf(resource: string, object: JsonObject): Amounts {
   const usage = new Map<string, Quantity>([[`count/${resource}`, one]])
   if (countedByName.has(resource)) usage.set(resource, one)
@@ -32,12 +32,12 @@ export function usageOf(resource: string, object: JsonObject): Amounts {
   }
 }
 
-/** Events are many and short-lived: they are never counted. */
+/** Events are many and short-lived, so they are never counted. */
 export function isCounted(resource: string): boolean {
   return resource !== 'events' && resource !== 'events.events.k8s.io'
 }
 
-/** Whether a later version of an object can take more than it did. */
+/** Whether an update of an object can make it use more. */
 export function canGrow(resource: string): boolean {
   return resource === 'services' || resource === 'persistentvolumeclaims'
 }
@@ -64,7 +64,7 @@ function limitsOf(container: JsonObject): Amounts {
   return amountsIn(objectAt(container, 'resources')['limits'])
 }
 
-/** A Pod that has ended needs nothing any more, but is still an object. */
+/** A finished Pod uses no resources any more, but still counts as an object. */
 function podUsage(pod: JsonObject): Amounts {
   const phase = valueAtPath(pod, ['status', 'phase'])
   if (phase === 'Succeeded' || phase === 'Failed') return new Map()

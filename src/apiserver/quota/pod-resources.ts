@@ -3,8 +3,8 @@ import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import { type Amounts, amountsIn, combined, larger, sum } from './amounts.ts'
 
 /**
- * What a Pod requests, or is limited to: all its containers together, or the init container that needs most beside
- * those that stay; and what it costs to have the Pod at all.
+ * What a Pod requests or is limited to: the sum of its containers, or the init container that needs most together with
+ * the sidecars; plus the Pod's overhead.
  */
 export function podResources(pod: JsonObject, side: 'requests' | 'limits'): Amounts {
   const spec = objectAt(pod, 'spec')

@@ -6,7 +6,7 @@ import { type Amounts, amountsText, combined, negated, sum } from './amounts.ts'
 import { canGrow, unaccountable, usageOf } from './object-usage.ts'
 import { type QuotaAccount, type QuotaLedger, storedResource } from './quota-ledger.ts'
 
-/** Lets nothing into a namespace that is more than its quotas allow. */
+/** Refuses what would exceed the quotas of its namespace. */
 export class QuotaAdmission implements AdmissionPlugin {
   readonly #ledger: QuotaLedger
 

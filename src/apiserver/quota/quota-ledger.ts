@@ -11,10 +11,10 @@ export interface QuotaAccount {
   readonly name: string
   quota: KubernetesObject
   hard: Amounts
-  /** By what is stored. */
+  /** By stored objects. */
   stored: Amounts
   /**
-   * By what is being written: it counts before it is there, so that two writes cannot both have the last of something.
+   * By writes in progress: they count before they are stored, so that two writes cannot both get the last of something.
    */
   held: Amounts
 }
@@ -42,8 +42,8 @@ export interface QuotaLedgerOptions {
 }
 
 /**
- * What the objects of a namespace use, kept while it has quotas: the one truth for what may still come in and for what
- * the quotas say. A change costs as much as it changes, however many objects there are.
+ * What the objects of a namespace use, tracked while it has quotas. Both admission and the status of quotas rely on it.
+ * A change costs the same however many objects there are.
  */
 export class QuotaLedger {
   readonly #options: QuotaLedgerOptions
@@ -71,7 +71,7 @@ export class QuotaLedger {
     return { hard: quantitiesOf(hard, hard.keys()), used: quantitiesOf(stored, hard.keys()) }
   }
 
-  /** Told of every quota whose use may have changed. */
+  /** Called for every quota whose use may have changed. */
   onChange(listener: (namespace: string, quota: string) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -118,7 +118,7 @@ export class QuotaLedger {
     this.#tell(namespace, name)
   }
 
-  /** Quotas that were there before this program started are found when somebody first asks. */
+  /** Quotas from before this program started are found when first asked for. */
   #space(namespace: string | undefined): Space | undefined {
     if (!this.#isLoaded) {
       this.#isLoaded = true
@@ -156,7 +156,7 @@ export class QuotaLedger {
   }
 }
 
-/** Some kinds are only another face of one that is stored. */
+/** The resource under which a kind is stored: some kinds are only views of another. */
 export function storedResource(kind: Kind): string {
   return resourceNameOf(kind.storage?.kind ?? kind)
 }

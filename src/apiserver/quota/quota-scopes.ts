@@ -2,7 +2,7 @@ import { podQualityOfService } from '../../resources/pod-quality.ts'
 import { type JsonObject, isJsonObject, valueAtPath } from '../../resources/json-value.ts'
 import { objectAt } from './pod-resources.ts'
 
-/** Whether an object is one of those that a quota is about. Without scopes it is about all. */
+/** Whether a quota applies to an object. Without scopes it applies to all. */
 export function isInScope(quota: JsonObject, resource: string, object: JsonObject): boolean {
   const spec = objectAt(quota, 'spec')
   const { scopes } = spec
@@ -29,7 +29,7 @@ function matchesTerm(term: JsonObject, resource: string, object: JsonObject): bo
   }
 }
 
-/** Of scopes that have values; '' where the object has none. */
+/** The object's value for a scope that has values; '' where it has none. */
 function valueOfScope(scope: string, resource: string, object: JsonObject): string | undefined {
   const spec = objectAt(object, 'spec')
   if (scope === 'PriorityClass' && resource === 'pods') return textOf(spec['priorityClassName'])

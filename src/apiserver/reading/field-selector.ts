@@ -7,7 +7,7 @@ export interface FieldRequirement {
   readonly field: string
   readonly value: string
   readonly equal: boolean
-  /** Where the field is; the first place that says something counts. */
+  /** Where the field is; the first path with a value counts. */
   readonly paths: ReadonlyArray<readonly string[]>
   readonly whenMissing: string
 }
@@ -16,7 +16,7 @@ export type FieldSelector = readonly FieldRequirement[]
 
 const mostRequirements = 64
 
-/** Reads `status.phase!=Running,spec.nodeName=a`. Refuses fields the kind cannot be selected by. */
+/** Parses `status.phase!=Running,spec.nodeName=a`. Refuses fields that the kind cannot be selected by. */
 export function parseFieldSelector(kind: Kind, text: string): FieldSelector {
   if (text.trim() === '') return []
   const parts = splitUnescaped(text)
@@ -44,14 +44,14 @@ export function matchesFields(selector: FieldSelector, object: KubernetesObject)
   return selector.every((requirement) => (fieldText(object, requirement) === requirement.value) === requirement.equal)
 }
 
-/** The one name a selector allows, if it names one: then nothing else need be looked at. */
+/** The name that a selector asks for, if it does: then nothing else need be looked at. */
 export function selectedName(selector: FieldSelector): string | undefined {
   return selector.find(({ field, equal }) => field === 'metadata.name' && equal)?.value
 }
 
 type Place = Pick<FieldRequirement, 'paths' | 'whenMissing'>
 
-/** Where the value of a field is; `undefined` where the kind cannot be selected by it. */
+/** Where a field's value is; `undefined` when the kind cannot be selected by it. */
 function placeOf(kind: Kind, name: string): Place | undefined {
   const isOfAll = name === 'metadata.name' || (name === 'metadata.namespace' && (kind.namespaced || kind.group === ''))
   if (isOfAll) return { paths: [name.split('.')], whenMissing: '' }

@@ -11,7 +11,7 @@ export type LabelSelector = readonly LabelRequirement[]
 const longestSelector = 64 * 1024
 const mostRequirements = 512
 
-/** Reads `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`: every requirement must hold. Refuses with BadRequest. */
+/** Parses `a=b,c!=d,e in (f,g),h notin (i),j,!k,l>1`: every requirement must hold. Refuses with BadRequest. */
 export function parseLabelSelector(text: string): LabelSelector {
   if (text.length > longestSelector) throw refused(`it is longer than ${longestSelector} characters`)
   const parts = splitOutsideParentheses(text)

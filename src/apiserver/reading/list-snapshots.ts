@@ -19,28 +19,33 @@ interface Snapshot {
 
 const mostSnapshots = 64
 const mostItems = 1_000_000
-/** What may be written after a list was taken: at most so much of what is not stored any more is held by lists. */
+/**
+ * How much may be written before a held list expires. This bounds how much of what is no longer stored lists keep in
+ * memory.
+ */
 const mostWrittenBytes = 256 * 1024 * 1024
 const mostPagesKept = 64
 const snapshotLifeMs = 5 * 60_000
 
 /**
- * Lists that are read in pages. The whole answer is held from the first page on (the objects are shared, so it costs a
- * pointer each), which makes every page of it one consistent state. Bounded in number, in items, in what was written
- * since and in time; who comes back too late is told so with Expired and starts again, as with Kubernetes.
+ * Lists that are read in pages. The whole list is held from its first page on, at the price of one pointer per object,
+ * so that all pages show one consistent state. Bounded in number, items, bytes written since, and time; whoever comes
+ * back too late gets Expired and starts again, as with Kubernetes.
  */
 export class ListSnapshots {
   readonly #held = new Map<string, Snapshot>()
   readonly #writtenBytes: () => number
   #items = 0
-  /** Pages of a list that others have read too, by where they begin and end: the same array has the same bytes. */
+  /**
+   * Pages by their beginning and end, so that clients who read the same page share its array, and with it its bytes.
+   */
   readonly #pages = new WeakMap<readonly KubernetesObject[], Map<string, readonly KubernetesObject[]>>()
 
   constructor(writtenBytes: () => number = () => 0) {
     this.#writtenBytes = writtenBytes
   }
 
-  /** `scope` says what was listed: a token is good only for the same question. */
+  /** `scope` says what was listed: a token is only valid for the same question. */
   firstPage(
     items: readonly KubernetesObject[],
     resourceVersion: string,
@@ -70,7 +75,7 @@ export class ListSnapshots {
     return this.#page(id, snapshot, at, limit)
   }
 
-  /** Lets go of what is over: nobody may ask for another list for long. */
+  /** Drops expired lists, since the next list may be long in coming. */
   tidy(now: number): void {
     if (this.#held.size > 0) this.#makeRoom(0, now)
   }
@@ -78,7 +83,8 @@ export class ListSnapshots {
   #page(id: string, { items, resourceVersion }: Snapshot, at: number, limit: number): ListPage {
     const end = limit > 0 ? Math.min(items.length, at + limit) : items.length
     const page = { items: this.#slice(items, at, end), resourceVersion }
-    // The snapshot of a finished list is kept for its time: a client whose last page was lost asks for it again.
+    // The snapshot of a list that was read to the end is kept for a while: a client whose last page got lost asks for
+    // it again.
     if (end >= items.length) return page
     const continueToken = Buffer.from(JSON.stringify({ id, at: end })).toString('base64url')
     return { ...page, continueToken, remaining: items.length - end }
@@ -117,7 +123,7 @@ function readToken(token: string): { id: string; at: number } {
       if (typeof id === 'string' && typeof at === 'number' && Number.isSafeInteger(at) && at >= 0) return { id, at }
     }
   } catch {
-    // Not JSON: refused below like every other token that is not ours.
+    // Not JSON: refused below like any other invalid token.
   }
   throw invalidToken()
 }

@@ -8,13 +8,13 @@ import type { KindStore } from '../kind-store.ts'
 import { type ListPage, ListSnapshots } from './list-snapshots.ts'
 import { matcherOf, selectInTurns, selectsAll } from './object-matcher.ts'
 
-/** What there is of a kind, all of it or what is selected, whole or in pages. */
+/** Lists the objects of a kind, all or selected ones, whole or in pages. */
 export class ObjectLists {
   readonly #store: KindStore
   readonly #clock: Clock
   readonly #snapshots: ListSnapshots
 
-  /** `writtenBytes`: how much has been written to the store so far. */
+  /** `writtenBytes` tells how much has been written to the store so far. */
   constructor(store: KindStore, clock: Clock, writtenBytes: () => number) {
     this.#store = store
     this.#clock = clock
@@ -28,7 +28,7 @@ export class ObjectLists {
     return this.#firstPage(kind, items, list.revision, request)
   }
 
-  /** The same, for those who can wait: however many objects must be looked at, others have their turn in between. */
+  /** The same for callers who can wait: others have their turn in between, however many objects must be looked at. */
   async listInTurns(kind: Kind, request: PageRequest, turns: Turns | undefined): Promise<ListPage> {
     if (!turns || request.continueToken || (selectsAll(request) && !kind.storage)) return this.list(kind, request)
     const { items, revision, show } = this.#store.listStored(kind, request.namespace)
@@ -40,7 +40,7 @@ export class ObjectLists {
     return this.#firstPage(kind, await selectInTurns(items, select, turns), revision, request)
   }
 
-  /** Something was written. */
+  /** Called after a write. */
   tidy(): void {
     this.#snapshots.tidy(this.#clock.now())
   }
@@ -55,7 +55,7 @@ export class ObjectLists {
   }
 }
 
-/** What was asked: a page token is good only for the same question. */
+/** What was asked: a page token is only valid for the same question. */
 function scopeOf(kind: Kind, { namespace = '', scope = '' }: PageRequest): string {
   return `${kind.version}/${resourceNameOf(kind)}?${namespace}?${scope}`
 }

@@ -18,10 +18,10 @@ export function matcherOf({ labels = [], fields = [] }: Selection): Matches {
     matchesFields(fields, object)
 }
 
-/** How often the clock is looked at. */
+/** The clock is read once for this many objects. */
 const objectsPerLook = 128
 
-/** Looks through many of something without keeping others waiting. What it is given must not change meanwhile. */
+/** Filters many items without keeping others waiting. The list must not change meanwhile. */
 export async function selectInTurns<T>(
   items: readonly T[],
   select: (item: T) => KubernetesObject | undefined,

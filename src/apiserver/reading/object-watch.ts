@@ -12,43 +12,43 @@ import {
 
 export type ObjectEvent =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: KubernetesObject; readonly revision: number }
-  /** What was there at the beginning has been sent. */
+  /** The initial objects have been sent. */
   | { readonly type: 'SYNCED'; readonly revision: number }
-  /** Much has gone by that this client does not see: it can resume from here. */
+  /** Many changes have passed that this client does not see: it can resume from this revision. */
   | { readonly type: 'PASSED'; readonly revision: number }
 
 export interface WatchRequest {
   readonly selector: StoreSelector
   readonly matches: (object: KubernetesObject) => boolean
-  /** How the client sees what is stored. */
+  /** Turns a stored object into what the client sees. */
   readonly show: (object: KubernetesObject) => KubernetesObject
-  /** `undefined`: begin with what is there. */
+  /** `undefined`: begin with the existing objects. */
   readonly fromRevision: number | undefined
 }
 
 /** Well within the history that a store keeps. */
 const passedEvery = 200
 
-/** However few of them are selected, no more are looked at in one turn of the event loop. */
+/** The most objects that are looked at in one turn of the event loop, however few of them match. */
 const listedPerTurn = 1_024
 
-/** As long as the watch lives: what ends it, and what is to be done when it has ended. */
+/** What ends a watch, and what to do when it has ended. */
 export interface WatchLife {
   readonly signal: AbortSignal
   release(): void
 }
 
 /**
- * Changes of the objects a client selected. Objects that begin or cease to match are added and deleted as far as this
- * client is concerned. Ends when the signal is aborted or the client reads too slowly; throws Expired. It begins, and
- * its life with it, when somebody asks for the first change.
+ * The changes of the objects a client selected. Objects that begin or cease to match are added or deleted as far as
+ * this client is concerned. Ends when the signal is aborted or the client reads too slowly; throws Expired. Nothing
+ * happens before the first change is asked for.
  */
 export class ObjectWatch implements AsyncIterableIterator<ObjectEvent> {
   readonly #store: Store
   readonly #request: WatchRequest
   readonly #begin: () => WatchLife
   #life: WatchLife | undefined
-  /** What was there at the beginning, and how far of it was told. */
+  /** The initial objects, and how many of them were sent. */
   #list: readonly StoredObject[] = []
   #listed = 0
   #isListed = false
@@ -83,7 +83,7 @@ export class ObjectWatch implements AsyncIterableIterator<ObjectEvent> {
       }
     } catch (error) {
       await this.return()
-      // The real server closes the stream of a slow client too; it resumes from its last version.
+      // The real server closes the stream of a slow client, too; the client resumes from its last version.
       if (error instanceof SlowWatcher) return { value: undefined, done: true }
       if (!(error instanceof StoreCompacted)) throw error
       const message = `too old resource version: ${this.#from} (${error.oldestRevision})`

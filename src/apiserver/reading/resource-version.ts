@@ -1,6 +1,9 @@
 import { StatusError } from '../../resources/status-error.ts'
 
-/** A resourceVersion that a client sent. Versions this store has not reached yet are refused: it is another store's. */
+/**
+ * Reads a resourceVersion that a client sent. A version that this store has not reached yet belongs to another store
+ * and is refused.
+ */
 export function readResourceVersion(version: string, current: number): number {
   const revision = /^\d{1,15}$/.test(version) ? Number(version) : Number.NaN
   if (Number.isNaN(revision)) throw new StatusError('BadRequest', `invalid resource version: ${version.slice(0, 64)}`)

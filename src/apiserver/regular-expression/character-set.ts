@@ -1,4 +1,4 @@
-/** Which characters (code points) a place in an expression takes. */
+/** Which characters (code points) are accepted at a place in an expression. */
 export type CharacterSet = (codePoint: number) => boolean
 
 export type Range = readonly [from: number, to: number]
@@ -13,10 +13,10 @@ const space: readonly Range[] = [
   [0x20, 0x20],
 ]
 
-/** `\d`, `\s` and `\w`: ASCII only, as RE2 has them. */
+/** `\d`, `\s` and `\w`: ASCII only, as in RE2. */
 export const perlClasses: Readonly<Record<string, readonly Range[]>> = { d: digit, s: space, w: word }
 
-/** `[[:alpha:]]` and its like. */
+/** `[[:alpha:]]` and the like. */
 export const posixClasses: Readonly<Record<string, readonly Range[]>> = {
   alnum: [...digit, ...upper, ...lower],
   alpha: [...upper, ...lower],
@@ -70,13 +70,13 @@ export function ignoringCase(set: CharacterSet): CharacterSet {
   }
 }
 
-/** One code point of another case, or none: 'ß' in upper case is two. */
+/** Only single code points count: 'ß' in upper case is two. */
 function hasOne(set: CharacterSet, text: string): boolean {
   const codePoint = text.codePointAt(0) ?? 0
   return text.length === (codePoint > 0xffff ? 2 : 1) && set(codePoint)
 }
 
-/** `\p{Greek}`, `\pL`: general categories and scripts. Undefined when there is none of this name. */
+/** `\p{Greek}`, `\pL`: general categories and scripts. Undefined when the name is unknown. */
 export function unicodeClass(name: string): CharacterSet | undefined {
   if (!/^[A-Za-z_]{1,40}$/.test(name)) return undefined
   if (name === 'Any') return () => true

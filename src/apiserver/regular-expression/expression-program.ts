@@ -4,14 +4,14 @@ import { type Assertion, type Expression, ExpressionError } from './expression-s
 export type Step =
   | { readonly type: 'one'; readonly set: CharacterSet }
   | { readonly type: 'assert'; readonly assertion: Assertion }
-  /** Both ways are followed; the first is preferred. */
+  /** Both branches are followed; the first is preferred. */
   | { readonly type: 'split'; first: number; second: number }
   | { readonly type: 'jump'; to: number }
   | { readonly type: 'match' }
 
 const mostSteps = 20_000
 
-/** An expression as steps that are followed side by side: in a machine like that no text makes it slow. */
+/** Compiles an expression into steps that are followed in parallel, so that no text can make matching slow. */
 export function programOf(expression: Expression): readonly Step[] {
   const writer = new ProgramWriter()
   writer.write(expression)

@@ -26,7 +26,7 @@ export type Expression =
       readonly lazy: boolean
     }
 
-/** In the words of Go's parser, which the API server's users know. */
+/** An error in the words of Go's parser, which users of the API server know. */
 export class ExpressionError extends Error {
   constructor(problem: string, fragment: string) {
     super(`error parsing regexp: ${problem}: \`${fragment}\``)
@@ -40,14 +40,16 @@ interface Flags {
   readonly swapLazy: boolean
 }
 
-/** Of the source: a real one is a line or two. */
+/** The longest source; a real one is a line or two. */
 const longest = 100_000
 const mostRepeats = 1000
 const deepestNesting = 250
 const controls: Readonly<Record<string, number>> = { a: 7, f: 0x0c, t: 9, n: 0x0a, r: 0x0d, v: 0x0b }
 const newline: CharacterSet = (codePoint) => codePoint === 0x0a
 
-/** RE2's syntax: what Kubernetes takes in `pattern` and in CEL. No look-around and no back-references, by design. */
+/**
+ * Parses RE2's syntax, which Kubernetes uses in `pattern` and in CEL. No look-around and no back-references, by design.
+ */
 export function parseExpression(source: string): Expression {
   if (source.length > longest) throw new ExpressionError('expression too large', source.slice(0, 64))
   return new ExpressionParser(source).parse()
@@ -90,7 +92,7 @@ class ExpressionParser {
     return only && parts.length === 1 ? only : { type: 'sequence', parts }
   }
 
-  /** Undefined for what stands for nothing itself: flags, an empty quotation. */
+  /** Undefined for what matches nothing by itself: flags, an empty quotation. */
   #atom(): Expression | undefined {
     const rest = this.#source.slice(this.#at, this.#at + 2)
     switch (rest[0]) {
@@ -163,7 +165,7 @@ class ExpressionParser {
     return parts.length === 0 ? undefined : { type: 'sequence', parts }
   }
 
-  /** `\d`, `\pL` and their like, or undefined when something else stands here. */
+  /** `\d`, `\pL` and the like; undefined when something else comes next. */
   #classEscape(): CharacterSet | undefined {
     const letter = this.#source[this.#at + 1] ?? ''
     const perl = perlClasses[letter.toLowerCase()]
@@ -255,12 +257,12 @@ class ExpressionParser {
     return { type: 'repeat', part, least, most, lazy }
   }
 
-  /** How often, when a repetition stands here. */
+  /** The bounds of a repetition, if one comes next. */
   #counts(): readonly [least: number, most: number] | undefined {
     if (this.#take('*')) return [0, Infinity]
     if (this.#take('+')) return [1, Infinity]
     if (this.#take('?')) return [0, 1]
-    // A brace that is no repetition is a character like any other.
+    // A brace that is not a repetition is a plain character.
     const braces = /^\{(\d{1,9})(,(\d{0,9}))?\}/.exec(this.#rest())
     if (!braces) return undefined
     const least = Number(braces[1])
@@ -283,7 +285,7 @@ class ExpressionParser {
     return codePoint
   }
 
-  /** What follows, as far as any one token can reach. */
+  /** What follows, as far as one token can reach. */
   #rest(): string {
     return this.#source.slice(this.#at, this.#at + 64)
   }

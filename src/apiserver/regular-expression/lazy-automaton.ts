@@ -3,7 +3,7 @@ import type { Step } from './expression-program.ts'
 interface State {
   /** Steps that wait for a character. */
   readonly waiting: readonly number[]
-  /** A match has been seen, whatever follows. */
+  /** A match has been found, whatever follows. */
   readonly matches: boolean
   /** There is a match if the text ends here. */
   readonly matchesAtEnd: boolean
@@ -15,8 +15,8 @@ const mostStates = 256
 const mostOthers = 1024
 
 /**
- * Answers whether there is a match at all, remembering where each character led: long texts are read at the speed of
- * looking things up. What it remembers is bounded; past that it begins anew.
+ * Tells whether there is a match at all, and remembers where each character led, so that long texts are read by table
+ * lookups. What it remembers is bounded; beyond that it starts afresh.
  */
 export class LazyAutomaton {
   readonly #steps: readonly Step[]
@@ -28,19 +28,19 @@ export class LazyAutomaton {
     this.#steps = steps
   }
 
-  /** Only the ends of the text may be asserted: other assertions look at neighbours. */
+  /** Only assertions about the ends of the text are supported: others look at neighbouring characters. */
   static canRun(steps: readonly Step[]): boolean {
     return steps.every(
       (step) => step.type !== 'assert' || step.assertion === 'text-start' || step.assertion === 'text-end',
     )
   }
 
-  /** `take` is told of every step that is not looked up, and says whether to go on. */
+  /** `take` is told of every step that was not remembered, and says whether to go on. */
   test(text: string, take: (steps: number) => boolean): boolean {
     let state = (this.#start ??= this.#stateOf([0], true))
     for (let at = 0; at < text.length; at++) {
       if (state.matches) return true
-      // Nothing waits, and nothing new can begin: an expression that is bound to the beginning.
+      // Nothing waits and nothing new can begin: the expression is anchored at the beginning.
       if (state.waiting.length === 0) return false
       let codePoint = text.charCodeAt(at)
       if (codePoint >= 0xd800 && codePoint <= 0xdbff) {
@@ -86,7 +86,7 @@ export class LazyAutomaton {
     return reached.has(this.#steps.length - 1)
   }
 
-  /** What is reached without taking a character. */
+  /** The steps that are reached without consuming a character. */
   #reach(from: readonly number[], atStart: boolean, atEnd: boolean): ReadonlySet<number> {
     const reached = new Set<number>()
     const pending = [...from]

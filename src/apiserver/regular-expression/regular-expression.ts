@@ -12,15 +12,16 @@ export interface Match {
   readonly end: number
 }
 
-/** What matching may still take. */
+/** The work that matching may still do. */
 export interface MatchingWork {
   /** `false`: there is none left. */
   take(steps: number): boolean
 }
 
 /**
- * A regular expression of RE2's kind, matched in time linear in the text: patterns come from CustomResourceDefinitions
- * and texts from their objects, and JavaScript's own expressions can be made to run for years by the two together.
+ * A regular expression in RE2's dialect, matched in time linear in the text. Patterns come from
+ * CustomResourceDefinitions and texts from their objects; with JavaScript's own expressions, the two together could be
+ * made to run for years.
  */
 export class RegularExpression {
   readonly #steps: readonly Step[]
@@ -35,12 +36,11 @@ export class RegularExpression {
     this.#automaton = LazyAutomaton.canRun(this.#steps) ? new LazyAutomaton(this.#steps) : undefined
   }
 
-  /** How many steps it has. */
   get size(): number {
     return this.#steps.length
   }
 
-  /** With `work`, matching takes of it and gives up when there is none left. */
+  /** Matching counts against `work`, if given, and gives up when none is left. */
   test(text: string, work?: MatchingWork): boolean {
     work?.take(text.length / 8)
     const take = (steps: number) => work?.take(steps) ?? true
@@ -48,7 +48,7 @@ export class RegularExpression {
     return this.#search(text, 0, true, take) !== undefined
   }
 
-  /** The leftmost match, by the preferences of the expression. Positions are those of JavaScript's strings. */
+  /** The leftmost match, by the preferences of the expression. Positions are those of JavaScript strings. */
   find(text: string, from = 0): Match | undefined {
     return this.#search(text, from, false, () => true)
   }
@@ -70,7 +70,7 @@ export class RegularExpression {
         if (instruction?.type === 'match') {
           if (anyMatch) return { start, end: at }
           found = { start, end: at }
-          // What is less preferred than a match is not followed any further.
+          // Branches that are less preferred than a match are dropped.
           break
         }
         if (instruction?.type === 'one' && codePoint >= 0 && instruction.set(codePoint)) {
@@ -91,7 +91,7 @@ export class RegularExpression {
     this.#visit++
   }
 
-  /** Adds what can be reached without taking a character, most preferred first. */
+  /** Adds the steps that are reached without consuming a character, most preferred first. */
   #follow(ready: Thread[], from: number, start: number, before: number, after: number): void {
     const pending = [from]
     for (let at = pending.pop(); at !== undefined; at = pending.pop()) {

@@ -5,7 +5,7 @@ import { compareElements, shownPath } from './fields/path-element.ts'
 
 const mostCauses = 1000
 
-/** The Conflict that kubectl prints field by field, by whom each is managed. */
+/** The Conflict that kubectl prints, listing the fields by manager. */
 export function conflictError(conflicts: ReadonlyMap<string, FieldSet>, managers: Managers): StatusError {
   const all = [...conflicts]
     .sort(([one], [other]) => (one < other ? -1 : 1))

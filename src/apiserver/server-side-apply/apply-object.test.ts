@@ -253,7 +253,8 @@ describe('any manifests', () => {
   })
 
   /**
-   * What the one may say next to the other: new fields, new keys and items, and where it shares, the very same values.
+   * A manifest that can be applied beside another without conflict: new fields, keys and items, and the same values
+   * where both have them.
    */
   function withoutContradiction(there: JsonObject, next: JsonObject, shares: boolean): JsonObject {
     const fields = Object.entries(next).flatMap(([field, value]): Array<[string, unknown]> => {
@@ -270,7 +271,7 @@ describe('any manifests', () => {
     return Object.fromEntries(fields)
   }
 
-  /** Applying may reorder the items of a list; taking it back does not put them where they were. */
+  /** Applying may reorder the items of a list, and undoing it does not restore the order. */
   function inAnyOrder(value: unknown): unknown {
     if (Array.isArray(value))
       return value.map(inAnyOrder).sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))

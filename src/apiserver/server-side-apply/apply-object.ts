@@ -13,9 +13,8 @@ import type { Phases } from '../writing/write-phases.ts'
 
 export interface ApplyRequest {
   readonly kind: TrackedKind
-  /** Without its managed fields. `undefined`: there is no such object yet. */
+  /** Without its managed fields. `undefined`: the object does not exist yet. */
   readonly current: JsonObject | undefined
-  /** Who manages it so far. */
   readonly managers: Managers
   readonly manifest: JsonObject
   readonly manager: string
@@ -26,17 +25,18 @@ export interface ApplyRequest {
 }
 
 export interface ApplyResult {
-  /** What the object is to become, before defaults and validation. */
+  /** The resulting object, before defaults and validation. */
   readonly object: JsonObject
   readonly managers: Managers
 }
 
 const beforeFirstApply = 'before-first-apply'
-/** Only what kubectl applies continues what kubectl applied without the server. */
+/** Only kubectl can continue what kubectl applied on the client's side. */
 const kubectl = 'kubectl'
 
 /**
- * Server-side apply: the object with the manifest merged in, or a Conflict that names every field and who manages it.
+ * Server-side apply: returns the object with the manifest merged in, or throws a Conflict that names every conflicting
+ * field and its manager.
  */
 export function* applyObject(request: ApplyRequest): Phases<ApplyResult> {
   const { kind, manager, now, subresource, current, manifest, filter } = request
@@ -73,7 +73,7 @@ function checkIsApplicable({ kind, manifest }: ApplyRequest): void {
   throw new StatusError('BadRequest', `failed to create typed patch object (${which}): ${told}`)
 }
 
-/** An object that nobody kept account of so far belongs, as it is, to one who was before the first apply. */
+/** The fields of an object that nobody tracked so far are given to a manager from before the first apply. */
 function managersAtApply({ kind, current, managers, filter, now, subresource }: ApplyRequest): Managers {
   if (managers.size > 0 || current === undefined) return managers
   const { taken } = takeFields(undefined, current, managers, { shape: kind.shape, filter })
@@ -82,7 +82,7 @@ function managersAtApply({ kind, current, managers, filter, now, subresource }: 
   return new Map([[managerId(who), { ...who, fields: taken, time: timestamp(now) }]])
 }
 
-/** The conflicts without those over what kubectl itself applied before and nobody has changed since. */
+/** The conflicts, except those over fields that kubectl itself applied before and nobody has changed since. */
 function standing({ conflicts }: Applied, { kind, current, manager }: ApplyRequest): ReadonlyMap<string, FieldSet> {
   const allowed = manager === kubectl && current ? allowedByLastApplied(current, kind) : undefined
   if (!allowed) return conflicts

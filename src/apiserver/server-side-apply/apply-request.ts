@@ -11,13 +11,13 @@ import { metadataOf } from './managers/track-update.ts'
 export interface ApplyOptions extends WriteOptions {
   readonly manager: string
   readonly force: boolean
-  /** Throws when the user may not create what is not there. */
+  /** Throws when the user may not create the object. */
   readonly refuseCreate?: () => void
 }
 
 const mostAttempts = 8
 
-/** Applies a manifest to an object, or creates it when it is not there. */
+/** Applies a manifest to an object, or creates the object. */
 export async function applyManifestTo(
   api: ClusterApi,
   target: { readonly kind: Kind; readonly ref: ObjectRef; readonly subresource?: Subresource | undefined },
@@ -44,14 +44,14 @@ export async function applyManifestTo(
       const input = made instanceof Promise ? await made : made
       return { object: await api.create(kind, ref.namespace, input, writing), created }
     } catch (error) {
-      // Somebody else made it or took it away in the meantime: then it is the other case.
+      // Somebody else created or deleted it in the meantime: then the other case applies.
       const changed = isStatusError(error, created ? 'AlreadyExists' : 'NotFound')
       if (!changed || subresource !== undefined || attempt >= mostAttempts) throw error
     }
   }
 }
 
-/** Its name is in the address; a manifest may leave it out, but not say another. */
+/** The name is in the address; a manifest may leave it out, but not contradict it. */
 function checkName({ name }: ObjectRef, manifest: JsonObject): void {
   const { name: said } = metadataOf(manifest)
   if (said === undefined || said === null || said === '' || said === name) return

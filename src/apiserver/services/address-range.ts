@@ -10,12 +10,12 @@ import {
 export type FamilyName = 'IPv4' | 'IPv6'
 
 /**
- * How many bits of a range may be fixed: more than a million addresses of IPv6 would be looked
- * through in vain, as in Kubernetes.
+ * How large a range may be, as fixed bits. More than a million IPv6 addresses would only be searched in vain, as in
+ * Kubernetes.
  */
 const bitsOf = { 4: { least: 8, most: 28 }, 6: { least: 108, most: 124 } } as const
 
-/** Addresses out of which Services get theirs. */
+/** The addresses from which Services get theirs. */
 export class AddressRange {
   readonly text: string
   readonly family: FamilyName
@@ -34,15 +34,18 @@ export class AddressRange {
     this.#size = sizeOf(range)
   }
 
-  /** Whether a Service may have it: the first of a range is nobody's, and the last of IPv4 is a broadcast. */
+  /**
+   * Whether a Service may have the address: not the first of a range, nor the last of an IPv4 range, which is the
+   * broadcast address.
+   */
   contains(address: string): boolean {
     const offset = placeIn(this.#range, address)
     return offset !== undefined && offset > 0 && !this.#isBroadcast(offset)
   }
 
   /**
-   * A free address, looked for from anywhere (`start` in 0…1): two clusters on one machine hardly ever choose the same.
-   * The beginning of the range is left to those who ask for an address by name, as Kubernetes does.
+   * A free address, searched from a random place (`start` in 0…1), so that two clusters on one machine seldom choose
+   * the same. As in Kubernetes, the beginning of the range is left to Services that ask for a particular address.
    */
   pick(isTaken: (address: string) => boolean, start: number): string | undefined {
     const reserved = Math.min(Math.max(16, Math.floor(this.#size / 16)), 256, this.#size - 1)
@@ -59,7 +62,7 @@ export class AddressRange {
     return undefined
   }
 
-  /** Those that look like a network or its broadcast confuse people and some programs. */
+  /** Skips addresses that look like a network or a broadcast address, which confuse people and some programs. */
   #usual(offset: number): string | undefined {
     const last = offset & 0xff
     const isOdd = this.family === 'IPv4' && (last === 0 || last === 255 || this.#isBroadcast(offset))

@@ -12,21 +12,18 @@ import { familyOf, settleFamilies } from './service-families.ts'
 
 export interface ServiceAddressesOptions {
   readonly store: Store
-  /** `127.128.0.0/9`; a second one is of the other family. */
+  /** `127.128.0.0/9`; a second one must be of the other family. */
   readonly ranges: readonly string[]
   readonly random?: () => number
 }
 
-/**
- * Gives every Service an address of its own of each of its families, unless it wants none; no
- * address is ever two Services'.
- */
+/** Gives every Service an address of each of its families, unless it wants none. No two Services ever have the same. */
 export class ServiceAddresses implements AdmissionPlugin {
   readonly #ranges: ReadonlyMap<FamilyName, AddressRange>
   readonly #random: () => number
   readonly #byService = new Map<string, readonly string[]>()
   readonly #taken = new Set<string>()
-  /** Of writes that are under way. */
+  /** Addresses of writes in progress. */
   readonly #held = new Set<string>()
 
   constructor({ store, ranges, random = Math.random }: ServiceAddressesOptions) {
@@ -66,7 +63,7 @@ export class ServiceAddresses implements AdmissionPlugin {
     if (isService(kind)) this.#remember(object, gone ? [] : addressesOf(object))
   }
 
-  /** What it has, and what its further families need. */
+  /** Its present addresses, and new ones for its further families. */
   #withAddresses(spec: JsonObject): JsonObject {
     const given = textsIn(spec, 'clusterIPs')
     if (textIn(spec, 'clusterIP') === 'None') return spec
@@ -106,7 +103,7 @@ function isOutside({ type }: JsonObject): boolean {
   return type === 'ExternalName'
 }
 
-/** As everybody writes them: the same one may be written in several ways. */
+/** In canonical form, because the same address can be written in several ways. */
 function addressesOf({ spec }: KubernetesObject): readonly string[] {
   if (!isJsonObject(spec)) return []
   const list = textsIn(spec, 'clusterIPs')

@@ -6,17 +6,17 @@ import type { FamilyName } from './address-range.ts'
 
 export interface FamilyChange {
   readonly spec: JsonObject
-  /** What it was, of a Service that is changed and had addresses. */
+  /** The previous spec, if the Service existed and had addresses. */
   readonly before?: JsonObject | undefined
-  /** The families of the cluster, the first one first. */
+  /** The families of the cluster, the primary one first. */
   readonly configured: readonly FamilyName[]
 }
 
 export type FamilyOutcome = { readonly spec: JsonObject } | { readonly errors: readonly FieldError[] }
 
 /**
- * Which families a Service has in this cluster, and which of its addresses stay: as Kubernetes decides it. It goes from
- * one family to two, and back, when its policy says so, never because the cluster has become another.
+ * Decides as Kubernetes does which families a Service has in this cluster, and which of its addresses stay. It changes
+ * between one and two families when its policy says so, never because the cluster has changed.
  */
 export function settleFamilies({ spec, before, configured }: FamilyChange): FamilyOutcome {
   if (before && isUntouched(spec, before)) return { spec }
@@ -32,14 +32,14 @@ export function settleFamilies({ spec, before, configured }: FamilyChange): Fami
   return { spec: { ...kept, ipFamilies: configured.length === 2 ? withOther(kept, families) : families } }
 }
 
-/** Nothing of it was touched: it stays, whatever the cluster is by now. */
+/** Whether the update changes nothing about families: then they stay, whatever the cluster has by now. */
 function isUntouched(spec: JsonObject, before: JsonObject): boolean {
   const prefers = (one: JsonObject) => one['ipFamilyPolicy'] === 'PreferDualStack'
   const same = ['clusterIPs', 'ipFamilies', 'type'].every((field) => sameJson(spec[field], before[field]))
   return prefers(spec) && prefers(before) && same
 }
 
-/** Who says no more than that there is to be one family lets go of the second, and of its address. */
+/** An update that only asks for a single family drops the second one and its address. */
 function released(spec: JsonObject, before: JsonObject): JsonObject {
   if (policyOf(spec) !== 'SingleStack') return spec
   const first = (field: string) => {
@@ -88,7 +88,7 @@ function missingFamilies(families: readonly string[], configured: readonly Famil
   })
 }
 
-/** Nobody says which addresses a Service without address and selector leads to: they may be of any family. */
+/** A Service without address and selector may lead anywhere, so it may have any family. */
 function isForAnybody(spec: JsonObject): boolean {
   const { selector } = spec
   const selects = isJsonObject(selector) && Object.keys(selector).length > 0

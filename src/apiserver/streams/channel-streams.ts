@@ -5,8 +5,8 @@ import { WebSocketViolation, opcodes } from './websocket/websocket-frames.ts'
 import type { Message } from './websocket/websocket-messages.ts'
 
 /**
- * The newest first. `v5` is `v4` with a way to say that a channel is over; those without a version tell how a command
- * ended only where it failed, in words; `base64` is for clients that can only send text.
+ * Newest first. `v5` is `v4` with a way to close a channel; those without a version report the end of a command only if
+ * it failed, in words; `base64` is for clients that can only send text.
  */
 export const channelProtocols = [
   'v5.channel.k8s.io',
@@ -18,7 +18,7 @@ export const channelProtocols = [
 
 export type ChannelProtocol = (typeof channelProtocols)[number]
 
-/** In `v5` the channel of messages whose second byte names the channel that is over. */
+/** In `v5`, the channel whose messages close the channel that their second byte names. */
 const closeChannel = 255
 
 export interface ChannelMessage {
@@ -26,7 +26,7 @@ export interface ChannelMessage {
   readonly data: Buffer
 }
 
-/** `undefined`: it says nothing, not even for which channel. */
+/** `undefined`: the message is empty, without even a channel. */
 export function decodeChannelMessage(protocol: ChannelProtocol, { data }: Message): ChannelMessage | undefined {
   const [first] = data
   if (first === undefined) return undefined
@@ -58,13 +58,13 @@ export class ChannelStreams {
     connection.left.addEventListener('abort', () => this.#destroy(), { once: true })
   }
 
-  /** What the client sends on a channel; what it sends on others is dropped. */
+  /** What the client sends on a channel; what it sends on other channels is dropped. */
   input(channel: number): Readable {
     return this.#open(channel, new FedStream())
   }
 
   output(channel: number): Writable {
-    // Should the client send something on it, it goes nowhere; nobody is there to read it.
+    // Whatever the client sends on it is discarded.
     return this.duplex(channel).resume()
   }
 

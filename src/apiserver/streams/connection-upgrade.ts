@@ -8,8 +8,8 @@ const streaming = /\/(?:exec|attach|portforward|log)(?:\?|$)/
 const keepAliveMs = 30_000
 
 /**
- * What a client wants to switch to, where there is anything to switch for. Any other request is
- * answered as if it had not asked.
+ * The protocol that a client wants to switch to, where switching makes sense. Other requests are answered as if they
+ * had not asked.
  */
 export function wantedUpgrade({ headers, url = '' }: IncomingMessage): UpgradeProtocol | undefined {
   const wanted = (headers.upgrade ?? '').toLowerCase()
@@ -18,12 +18,12 @@ export function wantedUpgrade({ headers, url = '' }: IncomingMessage): UpgradePr
 }
 
 /**
- * A connection that its client wants to use for something else than HTTP. It can still be
- * answered in HTTP, to refuse it.
+ * A connection that its client wants to switch from HTTP to another protocol. It can still be answered in HTTP, to
+ * refuse it.
  */
 export class ConnectionUpgrade {
   readonly protocol: UpgradeProtocol
-  /** For answers in HTTP; the connection ends with them. */
+  /** For answers in HTTP, which end the connection. */
   readonly response: ServerResponse
   readonly #socket: Socket
   readonly #head: Buffer

@@ -6,18 +6,17 @@ export interface ForwardedConnection {
   readonly pod: string
   readonly uid: string
   readonly port: number
-  /** What the client sends and gets. */
   readonly data: Duplex
-  /** What goes wrong is told here; then both are over. */
+  /** Receives the error message, after which both are over. */
   readonly error: Writable
   readonly connect: () => Promise<Duplex>
 }
 
-/** Moves bytes between a client and a port of a Pod until both have said their last, or one of them broke off. */
+/** Moves bytes between a client and a port of a Pod until both are done, or one of them broke off. */
 export async function forwardConnection({ pod, uid, port, data, error, connect }: ForwardedConnection): Promise<void> {
   try {
     const target = await connect()
-    // What breaks off on one side breaks off on the other, too.
+    // When one side breaks off, so does the other.
     const broken = new Promise<never>((_, reject) => {
       data.once('close', () => {
         if (!data.readableEnded || !data.writableFinished) target.destroy()
@@ -36,7 +35,7 @@ export async function forwardConnection({ pod, uid, port, data, error, connect }
       error.write(`error forwarding port ${port} to pod ${pod}, uid ${uid}: ${errorMessage(failure)}`)
   } finally {
     if (!error.destroyed) error.end()
-    // Its end is said before it is dropped: what is not read any more must not hold up the other connections.
+    // The end is sent before the stream is destroyed; unread data must not hold up the other connections.
     if (!data.destroyed) data.end(() => data.destroy())
   }
 }

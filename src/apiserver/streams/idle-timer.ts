@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 
-/** Tells once when nothing was touched for so long. */
+/** Calls back once when it has not been touched for this long. */
 export class IdleTimer {
   readonly #clock: Clock
   readonly #idleMs: number
@@ -16,7 +16,7 @@ export class IdleTimer {
     this.#wait(idleMs)
   }
 
-  /** Cheap: the timer itself is only looked at when it rings. */
+  /** Cheap: the timer is only checked when it fires. */
   touch(): void {
     this.#touchedAt = this.#clock.now()
   }

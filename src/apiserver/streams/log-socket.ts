@@ -6,15 +6,15 @@ import { agreedProtocol, handshakeHeaders, offeredProtocols } from './websocket/
 
 /** Where the bytes of a log go. */
 export interface LogSink {
-  /** Resolves when there is room for more; false when nobody reads any longer. */
+  /** Resolves when there is room for more; to false when nobody reads any longer. */
   write(chunk: Buffer): Promise<boolean>
   end(): void
 }
 
-/** A log as messages of a WebSocket, which programs in browsers can read while it grows. */
+/** Sends a log as messages of a WebSocket, which programs in browsers can read while it grows. */
 export function logSocket(exchange: HttpExchange, clock: Clock, left: () => void): LogSink {
   const { request } = exchange
-  // Who names no protocol gets the first, and is told none.
+  // A client that names no protocol gets the first, without being told.
   const asked = offeredProtocols(request).length > 0
   const protocol = asked ? agreedProtocol(request, ['binary.k8s.io', 'base64.binary.k8s.io']) : ''
   const { 'Sec-WebSocket-Protocol': named, ...headers } = handshakeHeaders(request, protocol)
@@ -23,7 +23,7 @@ export function logSocket(exchange: HttpExchange, clock: Clock, left: () => void
   )
   const connection = new WebSocketConnection(socket, clock)
   connection.left.addEventListener('abort', left, { once: true })
-  // What a client says here is nothing to anybody; that it closes is.
+  // What a client sends here is ignored; only that it closes matters.
   void connection.receive(() => {})
   const isText = protocol === 'base64.binary.k8s.io'
   return {

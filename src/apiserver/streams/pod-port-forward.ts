@@ -17,7 +17,7 @@ const spdyProtocol = 'portforward.k8s.io'
 const tunnelProtocol = `SPDY/3.1+${spdyProtocol}`
 const webSocketProtocols = [tunnelProtocol, 'v4.channel.k8s.io', 'v4.base64.channel.k8s.io'] as const
 const stopMs = 1_000
-/** One connection to the API server; a client that needs more ports can open several. */
+/** The most ports over one connection; a client that needs more can open several. */
 const mostPorts = 100
 
 export interface PortForwardRequest {
@@ -87,7 +87,7 @@ async function forwardOverSpdy(
   }
 }
 
-/** Two channels for each port, one for the data and one for what goes wrong; both begin with the port. */
+/** Two channels for each port, one for data and one for errors; both begin with the port number. */
 async function forwardOverChannels(
   request: PortForwardRequest,
   connection: WebSocketConnection,
@@ -123,7 +123,7 @@ function forwarded(
   return { ...streams, pod: name, uid, port, connect: () => connect(port, left) }
 }
 
-/** Which ports the client names; only some protocols need it to. */
+/** The ports that the client names; only some protocols require it. */
 export function readPorts(query: URLSearchParams): number[] {
   const asked = query.getAll('ports').flatMap((ports) => ports.split(','))
   if (asked.length > mostPorts)

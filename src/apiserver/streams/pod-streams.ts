@@ -11,7 +11,7 @@ import { forwardPorts, readPorts } from './pod-port-forward.ts'
 import { runRemoteCommand, upgradeRequired } from './remote-command.ts'
 import type { WantedStreams } from './remote-session.ts'
 
-/** As the kubelet's. */
+/** The same as the kubelet's. */
 const idleMs = 4 * 60 * 60 * 1000
 const mostWords = 1_000
 
@@ -97,7 +97,7 @@ function wantedStreams(query: URLSearchParams): WantedStreams {
   const stdin = isSet(query, 'stdin')
   const stdout = isSet(query, 'stdout')
   const tty = isSet(query, 'tty')
-  // A terminal has but one output.
+  // A terminal has only one output.
   const stderr = isSet(query, 'stderr') && !tty
   if (stdin || stdout || stderr) return { stdin, stdout, stderr, tty }
   throw new StatusError('BadRequest', 'you must specify at least 1 of stdin, stdout, stderr')

@@ -18,10 +18,7 @@ interface HalfPair {
 /** How long one stream of a pair waits for the other. */
 const pairingMs = 30_000
 
-/**
- * For each connection a client opens two streams, one for the data and one for what goes
- * wrong: this brings them together.
- */
+/** Clients open two streams for each connection, one for data and one for errors: this pairs them. */
 export class PortForwardPairs {
   readonly #clock: Clock
   readonly #complete: (pair: StreamPair) => void
@@ -32,12 +29,12 @@ export class PortForwardPairs {
     this.#complete = complete
   }
 
-  /** `false`: it is none of ours. */
+  /** `false`: the stream is of another type. */
   add(stream: FedStream, headers: SpdyHeaders, id: number): boolean {
     const port = readPort(headers.get('port') ?? '')
     const type = headers.get('streamtype')
     if (port === undefined || (type !== 'data' && type !== 'error')) return false
-    // Clients that name no request open the stream for errors first and the one for data right after it.
+    // Clients that send no request ID open the error stream first and the data stream right after it.
     const request = headers.get('requestid') ?? `stream ${type === 'error' ? id : id - 2}`
     const half = this.#waiting.get(request)
     if (!half) {
@@ -51,7 +48,7 @@ export class PortForwardPairs {
     if (!data || !error) return false
     half.cancel()
     this.#waiting.delete(request)
-    // Clients write nothing on it; should one do so, it goes nowhere.
+    // Clients write nothing on it; if one does, it is discarded.
     error.resume()
     this.#complete({ port, data, error })
     return true

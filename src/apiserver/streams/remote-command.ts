@@ -12,19 +12,19 @@ import { webSocketSession } from './websocket/websocket-session.ts'
 
 export interface StreamTimes {
   readonly clock: Clock
-  /** How long a connection may stay open without anything being said. */
+  /** How long a connection may stay open without traffic. */
   readonly idleMs: number
 }
 
 export type RunCommand = (streams: ContainerStreams, signal: AbortSignal) => Promise<ExitResult>
 
-/** How long a client may take to read what is left and to close the connection. */
+/** How long a client may take to read the rest and close the connection. */
 const finishMs = 15 * 60_000
 const stopMs = 1_000
 
 /**
- * Connects the client with a program and tells it how that ended. Until the connection is
- * upgraded, a refusal can be thrown.
+ * Connects the client with a program and reports how it ended. Until the connection is upgraded, a refusal can be
+ * thrown.
  */
 export async function runRemoteCommand(
   exchange: HttpExchange,
@@ -73,8 +73,7 @@ async function statusOf(run: RunCommand, session: RemoteSession, signal: AbortSi
   try {
     return exitStatus(await run(session.streams, signal))
   } catch (error) {
-    // A refusal of the node: it is told as one that came before the connection was made,
-    // which is when Kubernetes has it.
+    // A refusal by the node: reported as if it had come before the connection was made, as it does in Kubernetes.
     return failureStatus(error, error instanceof StatusError ? 'unable to upgrade connection: ' : '')
   }
 }

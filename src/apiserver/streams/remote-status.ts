@@ -1,7 +1,7 @@
 import { errorMessage } from '../../foundation/errors.ts'
 import type { ExitResult } from '../pods/pod-access.ts'
 
-/** How a command ended, as the status channel tells it. */
+/** How a command ended, as the status channel reports it. */
 export function exitStatus({ exitCode }: ExitResult): unknown {
   if (exitCode === 0) return { metadata: {}, status: 'Success' }
   return {
@@ -13,7 +13,7 @@ export function exitStatus({ exitCode }: ExitResult): unknown {
   }
 }
 
-/** That it could not even be begun, or not be brought to its end. */
+/** That a command could not be started, or not be finished. */
 export function failureStatus(error: unknown, prefix = ''): unknown {
   const message = prefix + errorMessage(error)
   return {

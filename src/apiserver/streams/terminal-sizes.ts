@@ -14,11 +14,12 @@ const sizeSchema = z.object({
 const longestUnread = 1_024
 
 /**
- * The sizes a client tells, each a JSON object. What is none is passed over: a terminal of the wrong size is still one.
+ * The sizes that a client sends, each a JSON object. Anything else is ignored: a terminal of the wrong size still
+ * works.
  */
 export async function* terminalSizes(stream: Readable): AsyncGenerator<TerminalSize> {
   let unread = ''
-  // A stream that breaks off has simply told its last size.
+  // A stream that breaks off has simply sent its last size.
   const chunks = stream.iterator({ destroyOnReturn: false })
   for (;;) {
     const next = await chunks.next().catch(() => ({ done: true as const, value: undefined }))

@@ -2,7 +2,7 @@ import { type FieldError, invalid } from '../../resources/field-error.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import type { ErrorList } from './error-list.ts'
 
-/** `allOf`, `anyOf`, `oneOf` and `not`; `faultsUnder` says what one alternative finds wrong with the value. */
+/** Checks `allOf`, `anyOf`, `oneOf` and `not`; `faultsUnder` tells what one alternative finds wrong with the value. */
 export function checkAlternatives(
   { anyOf, oneOf, allOf, not }: StructuralSchema,
   path: string,
@@ -35,7 +35,7 @@ export function checkAlternatives(
   if (not && faultsUnder(not).length === 0) errors.add(combined(path, 'must not validate the schema (not)'))
 }
 
-/** The API server puts these under no field at all, and names the place in the sentence. */
+/** The API server reports these without a field, and names the place in the message. */
 function combined(path: string, sentence: string): FieldError {
   return invalid('<nil>', '', `"${path}" ${sentence}`)
 }

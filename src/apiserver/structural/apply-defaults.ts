@@ -3,14 +3,14 @@ import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { isJsonObject } from '../../resources/json-value.ts'
 
 /**
- * The value with the defaults of its schema filled in. A null where none is allowed counts as missing: it becomes the
- * default, or goes. Nothing is copied when nothing changes, so applying it twice gives the very same value.
+ * The value with the defaults of its schema filled in. A null that is not allowed counts as missing: it is replaced by
+ * the default, or removed. Nothing is copied when nothing changes, so applying it again returns the very same value.
  */
 export function applyDefaults(schema: StructuralSchema, value: unknown): unknown {
   return completed(schema, value, { left: largestDefaults })
 }
 
-/** What all defaults of one object may come to: a default under the items of a list counts for each of them. */
+/** The most that all defaults of one object may come to: a default in the items of a list counts for each item. */
 const largestDefaults = 3 * 1024 * 1024
 
 /** The defaults of a schema would make the object larger than any object may be. */
@@ -57,7 +57,7 @@ function withItemDefaults({ items }: StructuralSchema, value: readonly unknown[]
   let result: unknown[] | undefined
   for (const [index, before] of value.entries()) {
     const after = defaulted(items, before, room)
-    // There is no such thing as a missing item.
+    // An item cannot be missing.
     if (after === before || after === undefined) continue
     result ??= [...value]
     result[index] = after
@@ -70,7 +70,7 @@ function defaulted(schema: StructuralSchema, value: unknown, room: Room): unknow
   return defaultOf(schema, room)
 }
 
-/** A copy: whoever gets it may change it. */
+/** A copy, which the caller may change. */
 function defaultOf(schema: StructuralSchema, room: Room): unknown {
   const value = schema.default
   if (value === undefined) return undefined
@@ -90,11 +90,11 @@ function sizeOf(schema: StructuralSchema, value: unknown): number {
 const none: Readonly<Record<string, StructuralSchema>> = {}
 const fieldsWithDefaults = new WeakMap<object, readonly string[]>()
 
-/** Worked out once for a schema: most fields have no default, and objects come often. */
+/** Determined once per schema: most fields have no default, and objects come often. */
 function defaultedFields(properties: Readonly<Record<string, StructuralSchema>>): readonly string[] {
   const known = fieldsWithDefaults.get(properties)
   if (known) return known
-  // A field of this name cannot be set like another, and is never kept.
+  // `__proto__` cannot be set like other fields, and is never kept.
   const fields = Object.keys(properties).filter(
     (field) => field !== '__proto__' && properties[field]?.default !== undefined,
   )

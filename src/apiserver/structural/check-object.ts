@@ -4,7 +4,7 @@ import { SchemaRules } from '../cel/schema-rules.ts'
 import type { Phases } from '../writing/write-phases.ts'
 import { validate } from './validate.ts'
 
-/** Faults that leave a value of another shape than the rules expect. */
+/** Errors that leave a value in a form the rules do not expect. */
 const blocking = new Set<FieldError['reason']>([
   'FieldValueRequired',
   'FieldValueTypeInvalid',
@@ -16,7 +16,7 @@ const notJudged =
 
 const rulesOfSchemas = new WeakMap<StructuralSchema, SchemaRules>()
 
-/** What is wrong with an object by its schema, and by the rules in it where the object is fit to be judged by them. */
+/** What is wrong with an object by its schema, and by the schema's rules if the object is fit to be judged by them. */
 export function* checkObject(
   schema: StructuralSchema,
   object: unknown,

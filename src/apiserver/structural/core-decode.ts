@@ -3,7 +3,9 @@ import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 import { isDateTime } from './formats.ts'
 import { fieldSchema } from './prune.ts'
 
-/** A value of another type than its field: Kubernetes' own kinds are refused before they are looked at any further. */
+/**
+ * A value has another type than its field: for Kubernetes' own kinds this is refused before anything else is looked at.
+ */
 export class DecodingProblem extends Error {}
 
 const wholeNumbers: Readonly<Record<string, readonly [least: number, most: number]>> = {
@@ -18,13 +20,13 @@ const nothing: JsonObject = {}
 interface Where {
   /** The innermost type that has a name. */
   readonly owner: string
-  /** Field names alone, as the decoder says it; joined only for a refusal, since most values are of their type. */
+  /** Field names only, as in the decoder's messages; joined only for a refusal, which is rare. */
   readonly path: string[]
 }
 
 /**
- * Throws for the first value that is not of its field's type. Null is of every type. What is the very
- * same in `checked` needs no look.
+ * Throws for the first value that does not have its field's type. Null fits every type. What is the very same object in
+ * `checked` is skipped.
  */
 export function checkTypes(schema: StructuralSchema, value: unknown, owner: string, checked?: unknown): void {
   checkValue(schema, value, { owner, path: [] }, checked)
@@ -96,7 +98,7 @@ function checkFormat(format: string | undefined, value: string): void {
   }
 }
 
-/** Where a text stops being base64; -1 when it does not. */
+/** The position at which a text is not base64; -1 when it is. */
 function badBase64(value: string): number {
   const text = value.replaceAll(/[\r\n]/g, '')
   const at = /[^A-Za-z0-9+/]/.exec(text.replace(/={1,2}$/, ''))?.index

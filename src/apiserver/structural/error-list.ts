@@ -1,8 +1,8 @@
 import { type FieldError, mostFaults } from '../../resources/field-error.ts'
 
 /**
- * Faults as they are found. Past a bound no more are kept: nobody reads them, and an
- * answer must not grow with the body.
+ * Collects errors as they are found. Beyond a bound they are dropped: nobody reads them, and the answer must not grow
+ * with the body.
  */
 export class ErrorList {
   readonly #errors: FieldError[] = []

@@ -8,7 +8,7 @@ const goDuration = /^[+-]?((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+$/
 const wordyDuration =
   /^\d+\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)$/
 
-/** What the API server checks of a string's `format`. Others are words for people. */
+/** The formats of strings that the API server checks. All others are only informative. */
 const formats: Readonly<Record<string, (text: string) => boolean>> = {
   'date-time': isDateTime,
   datetime: isDateTime,
@@ -43,7 +43,7 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
 
 const longestFormatted = 64 * 1024
 
-/** Formats that are not known are not checked. */
+/** Unknown formats are not checked. */
 export function hasFormat(format: string, text: string): boolean {
   const check = Object.hasOwn(formats, format) ? formats[format] : undefined
   return !check || (text.length <= longestFormatted && check(text))

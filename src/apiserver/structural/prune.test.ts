@@ -5,7 +5,7 @@ import { isJsonObject } from '../../resources/json-value.ts'
 import { fieldSchema, prune } from './prune.ts'
 import { anySchema, anyValue } from './schema.fixture.ts'
 
-/** The definition, as plainly as it can be said. */
+/** The definition, as plainly as possible. */
 function known(schema: StructuralSchema, value: unknown): unknown {
   if (Array.isArray(value)) {
     const items = schema.items ?? (schema['x-kubernetes-preserve-unknown-fields'] ? schema : {})
@@ -28,7 +28,7 @@ describe('pruning', () => {
         const pruned = prune(schema, value, (path) => dropped.push(path))
         expect(pruned).toEqual(known(schema, value))
         expect(value).toEqual(before)
-        // The same value comes back when there was nothing to drop.
+        // The very same value is returned when there was nothing to drop.
         expect(pruned === value).toBe(dropped.length === 0)
         expect(prune(schema, pruned, () => expect.fail('dropped twice'))).toBe(pruned)
       }),

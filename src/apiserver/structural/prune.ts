@@ -2,7 +2,7 @@ import { objectMetaFields } from '../../resources/object-meta-fields.ts'
 import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { type JsonObject, isJsonObject } from '../../resources/json-value.ts'
 
-/** Every object has these, whether or not its schema says so. */
+/** Every object has these fields, whether or not its schema says so. */
 export const resourceFields: Readonly<Record<string, StructuralSchema>> = {
   apiVersion: { type: 'string' },
   kind: { type: 'string' },
@@ -13,9 +13,9 @@ const nothing: JsonObject = {}
 const free: StructuralSchema = { 'x-kubernetes-preserve-unknown-fields': true }
 
 /**
- * The value without the fields its schema does not know. Each dropped field is reported once, by its path,
- * and what is beneath it is not looked at. Nothing is copied when nothing is dropped. What is the very
- * same in `pruned` needs no look.
+ * The value without the fields its schema does not know. Each dropped field is reported once, by its path, and what is
+ * below it is not looked at. Nothing is copied when nothing is dropped. What is the very same object in `pruned` is
+ * skipped.
  */
 export function prune(
   schema: StructuralSchema,
@@ -32,7 +32,7 @@ export function prune(
     const before = value[field]
     if (before !== undefined && before === done[field]) continue
     const known = fieldSchema(schema, field)
-    // An own field of this name would turn into a prototype when it is copied.
+    // Copying an own field of this name would set the prototype.
     if (!known || field === '__proto__') {
       dropped(path === '' ? field : `${path}.${field}`)
       result ??= { ...value }
@@ -65,7 +65,7 @@ function pruneItems(
   return result ?? items
 }
 
-/** What a schema says of one field; undefined when it does not have it. */
+/** The schema of one field; undefined when there is none. */
 export function fieldSchema(schema: StructuralSchema, field: string): StructuralSchema | undefined {
   const { properties, additionalProperties } = schema
   if (properties && Object.hasOwn(properties, field)) return properties[field]

@@ -11,7 +11,7 @@ type Check = (value: unknown, path: string, errors: ErrorList, work: Work) => vo
 
 const compiled = new WeakMap<StructuralSchema, readonly Check[]>()
 
-/** What a schema asks of a value itself, as a list of checks made once: a schema has few of the many keywords. */
+/** The checks a schema makes on a value itself, as a list built once: a schema has few of the many keywords. */
 export function scalarChecksOf(schema: StructuralSchema): readonly Check[] {
   const known = compiled.get(schema)
   if (known) return known
@@ -31,7 +31,7 @@ function checkType(schema: StructuralSchema): Check | undefined {
   return check
 }
 
-/** One of each for all schemas, of which a definition may have very many; there are few types. */
+/** Shared by all schemas, of which a definition may have very many, because there are few types. */
 const typeChecks = new Map<string, Check>()
 
 function newTypeCheck(allowed: readonly string[], names: string): Check {
@@ -52,7 +52,7 @@ function checkText(schema: StructuralSchema): Check | undefined {
   const expression = pattern === undefined ? undefined : new RegularExpression(pattern)
   return (value, path, errors, work) => {
     if (typeof value !== 'string') return
-    // Only the first of these is reported, as the API server does it.
+    // Only the first of these is reported, as by the API server.
     if (maxLength !== undefined && longerThan(value, maxLength)) errors.add(tooLong(path, maxLength))
     else if (minLength !== undefined && !longerThan(value, minLength - 1)) {
       errors.add(invalid(path, value, `${path} in body should be at least ${minLength} chars long`))
@@ -100,7 +100,7 @@ function checkEnum({ enum: allowed }: StructuralSchema): Check | undefined {
   }
 }
 
-/** JSON's types, and `integer` where a number is whole. */
+/** JSON's types, and `integer` for whole numbers. */
 export function jsonType(value: unknown): string {
   if (value === null || value === undefined) return 'null'
   if (Array.isArray(value)) return 'array'

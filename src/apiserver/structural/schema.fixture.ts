@@ -31,7 +31,7 @@ function scalar(schema: StructuralSchema, value: fc.Arbitrary<unknown>): fc.Arbi
   return optional.map((further) => ({ ...schema, ...further }))
 }
 
-/** Values made of the same few names, so that schemas and values meet. */
+/** Values made of the same few names as the schemas, so that they meet. */
 export const anyValue: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 5, depthIdentifier: 'value' },

@@ -5,7 +5,7 @@ import { finish } from '../writing/write-phases.ts'
 import { validate } from './validate.ts'
 
 // What each keyword says, word by word, is shown in
-// tests/kubernetes/custom-resource-rules.test.ts, on a real server too.
+// tests/kubernetes/custom-resource-schemas.test.ts, on a real server too.
 
 const texts: StructuralSchema = { type: 'array', items: { type: 'string', maxLength: 1 } }
 
@@ -43,7 +43,7 @@ describe('validation', () => {
     const before = { named: [{ n: 'a', v: 'long' }], plain: ['long'] }
     const fields = (next: unknown) => validate(schema, next, before).map(({ field }) => field)
     expect(fields(before)).toEqual([])
-    // An item of a map is known again by its key; one of another list is not.
+    // An item of a map is recognized by its key; items of other lists are not.
     expect(
       fields({
         named: [

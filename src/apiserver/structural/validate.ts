@@ -7,7 +7,7 @@ import { fieldSchema } from './prune.ts'
 import { scalarChecksOf } from './scalar-checks.ts'
 import { Work } from './work.ts'
 
-/** Where a value stands, what it was before (for updates), and where its faults go. */
+/** Where a value is, what it was before (for updates), and where its errors go. */
 export interface Place {
   readonly path: string
   readonly previous: unknown
@@ -15,12 +15,12 @@ export interface Place {
   readonly work: Work
 }
 
-/** Steps that are taken to judge one object; a real one takes a few for each of its values. */
+/** The most steps for judging one object; a real one takes a few per value. */
 const mostSteps = 1_000_000
 const notJudged = 'the schema has too many alternatives and expressions to judge an object as large as this one by them'
 
 /**
- * What is wrong with a value, in the words of the API server. What an update leaves as it was is not judged again: an
+ * What is wrong with a value, in the words of the API server. What an update leaves unchanged is not judged again: an
  * object that was stored before its schema became stricter can still be changed elsewhere.
  */
 export function validate(schema: StructuralSchema, value: unknown, previous?: unknown): readonly FieldError[] {
@@ -88,7 +88,7 @@ function checkItems(schema: StructuralSchema, items: readonly unknown[], place: 
   }
 }
 
-/** Which item of the previous list is the same one: only lists that are maps can tell. */
+/** Finds the item of the previous list that corresponds to an item; only possible in map-like lists. */
 export function correlate(schema: StructuralSchema, previous: unknown): (item: unknown) => unknown {
   if (schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(previous)) return () => undefined
   const byKey = new Map(previous.map((item: unknown) => [keyText(schema, item), item]))

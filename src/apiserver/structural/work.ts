@@ -1,6 +1,6 @@
 /**
- * How much may still be done for one object. A schema is small and an object is small, but what the one says of the
- * other can be their product: alternatives of alternatives, over every item of a list.
+ * The work that may still be done for one object. A schema is small and an object is small, but the work can be their
+ * product: alternatives of alternatives, over every item of a list.
  */
 export class Work {
   #left: number
@@ -13,7 +13,7 @@ export class Work {
     return this.#left < 0
   }
 
-  /** `false`: there is none left. */
+  /** `false`: none is left. */
   take(steps: number): boolean {
     this.#left -= steps
     return this.#left >= 0

@@ -24,7 +24,7 @@ export interface Reply {
 export interface CallOptions {
   readonly headers?: OutgoingHttpHeaders
   readonly body?: unknown
-  /** The administrator's, unless something else is said. */
+  /** The administrator's token, unless another is given. */
   readonly token?: string | null
   readonly client?: { readonly key: string; readonly cert: string }
 }
@@ -33,11 +33,11 @@ export const maps = '/api/v1/namespaces/default/configmaps'
 export const pods = '/api/v1/namespaces/default/pods'
 export const models = '/apis/sluice.dev/v1/namespaces/default/models'
 
-/** A server with one cluster in it, the namespace `default` in that, and whoever asks it over TLS. */
+/** A server with one cluster that has the namespace `default`, and clients that ask it over TLS. */
 export class ApiServerStage {
   readonly clock = new FakeClock()
   readonly logLines: string[] = []
-  /** What the logs of Pods were asked for. */
+  /** The options of the log requests that arrived. */
   readonly logRequests: LogOptions[] = []
   readonly api: ClusterApi
   readonly server: ApiServer
@@ -129,7 +129,7 @@ export class ApiServerStage {
     return { code: response.statusCode ?? 0, headers: response.headers, text, json }
   }
 
-  /** The same of the cluster. */
+  /** The same within the cluster. */
   call(method: string, path: string, options?: CallOptions): Promise<Reply> {
     return this.send(method, `/vks/one${path}`, options)
   }

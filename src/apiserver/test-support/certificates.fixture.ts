@@ -1,4 +1,4 @@
-// The certificate library expects it.
+// The certificate library needs it.
 import 'reflect-metadata'
 import { webcrypto } from 'node:crypto'
 import {

@@ -13,7 +13,7 @@ export const pod = (name: string, spec: Record<string, unknown> = {}) => ({
 
 export const merge = (patch: unknown) => (current: unknown) => mergePatch(current, patch)
 
-/** Why it was refused; an error where it was not. */
+/** The error with which it was refused; throws when it was not. */
 export async function refusal(promise: Promise<unknown>): Promise<StatusError> {
   const error: unknown = await promise.then(
     () => undefined,

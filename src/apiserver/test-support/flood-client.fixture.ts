@@ -6,15 +6,15 @@ export interface FloodOptions {
   readonly port: number
   readonly ca: string
   readonly connections: number
-  /** Sent together, again and again, as soon as all of the last time were answered. */
+  /** Sent together, again as soon as all of the last batch were answered. */
   readonly requests: readonly string[]
-  /** Ends by itself after so many times; otherwise when it is told to. */
+  /** Ends after this many batches, or else when it is told to. */
   readonly times?: number | undefined
 }
 
 interface FloodOrder {
   readonly options: FloodOptions
-  /** Not 0: it is over. */
+  /** Not 0 when the client is to stop. */
   readonly over: Int32Array
 }
 
@@ -25,7 +25,7 @@ export interface FloodResult {
   readonly bytes: number
 }
 
-/** A client in a thread of its own, so that what it does is not measured with the server. */
+/** A client in a thread of its own, so that its work is not measured with the server's. */
 export class FloodClient {
   readonly #thread: Worker
   readonly #over = new Int32Array(new SharedArrayBuffer(4))
@@ -50,7 +50,7 @@ export class FloodClient {
 }
 
 const answerHead = /HTTP\/1\.1 (\d{3}) /g
-/** Enough to find a head that was cut. */
+/** Enough to find the end of a head that was split between two chunks. */
 const tailLength = 16
 
 class Flood {
@@ -78,7 +78,7 @@ class Flood {
     const { port, ca, requests, times = Infinity } = this.#options
     const socket = connect({ port, host: '127.0.0.1', ca })
     await once(socket, 'secureConnect')
-    // It closes after an error, and that is noticed.
+    // 'close' follows the error and is handled.
     socket.on('error', () => {})
     for (let time = 0; time < times && !this.#isOver && !socket.destroyed; time++) {
       const sentAt = performance.now()
@@ -90,8 +90,7 @@ class Flood {
   }
 
   /**
-   * Counts the answers as their heads come, and the last one's body until it is over: a list in
-   * pieces ends with an empty one.
+   * Counts answers by their heads, and reads the last one's body to its end: a chunked list ends with an empty chunk.
    */
   #answers(socket: TLSSocket, count: number): Promise<void> {
     let seen = 0

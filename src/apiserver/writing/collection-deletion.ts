@@ -5,14 +5,14 @@ import type { Turns } from '../flow-control/flow-control.ts'
 
 export interface CollectionOptions {
   readonly turns?: Turns | undefined
-  /** Aborted when nobody waits for the answer any more: what is left then stays. */
+  /** Aborted when nobody waits for the answer any more: the remaining objects stay. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** Few enough that nobody else's write waits long behind them. */
+/** Few enough that nobody's write waits long behind them. */
 const deletedAtOnce = 16
 
-/** Deletes objects some at a time, which share a commit, with turns for others in between. */
+/** Deletes objects a few at a time, which share a commit, with turns for others in between. */
 export async function deleteInTurns(
   objects: readonly KubernetesObject[],
   deleteOne: (object: KubernetesObject) => Promise<Deleted>,

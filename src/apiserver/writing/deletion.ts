@@ -12,7 +12,7 @@ export interface DeletionOptions {
 export type DeletionStep =
   { readonly type: 'remove' } | { readonly type: 'mark'; readonly object: KubernetesObject } | { readonly type: 'wait' }
 
-/** What a request to delete does to an object now: it goes at once, it is marked, or it is already on its way. */
+/** What a delete request does to an object now: remove it, mark it, or nothing because it is already being deleted. */
 export function decideDeletion(
   kind: Kind,
   object: KubernetesObject,
@@ -28,7 +28,7 @@ export function decideDeletion(
   if (marked && grace >= deletionGracePeriodSeconds && sameNames(finalizers, object.metadata.finalizers ?? [])) {
     return { type: 'wait' }
   }
-  // A shorter grace counts from when deletion was first asked for.
+  // A shorter grace period counts from when deletion was first requested.
   const askedAt = marked ? Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000 : now
   const granted = marked ? Math.min(grace, deletionGracePeriodSeconds) : grace
   const { finalizers: _before, ...metadata } = object.metadata
@@ -44,7 +44,7 @@ export function decideDeletion(
   return { type: 'mark', object: next }
 }
 
-/** Marked, and nothing holds it any more: an update that leaves an object so is its end. */
+/** Whether a marked object is free to go: an update that leaves it like this removes it. */
 export function isReadyToRemove(kind: Kind, object: KubernetesObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata
   if (deletionTimestamp === undefined || finalizers.length > 0 || deletionGracePeriodSeconds > 0) return false
@@ -67,7 +67,7 @@ function isHeld(kind: Kind, object: KubernetesObject): boolean {
   return kind.deletion?.isHeld?.(object) === true
 }
 
-/** A deletion may name the very object it is meant for. */
+/** Checks the uid and version that a deletion may name. */
 export function checkPreconditions(
   kind: Kind,
   { metadata }: KubernetesObject,

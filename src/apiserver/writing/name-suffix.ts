@@ -1,7 +1,7 @@
-/** Without vowels, so that no words come out, and without what is easily confused. */
+/** Without vowels, so that no words come out, and without characters that are easily confused. */
 const characters = 'bcdfghjklmnpqrstvwxz2456789'
 
-/** What the server puts behind a name that it completes. */
+/** What the server appends to a generated name. */
 export function randomSuffix(): string {
   let suffix = ''
   while (suffix.length < 5) suffix += characters.charAt(Math.floor(Math.random() * characters.length))

@@ -7,7 +7,7 @@ export { checkQualifiedName, isLabelValue, serviceRule } from '../../resources/v
 
 const longestAnnotations = 256 * 1024
 
-/** What Kubernetes asks of the name, namespace, labels and annotations of any object. */
+/** Kubernetes' rules for the name, namespace, labels and annotations of any object. */
 export function checkMetadata(kind: Kind, metadata: ObjectMeta): FieldError[] {
   return [
     ...checkName(kind, metadata.name, metadata.generateName ?? ''),
@@ -20,7 +20,7 @@ export function checkMetadata(kind: Kind, metadata: ObjectMeta): FieldError[] {
 
 function checkName(kind: Kind, name: string, prefix: string): FieldError[] {
   const check = kind.checkName ?? checkDnsSubdomain
-  // A name is put behind the prefix, so it may end as no name can.
+  // A suffix is appended to the prefix, so it may end in a way that a name cannot.
   const ofPrefix = prefix === '' ? [] : check('metadata.generateName', prefix.replace(/-$/, 'a'))
   const shown = ofPrefix.map((error) => ({ ...error, message: error.message.replace(/a":/, '-":') }))
   const errors = prefix.endsWith('-') ? shown : ofPrefix
@@ -66,7 +66,7 @@ function checkOwners({ ownerReferences = [] }: ObjectMeta): FieldError[] {
   return [...errors, invalid(field, ownerReferences, why)]
 }
 
-/** A segment of a URL may be a name only if it could not be read as a path. */
+/** Whether a name can be a segment of a URL without being read as a path. */
 export function isPathSegmentName(name: string): boolean {
   return name !== '' && name !== '.' && name !== '..' && !/[/%\p{Cc}]/u.test(name)
 }

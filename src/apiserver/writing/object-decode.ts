@@ -10,28 +10,27 @@ import { DecodingProblem, checkTypes } from '../structural/core-decode.ts'
 import { prune } from '../structural/prune.ts'
 import type { Phases } from './write-phases.ts'
 
-/** What becomes of fields that a kind does not know: dropped silently, with a warning, or refused. */
+/** What happens to unknown fields: they are dropped silently, dropped with a warning, or refused. */
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
-/** How a body is to be read. */
 export interface Reading {
   readonly fieldValidation: FieldValidation
   readonly warn: (warning: string) => void
-  /** What is read was not sent, but came out of a patch: then the patch is at fault. */
+  /** The input is the result of a patch, so errors are the patch's. */
   readonly isPatch?: boolean | undefined
-  /** Fields that the body says more than once, which only its text can tell; asked only when it matters. */
+  /** Fields that occur more than once in the body, which only its text can tell; called only when it matters. */
   readonly duplicates?: (() => readonly string[]) | undefined
 }
 
-/** Known, but not taken from what is sent: see server-side apply. */
+/** Known, but not taken from the client; see server-side apply. */
 const metadataNotKept = new Set(['selfLink', 'managedFields'])
 const mostWarnings = 64
 
 /**
- * What arrives → an object of its kind's shape: wrong types are refused where Kubernetes' own kinds are
- * concerned (a custom kind's schema judges them later, with the rest), unknown fields go, and custom kinds get
- * their defaults. What is the very same in `current`, the object as it is stored, came this way before: a patch
- * leaves most of an object as it is.
+ * Turns what arrives into an object of its kind's shape. Wrong types are refused for Kubernetes' own kinds (a custom
+ * kind's schema judges them later, with the rest), unknown fields are dropped, and custom kinds get their defaults.
+ * What is the very same object in `current`, as it is stored, came this way before and is skipped: a patch leaves most
+ * of an object as it is.
  */
 export function* decodeObject(kind: Kind, input: unknown, reading: Reading, current?: JsonObject): Phases<Envelope> {
   const envelope = readEnvelope(kind, input, reading)
@@ -46,20 +45,19 @@ export function* decodeObject(kind: Kind, input: unknown, reading: Reading, curr
   }
   yield
   const unknown: string[] = []
-  // A definition may have changed since the object was stored; only its metadata is judged
-  // by the same schema at all times.
+  // A definition may have changed since the object was stored; only the schema of its metadata never does.
   const done = isCustom ? current && { metadata: current['metadata'] } : current
   const pruned = prune(resourceSchema(fields), envelope, (path) => unknown.push(path), '', done)
   report(kind, unknown, reading)
   yield
   const shaped = isCustom ? applyDefaults(fields, pruned) : withoutNulls(pruned, current)
-  // Nobody else has it: the envelope is a copy of what was sent.
+  // The envelope is a copy of what was sent, so it can be changed in place.
   return Object.assign(isJsonObject(shaped) ? shaped : {}, typed(kind), { metadata: keptMetadata(shaped) })
 }
 
 const resourceSchemas = new WeakMap<StructuralSchema, StructuralSchema>()
 
-/** A CustomResourceDefinition need not say that its objects have apiVersion, kind and metadata. */
+/** A CustomResourceDefinition need not mention apiVersion, kind and metadata. */
 function resourceSchema(fields: StructuralSchema): StructuralSchema {
   const known = resourceSchemas.get(fields)
   if (known) return known
@@ -74,7 +72,7 @@ function typed(kind: Kind): { apiVersion: string; kind: string } {
   return { apiVersion: apiVersionOf(kind), kind: kind.kind }
 }
 
-/** The outer shape that every object has, checked against the kind the URL names. Nothing inside is looked at yet. */
+/** The outer shape of every object, checked against the kind in the URL. Nothing inside is looked at yet. */
 function readEnvelope(kind: Kind, input: unknown, reading: Reading): Envelope {
   if (!isJsonObject(input)) throw new StatusError('BadRequest', 'the object provided is not a JSON object')
   const { apiVersion = '', kind: kindName = '', metadata } = input
@@ -110,7 +108,7 @@ function otherKind(kind: Kind, sent: unknown, metadata: unknown, reading: Readin
   return new StatusError('BadRequest', why)
 }
 
-/** Tells of fields that were said twice or are not known, as the client wishes. */
+/** Reports fields that are repeated or unknown, as the client wishes. */
 function report(kind: Kind, unknown: readonly string[], reading: Reading): void {
   const { fieldValidation, warn, duplicates } = reading
   if (fieldValidation === 'Ignore') return
@@ -126,9 +124,9 @@ function report(kind: Kind, unknown: readonly string[], reading: Reading): void 
   for (const warning of warnings) warn(warning)
 }
 
-/** A body that cannot be read is a bad request; a patch that leads to one can be read very well, and is invalid. */
+/** A body that cannot be read is a bad request; the result of a patch that cannot be read is invalid. */
 function refusal(kind: Kind, why: string, { isPatch }: Reading): StatusError {
-  // What the patch made of the object is not repeated: it may be a Secret.
+  // The result of the patch is not quoted: it may be a Secret.
   if (isPatch) return invalidObject({ group: '', plural: '', kind: '' }, '', [invalid('patch', '', why)])
   const where = `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}`
   return new StatusError('BadRequest', `${where}: ${why}`)
@@ -142,7 +140,7 @@ function nameIn(metadata: unknown): string {
   return isJsonObject(metadata) ? textOf(metadata['name']) : ''
 }
 
-/** Labels, annotations, finalizers or owners of which there are none are not there. */
+/** Empty labels, annotations, finalizers and owners are left out. */
 function keptMetadata(object: unknown): JsonObject {
   const metadata = isJsonObject(object) && isJsonObject(object['metadata']) ? object['metadata'] : {}
   const kept: Record<string, unknown> = {}
@@ -159,7 +157,7 @@ function isEmpty(value: unknown): boolean {
   return true
 }
 
-/** `null` means "not there", as it does to Kubernetes: clients write `creationTimestamp: null` and `status: null`. */
+/** `null` means "not set", as in Kubernetes: clients write `creationTimestamp: null` and `status: null`. */
 function withoutNulls(value: unknown, current?: unknown): unknown {
   if (Array.isArray(value)) return itemsWithoutNulls(value)
   if (!isJsonObject(value)) return value

@@ -6,8 +6,8 @@ import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { type TypeRules, withTypeRule } from '../../resources/type-rules.ts'
 
 /**
- * What a core kind gets on its way in: the defaults of its types, values in their usual form, and
- * what follows from other fields.
+ * Completes an object of a core kind: the defaults of its types, values in canonical form, and fields that follow from
+ * others.
  */
 export function completeObject(kind: Kind, object: Envelope, previous?: JsonObject): Envelope {
   if (kind.origin === 'custom') return object
@@ -38,9 +38,9 @@ const timeTypes: Readonly<Record<string, number>> = {
 }
 
 /**
- * Along the schema: type defaults before the fields, so that what they add is completed too. What does not
- * fit is left for validation. Nothing is copied where nothing is added, and what is the very same in
- * `previous` was completed before.
+ * Walks along the schema, with type defaults before the fields, so that what they add is completed, too. What does not
+ * fit is left for validation. Nothing is copied where nothing is added, and what is the very same object in `previous`
+ * was completed before.
  */
 function completeValue(rules: TypeRules, schema: StructuralSchema, value: unknown, previous?: unknown): unknown {
   const name = schema['x-sluice-type-name']
@@ -92,7 +92,7 @@ function completeItems(rules: TypeRules, schema: StructuralSchema, items: readon
 const nothing: JsonObject = {}
 const knownDefaults = new WeakMap<object, ReadonlyArray<readonly [string, unknown]>>()
 
-/** Worked out once for a schema: most fields have none, and objects come often. */
+/** Determined once per schema: most fields have none, and objects come often. */
 function defaultsOf(properties: Readonly<Record<string, StructuralSchema>>): ReadonlyArray<readonly [string, unknown]> {
   let defaults = knownDefaults.get(properties)
   if (!defaults) {
@@ -104,16 +104,13 @@ function defaultsOf(properties: Readonly<Record<string, StructuralSchema>>): Rea
   return defaults
 }
 
-/**
- * Lists and maps in which there is nothing are not shown; to Kubernetes they are the same as
- * none. Raw JSON stays as it is.
- */
+/** Empty lists and maps are not shown; to Kubernetes they are the same as none. Raw JSON stays as it is. */
 function isNothing(schema: StructuralSchema, value: unknown): boolean {
   if (Array.isArray(value)) return schema.type === 'array' && value.length === 0
   return schema.additionalProperties !== undefined && isJsonObject(value) && Object.keys(value).length === 0
 }
 
-/** What is required is shown, and what the rules of its type say. */
+/** Required fields are shown even when empty, and those that the rules of their type name. */
 function isShownEmpty(rules: TypeRules, schema: StructuralSchema, field: string): boolean {
   if (schema.required?.includes(field) === true) return true
   return rules[schema['x-sluice-type-name'] ?? '']?.shownEmpty?.includes(field) === true

@@ -18,10 +18,10 @@ import {
 } from '../server-side-apply/managers/field-tracking.ts'
 import type { Phases } from './write-phases.ts'
 
-/** What is asked of an object, whatever else there is in its cluster. */
+/** A write of one object, regardless of everything else in its cluster. */
 export interface ObjectWrite {
   readonly kind: Kind
-  /** What was sent, or came out of a patch. */
+  /** What was sent, or the result of a patch. */
   readonly input: unknown
   readonly options: WriteOptions
   readonly now: number
@@ -33,7 +33,7 @@ export interface ObjectChange extends ObjectWrite {
   readonly isPatch?: boolean | undefined
 }
 
-/** A new object as it would be stored: decoded, completed, judged, and with the account of who manages its fields. */
+/** A new object as it would be stored: decoded, completed, validated, and with its managed fields. */
 export function* newObject(write: ObjectWrite & { readonly namespace: string | undefined }): Phases<KubernetesObject> {
   const { kind, input, options, now } = write
   const prepared = yield* prepareCreate(kind, contentOf(write), {
@@ -53,7 +53,7 @@ export function* newObject(write: ObjectWrite & { readonly namespace: string | u
   return tracked
 }
 
-/** The same of one that takes the place of what is there. */
+/** The same for an object that replaces an existing one. */
 export function* changedObject(change: ObjectChange): Phases<KubernetesObject> {
   const { kind, current, input, options, subresource } = change
   const next = yield* prepared(change)
@@ -67,7 +67,7 @@ export function* changedObject(change: ObjectChange): Phases<KubernetesObject> {
   return tracked
 }
 
-/** And of one that a patch makes of what is there. */
+/** The same for the result of a patch. */
 export function* patchedObject(
   change: Omit<ObjectChange, 'input'>,
   apply: ApplyPatch | PatchInPhases,
@@ -102,7 +102,7 @@ function* prepared(change: ObjectChange): Phases<KubernetesObject> {
   }
 }
 
-/** What is applied brings the account of its managers with it, which is no part of what is decoded. */
+/** An applied object carries its managers, which are not part of what is decoded. */
 function contentOf({ input, options }: ObjectWrite): unknown {
   return options.applied && isJsonObject(input) ? withoutManagers(input) : input
 }

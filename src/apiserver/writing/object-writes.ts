@@ -24,11 +24,11 @@ export interface ObjectWritesOptions {
   readonly store: KindStore
   readonly clock: Clock
   readonly admission: AdmissionChain
-  /** Kinds of ours, which are definitions like any other once they are installed. */
+  /** Our own kinds, whose definitions are like any other once they are installed. */
   readonly builtIn: readonly Kind[]
-  /** The kind that says which namespaces there are; without it nobody asks. */
+  /** The kind of namespaces; without it, they are not checked. */
   readonly namespaces: Kind | undefined
-  /** After every write, with the store already saying so. */
+  /** Called after every write, when the store shows it. */
   readonly onWrite: () => void
 }
 
@@ -38,13 +38,12 @@ type Change =
   | { readonly type: 'keep' }
 
 const mostAttempts = 8
-/** Attempts at which others may come in between. */
+/** The attempts at which others may come in between. */
 const mostPatient = 3
 
 /**
- * How writes are made: a change is decided on what is there now, admitted, and committed unless
- * somebody came in between; then it is decided anew. What CustomResourceDefinitions and admission must
- * know of a write they are told here.
+ * Makes writes: a change is decided on the current object, admitted, and committed unless somebody else was faster;
+ * then it is decided again. Also tells admission and CustomResourceDefinitions about every write.
  */
 export class ObjectWrites {
   readonly #kinds: KindRegistry
@@ -74,7 +73,7 @@ export class ObjectWrites {
     })
   }
 
-  /** Goes on with deletions of definitions that were begun by an earlier run of this program. */
+  /** Resumes deletions of definitions that an earlier run of this program began. */
   async resumeCleanup(): Promise<void> {
     for (const name of this.#definitions.terminating) await this.#cleanup.advance(name)
   }
@@ -113,7 +112,7 @@ export class ObjectWrites {
     }
   }
 
-  /** Replaces the object, or one side of it. */
+  /** Replaces the object or one of its subresources. */
   async update(
     anyKind: Kind,
     ref: ObjectRef,
@@ -127,7 +126,7 @@ export class ObjectWrites {
     return changed.object
   }
 
-  /** Reads, patches and replaces until nobody came in between. */
+  /** Reads, patches and replaces the object, again if somebody else changed it in between. */
   async patch(
     anyKind: Kind,
     ref: ObjectRef,
@@ -180,7 +179,7 @@ export class ObjectWrites {
     return { type: 'write', object, release: this.#admission.admit({ ...request, object }) }
   }
 
-  /** Who was overtaken a few times does it at once: nobody is overtaken for ever. */
+  /** After a few attempts the work is done without pauses, so that nobody is overtaken for ever. */
   #turnsOf({ turns }: WriteOptions, attempt: number): Turns {
     return attempt > mostPatient ? atOnce : (turns ?? new PlainTurns(() => this.#clock.now()))
   }

@@ -17,11 +17,11 @@ export interface Birth extends Reading {
   readonly namespace: string | undefined
   readonly uid: string
   readonly now: number
-  /** What is put behind `generateName`. */
+  /** What is appended to `generateName`. */
   readonly nameSuffix: string
 }
 
-/** What arrives at a create → what is stored. */
+/** Turns the input of a create into what is stored. */
 export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases<KubernetesObject> {
   const envelope = yield* decodeObject(kind, input, birth)
   yield
@@ -39,7 +39,10 @@ export function* prepareCreate(kind: Kind, input: unknown, birth: Birth): Phases
   return object
 }
 
-/** A custom kind's schema and the rules in it say everything that a real API server would know of it, too. */
+/**
+ * For a custom kind, the schema and the rules in it say everything, since a real API server would know nothing else of
+ * it.
+ */
 function* checkContent(
   kind: Kind,
   object: KubernetesObject,
@@ -75,21 +78,17 @@ function checkNamespaceOfRequest(kind: Kind, sent: unknown, requested: string | 
   )
 }
 
-/** What arrives at an update → what is stored in place of `current`. The status stays as it is. */
+/** Turns the input of an update into what replaces `current`. The status stays as it is. */
 export function* prepareUpdate(
   kind: Kind,
   input: unknown,
   current: KubernetesObject,
   reading: Reading,
 ): Phases<KubernetesObject> {
-  const envelope = yield* decodeObject(kind, input, reading, current)
-  yield
-  checkIdentity(kind, envelope.metadata, current)
+  const envelope = yield* decodeReplacement(kind, input, current, reading)
   const metadata = { ...envelope.metadata, ...fixedMetadata(current.metadata) }
   const status = kind.hasStatus ? { status: current['status'] } : {}
-  const object = typedObject(completeObject(kind, Object.assign(envelope, status, { metadata }), current))
-  const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
-  const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  const next = nextGeneration(kind, Object.assign(envelope, status, { metadata }), current)
   yield
   refuseInvalid(kind, next, [
     ...checkMetadata(kind, next.metadata),
@@ -101,8 +100,8 @@ export function* prepareUpdate(
 }
 
 /**
- * What arrives at the status subresource → the object with only its status replaced, and of a core
- * kind what others say about it.
+ * Turns the input of the status subresource into the object with only its status replaced; for core kinds, some
+ * metadata as well.
  */
 export function* prepareStatus(
   kind: Kind,
@@ -110,9 +109,7 @@ export function* prepareStatus(
   current: KubernetesObject,
   reading: Reading,
 ): Phases<KubernetesObject> {
-  const envelope = yield* decodeObject(kind, input, reading, current)
-  yield
-  checkIdentity(kind, envelope.metadata, current)
+  const envelope = yield* decodeReplacement(kind, input, current, reading)
   const metadata = metadataBesideStatus(kind, envelope.metadata, current.metadata)
   const object = typedObject({ ...current, metadata, status: envelope['status'] ?? undefined })
   const faults = metadata === current.metadata ? [] : checkMetadata(kind, object.metadata)
@@ -120,21 +117,17 @@ export function* prepareStatus(
   return object
 }
 
-/** What arrives at a Pod's ephemeral containers → the Pod with only these replaced. */
+/** Turns the input of a Pod's `ephemeralcontainers` subresource into the Pod with only these replaced. */
 export function* prepareEphemeralContainers(
   kind: Kind,
   input: unknown,
   current: KubernetesObject,
   reading: Reading,
 ): Phases<KubernetesObject> {
-  const envelope = yield* decodeObject(kind, input, reading, current)
-  yield
-  checkIdentity(kind, envelope.metadata, current)
+  const envelope = yield* decodeReplacement(kind, input, current, reading)
   const [sent, before] = [envelope['spec'], current['spec']].map((spec) => (isJsonObject(spec) ? spec : {}))
   const spec = { ...before, ephemeralContainers: withoutRestarts(sent?.['ephemeralContainers']) }
-  const object = typedObject(completeObject(kind, { ...current, spec }, current))
-  const changed = !sameJson(contentOf(kind, object), contentOf(kind, current))
-  const next = changed ? withGeneration(object, (current.metadata.generation ?? 0) + 1) : object
+  const next = nextGeneration(kind, { ...current, spec }, current)
   yield
   refuseInvalid(kind, next, [
     ...(yield* checkContent(kind, next, current)),
@@ -143,7 +136,23 @@ export function* prepareEphemeralContainers(
   return next
 }
 
-/** A policy of their own is not for containers that are never started again: Kubernetes passes it over here. */
+/** Decodes what was sent in place of `current`, and makes sure that it is meant for this object. */
+function* decodeReplacement(kind: Kind, input: unknown, current: KubernetesObject, reading: Reading): Phases<Envelope> {
+  const envelope = yield* decodeObject(kind, input, reading, current)
+  yield
+  checkIdentity(kind, envelope.metadata, current)
+  return envelope
+}
+
+/** The object with its defaults, and with a new generation if it differs from `current` in more than its metadata. */
+function nextGeneration(kind: Kind, replacement: Envelope, current: KubernetesObject): KubernetesObject {
+  const object = typedObject(completeObject(kind, replacement, current))
+  const changed = tracksGeneration(kind) && !sameJson(contentOf(kind, object), contentOf(kind, current))
+  if (!changed) return object
+  return { ...object, metadata: { ...object.metadata, generation: (current.metadata.generation ?? 0) + 1 } }
+}
+
+/** Ephemeral containers are never restarted: Kubernetes ignores their restart policies here. */
 function withoutRestarts(containers: unknown): unknown {
   if (!Array.isArray(containers)) return undefined
   return containers.map((container: unknown) => {
@@ -153,7 +162,7 @@ function withoutRestarts(containers: unknown): unknown {
   })
 }
 
-/** Kubernetes keeps the spec of a core kind apart from its status, not the metadata; of a custom one both. */
+/** A status write may change metadata for core kinds, but not for custom ones. */
 function metadataBesideStatus(kind: Kind, sent: JsonObject, current: ObjectMeta): ObjectMeta {
   if (kind.origin === 'custom') return current
   const { keptByStatus = [] } = kind
@@ -163,7 +172,7 @@ function metadataBesideStatus(kind: Kind, sent: JsonObject, current: ObjectMeta)
   return { ...current, ...Object.fromEntries(changed.map((field) => [field, sent[field]])) }
 }
 
-/** Name, namespace, uid and version of what was sent must be those of the object it is meant for. */
+/** Name, namespace, uid and version, where they were sent, must be those of the current object. */
 function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject): void {
   const { name, uid, resourceVersion } = current.metadata
   if (sent['name'] !== undefined && sent['name'] !== '' && sent['name'] !== name) {
@@ -177,7 +186,7 @@ function checkIdentity(kind: Kind, sent: JsonObject, current: KubernetesObject):
   }
   const version = sent['resourceVersion']
   if (version === undefined || version === null || version === '' || version === '0') {
-    // Ours are CustomResources elsewhere, and those must say what they replace.
+    // Our kinds are CustomResources elsewhere, where an update must say which version it replaces.
     if (kind.origin === 'custom') {
       throw invalidObject(kind, name, [invalid('metadata.resourceVersion', 0, 'must be specified for an update')])
     }
@@ -210,12 +219,12 @@ function checkFinalizersOfDeleted(next: KubernetesObject, current: KubernetesObj
   return [forbidden('metadata.finalizers', why)]
 }
 
-/** Everything that is neither metadata nor status: what a generation counts the changes of. */
+/** Everything that is neither metadata nor status: a change of it makes a new generation. */
 function contentOf(kind: Kind, object: KubernetesObject): JsonObject {
   const { metadata: _metadata, status, ...content } = object
   const { notInGeneration } = kind
   if (notInGeneration !== undefined) return { ...content, spec: without(notInGeneration, content['spec']) }
-  // Without a subresource of its own the status is content like any other.
+  // Without a subresource of its own, the status is ordinary content.
   return kind.hasStatus || kind.origin === 'core' ? content : { ...content, status }
 }
 
@@ -225,15 +234,11 @@ function without(field: string, spec: unknown): unknown {
   return rest
 }
 
-function withGeneration(object: KubernetesObject, generation: number): KubernetesObject {
-  return { ...object, metadata: { ...object.metadata, generation } }
-}
-
 function tracksGeneration(kind: Kind): boolean {
   return kind.origin === 'custom' || kind.hasGeneration === true
 }
 
-/** Decoding has made sure of the types; only a name may still be missing, and is refused by name. */
+/** Decoding has checked the types; only the name may still be missing, which validation reports. */
 function typedObject(object: Envelope): KubernetesObject {
   return isNamed(object) ? object : { ...object, metadata: { ...object.metadata, name: '' } }
 }

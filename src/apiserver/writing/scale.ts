@@ -22,7 +22,7 @@ export function scaleOf(paths: ScalePaths, object: KubernetesObject): Kubernetes
   }
 }
 
-/** What an object becomes when its scale is written. */
+/** The object with the replicas of its written scale. */
 export function withReplicas(paths: ScalePaths, object: KubernetesObject, replicas: unknown): JsonObject {
   if (typeof replicas !== 'number' || !Number.isInteger(replicas) || replicas < 0) {
     const errors = [invalid('spec.replicas', replicas, 'must be greater than or equal to 0')]
@@ -31,7 +31,7 @@ export function withReplicas(paths: ScalePaths, object: KubernetesObject, replic
   return withValueAtPath(object, segments(paths.specReplicasPath), replicas)
 }
 
-/** A custom kind whose object does not say how many it wants has no scale to show; it can be given one. */
+/** A custom object that does not say how many replicas it wants has no scale to show, but can be given one. */
 export function refuseUnscaled(kind: Kind, { specReplicasPath }: ScalePaths, object: KubernetesObject): void {
   if (kind.origin === 'core' || valueAtPath(object, segments(specReplicasPath)) !== undefined) return
   const why = `the spec replicas field ${JSON.stringify(specReplicasPath)} does not exist`
@@ -43,7 +43,7 @@ export function scalePathsOf(kind: Kind): ScalePaths {
   throw new StatusError('NotFound', 'the server could not find the requested resource')
 }
 
-/** Kinds of ours keep it as text, Kubernetes' own as an object. */
+/** Our kinds keep it as text, Kubernetes' own as an object. */
 function selectorAt(object: KubernetesObject, path: string): string {
   const value = valueAtPath(object, segments(path))
   if (typeof value === 'string') return value

@@ -11,7 +11,7 @@ import type { Turns } from '../flow-control/flow-control.ts'
 import { mergePatch } from '../patches/merge-patch.ts'
 import { type Phases, PlainTurns, inTurns, overtaken } from './write-phases.ts'
 
-/** Turns that are over after every phase; what others do meanwhile. */
+/** Turns that are over after every phase, and what others do in between. */
 function interrupted(others: (pause: number) => unknown): Turns & { pauses: number } {
   return {
     isOver: true,

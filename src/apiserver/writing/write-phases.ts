@@ -1,18 +1,18 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Turns } from '../flow-control/flow-control.ts'
 
-/** Work in several phases, none of them long: at each `yield` others may come in between. */
+/** Work in several short phases: at each `yield` others may come in between. */
 export type Phases<T> = Generator<undefined, T, undefined>
 
-/** While others had their turn, what the work began with changed. */
+/** What the work was based on changed while others had their turn. */
 export const overtaken = Symbol('overtaken')
 
 type Outcome<T> = T | typeof overtaken
 
 /**
- * Does the work at once where it is short, as it nearly always is, and in turns where not. After each turn of
- * others `isStillTrue` says whether what was done so far is worth anything. What follows the last phase follows it
- * at once: nobody comes in between.
+ * Does the work at once if it is short, as it nearly always is, and otherwise in turns. After each turn of others,
+ * `isStillTrue` says whether the work done so far is still valid. Nothing comes between the last phase and what follows
+ * it.
  */
 export function inTurns<T>(phases: Phases<T>, turns: Turns): T | Promise<T>
 export function inTurns<T>(
@@ -48,13 +48,13 @@ function doneInTurn<T>(phases: Phases<T>, turns: Turns): IteratorResult<undefine
 const turnMs = 10
 
 /**
- * For those who stand in no queue, as the cluster's own controllers: whatever else the loop has to do comes in between.
+ * For those who stand in no queue, such as the cluster's own controllers: pauses for whatever else the loop has to do.
  */
 export class PlainTurns implements Turns {
   readonly #now: () => number
   #startedAt: number
 
-  /** Milliseconds by whichever clock the others go by. */
+  /** In milliseconds of the clock that the other turns use. */
   constructor(now: () => number) {
     this.#now = now
     this.#startedAt = now()
@@ -72,11 +72,11 @@ export class PlainTurns implements Turns {
 
 const stepsPerPhase = 2_000
 
-/** Divides work on very many small things into phases: so many of them are one. */
+/** Divides work on very many small things into phases of so many each. */
 export class Pace {
   #steps = 0
 
-  /** Another thing is to be done; `true` where a phase is to end before it. */
+  /** Counts another thing; `true` when a phase should end before it. */
   isDue(): boolean {
     this.#steps += 1
     if (this.#steps <= stepsPerPhase) return false
@@ -85,7 +85,7 @@ export class Pace {
   }
 }
 
-/** All of it now. */
+/** Does all of it now. */
 export function finish<T>(phases: Phases<T>): T {
   for (;;) {
     const step = phases.next()
@@ -93,5 +93,5 @@ export function finish<T>(phases: Phases<T>): T {
   }
 }
 
-/** Nobody comes in between, however long it takes. */
+/** Never pauses, however long it takes. */
 export const atOnce: Turns = { isOver: false, next: async () => {} }

@@ -6,10 +6,10 @@ import { serviceAccountKind } from '../../resources/service-account.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import type { ClusterClient, WatchEvent } from '../cluster-client.ts'
 
-/** A cluster that serves our kinds and the core ones, with nothing running in it that would change objects. */
+/** A cluster that serves our kinds and the core ones, in which nothing runs that would change objects. */
 export interface ClusterUnderTest {
   readonly client: ClusterClient
-  /** A version from which Models cannot be watched any more. */
+  /** A version from which Models can no longer be watched. */
   expiredVersion(): Promise<string>
   stop(): Promise<void>
 }
@@ -17,8 +17,8 @@ export interface ClusterUnderTest {
 export const goodSpec = { url: 'pvc://userdata/smollm2', engine: 'LlamaCpp' }
 
 /**
- * What each test of the contract finds: one cluster for all of them, a namespace of its own,
- * and a signal that ends with it.
+ * What each test of the contract gets: a cluster shared by all tests, a namespace of its own, and a signal that ends
+ * with the test.
  */
 export class ContractStage {
   #cluster: ClusterUnderTest | undefined
@@ -34,7 +34,7 @@ export class ContractStage {
       this.#finished = new AbortController()
       this.#namespaces += 1
       await this.client.create(namespaceKind, { metadata: { name: this.namespace } })
-      // An API server without controllers asks for it, and nobody makes it.
+      // An API server requires it, and without controllers nobody creates it.
       await this.client.create(serviceAccountKind, { metadata: { name: 'default', namespace: this.namespace } })
     })
     afterEach(() => this.finish())
@@ -81,8 +81,8 @@ export async function refusal(act: Promise<unknown>): Promise<StatusError> {
 }
 
 /**
- * The fields at fault and why. A real API server adds two kinds of causes that name no field of the object: that rules
- * over several fields were not judged, and what its scale subresource made of the same fault.
+ * The invalid fields and why. A real API server adds two causes that name no field of the object: that rules over
+ * several fields were not checked, and the same error as seen by the scale subresource.
  */
 export function faultsOf(error: StatusError): Record<string, string> {
   const causes = error.details.causes ?? []

@@ -3,7 +3,7 @@ import { modelUrlForm, modelUrlPattern } from '../../resources/model-references.
 import { StatusError } from '../../resources/status-error.ts'
 import { type ContractStage, faultsOf, goodSpec, refusal } from './contract-stage.contract.ts'
 
-/** The same Model is accepted, completed and refused alike, field by field. */
+/** Every cluster accepts, completes and refuses the same Models, field by field. */
 export function modelRulesContract(stage: ContractStage): void {
   const model: ContractStage['model'] = (...args) => stage.model(...args)
 

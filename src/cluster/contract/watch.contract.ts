@@ -9,7 +9,7 @@ import { type ContractStage, refusal, take } from './contract-stage.contract.ts'
 import { EventRecorder } from '../event-recorder.ts'
 import { Informer } from '../informer.ts'
 
-/** Watching, and what stands on it. */
+/** Watching, and what is built on it. */
 export function watchContract(stage: ContractStage): void {
   let client: ClusterClient
   let namespace: string

@@ -1,4 +1,4 @@
-/** Takes a stream of bytes apart into one parsed value per line. A line over the limit is refused, not buffered. */
+/** Parses a stream of bytes as one JSON value per line. A line over the limit is refused, not buffered. */
 export async function* jsonLines(chunks: AsyncIterable<Buffer>, longestLine: number): AsyncGenerator {
   let pieces: Buffer[] = []
   let size = 0

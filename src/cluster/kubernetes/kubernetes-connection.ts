@@ -8,7 +8,7 @@ import { statusErrorOf } from './status-response.ts'
 
 export interface WireRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** Below the server's address, already encoded. */
+  /** Relative to the server's address, already encoded. */
   readonly path: string
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
@@ -18,7 +18,7 @@ export interface WireRequest {
 const usualDeadlineMs = 30_000
 const largestAnswer = 256 * 1024 * 1024
 
-/** HTTP to one API server, with the credentials and trust of a kubeconfig. */
+/** HTTP to one API server, with the credentials and certificates of a kubeconfig. */
 export class KubernetesConnection {
   readonly #config: KubeConfig
   readonly #server: URL
@@ -36,6 +36,10 @@ export class KubernetesConnection {
     this.#answerDeadlineMs = options.answerDeadlineMs ?? usualDeadlineMs
     this.#server = new URL(cluster.server)
     this.#proxied = Boolean(cluster.proxyUrl)
+  }
+
+  get server(): string {
+    return this.#server.href.replace(/\/$/, '')
   }
 
   /** The parsed answer. Throws `StatusError` when the server refuses. */
@@ -102,7 +106,7 @@ export class KubernetesConnection {
       },
     }
     await this.#config.applyToHTTPSOptions(options)
-    // The library's agent opens a connection for every request; it is needed only to go through a proxy.
+    // The library's agent opens a connection for every request; it is only needed to go through a proxy.
     if (!this.#proxied) options.agent = secure ? this.#agents.https : this.#agents.http
     return new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = (secure ? httpsRequest : httpRequest)({ ...options, signal }, resolve)
@@ -121,7 +125,7 @@ function queryText(query: Readonly<Record<string, string | undefined>>): string 
   return parameters.size === 0 ? '' : `?${parameters.toString()}`
 }
 
-/** JSON where it is JSON; otherwise the text, which a proxy may have written. */
+/** The parsed body if it is JSON; otherwise its text, which a proxy may have written. */
 async function readJson(response: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = []
   let size = 0

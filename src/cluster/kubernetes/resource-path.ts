@@ -7,7 +7,7 @@ export interface ResourceAddress {
   readonly subresource?: 'status' | 'scale' | undefined
 }
 
-/** Where a resource lives on the wire, below the server's address. */
+/** The path of a resource, relative to the server's address. */
 export function resourcePath(kind: Kind, { namespace, name, subresource }: ResourceAddress): string {
   const segments = kind.group === '' ? ['api', kind.version] : ['apis', kind.group, kind.version]
   if (kind.namespaced && namespace !== undefined) segments.push('namespaces', segment(namespace))
@@ -17,7 +17,7 @@ export function resourcePath(kind: Kind, { namespace, name, subresource }: Resou
   return `/${segments.join('/')}`
 }
 
-/** An empty name, or one of dots, would address something else than it says. */
+/** An empty name, or one of dots, would address something else. */
 function segment(text: string): string {
   if (/^\.{0,2}$/.test(text)) throw new StatusError('BadRequest', `${JSON.stringify(text)} is no name`)
   return encodeURIComponent(text)

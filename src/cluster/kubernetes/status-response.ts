@@ -28,7 +28,7 @@ const statusSchema = z.looseObject({
 
 const longestExcerpt = 200
 
-/** A refusal out of what the server answered: a `Status`, or whatever a proxy in between had to say. */
+/** The refusal in a server's answer: a `Status`, or whatever a proxy in between has to say. */
 export function statusErrorOf(code: number, body: unknown): StatusError {
   const parsed = statusSchema.safeParse(body)
   if (!parsed.success) {
@@ -45,7 +45,7 @@ export function statusErrorOf(code: number, body: unknown): StatusError {
   )
 }
 
-/** The reasons that go with a code; the first is meant when the answer does not say. */
+/** The reasons for each code; the first is assumed when the answer names none. */
 const reasonsByCode = new Map<number, readonly [StatusReason, ...StatusReason[]]>([
   [400, ['BadRequest']],
   [401, ['Unauthorized']],

@@ -10,15 +10,16 @@ export interface LeaderLeaseOptions {
   readonly client: ClusterClient
   readonly namespace: string
   readonly name: string
-  /** Who wants to lead: different for every process. */
+  /** Identifies the candidate; different for every process. */
   readonly identity: string
   readonly clock: Clock
   readonly log: Logger
   readonly random?: (() => number) | undefined
-  /** How long others leave it alone after the last renewal. */
+  /** How long others wait after the last renewal. */
   readonly durationMs?: number | undefined
   /**
-   * A leader that could not renew for this long stops leading; shorter than the duration, so that there are never two.
+   * A leader that could not renew for this long stops leading. Shorter than the duration, so that there are never two
+   * leaders.
    */
   readonly renewDeadlineMs?: number | undefined
   readonly retryMs?: number | undefined
@@ -26,10 +27,10 @@ export interface LeaderLeaseOptions {
 
 const longestReleaseMs = 5_000
 
-/** Ours now, somebody else's, or it could not be told. */
+/** Held by us now, by somebody else, or not known. */
 type Attempt = 'held' | 'taken' | 'unknown'
 
-/** One of several leads: whoever holds a Lease object, for as long as it is renewed. */
+/** Leader election: whoever holds a Lease object leads, for as long as it is renewed. */
 export class LeaderLease {
   readonly #options: LeaderLeaseOptions
   readonly #durationMs: number
@@ -43,15 +44,16 @@ export class LeaderLease {
     this.#durationMs = options.durationMs ?? 15_000
     this.#renewDeadlineMs = options.renewDeadlineMs ?? 10_000
     this.#retryMs = options.retryMs ?? 2_000
-    // A busy server may take seconds; whoever stops does not wait longer than that for the sake of the next one.
+    // A busy server may take seconds; a candidate that stops does not wait longer than that for the sake of the next
+    // one.
     this.#releaseMs = Math.min(this.#renewDeadlineMs, longestReleaseMs)
     if (this.#renewDeadlineMs >= this.#durationMs)
       throw new RangeError('a leader must give up before its lease runs out')
   }
 
   /**
-   * Waits to lead, leads, and waits again, until the signal is aborted; then lets the lease go. `lead` gets a signal
-   * that is aborted when leading is over, and the next turn begins when it has returned.
+   * Waits to lead, leads, and waits again, until the signal is aborted; then releases the lease. `lead` gets a signal
+   * that is aborted when leading is over; the next round begins when it has returned.
    */
   async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     const { log, name } = this.#options
@@ -89,7 +91,7 @@ export class LeaderLease {
     while (!signal.aborted) {
       await this.#pause(signal)
       if (signal.aborted) return
-      // An answer that comes after the deadline is worth nothing: by then another may lead.
+      // An answer after the deadline is worthless: by then another may lead.
       const overdue = linkSignals(signal)
       const giveUp = () => overdue.abort(new Error('not renewed in time'))
       const cancel = clock.after(renewedAt + this.#renewDeadlineMs - clock.now(), giveUp)
@@ -120,7 +122,7 @@ export class LeaderLease {
       else await client.create(leaseKind, { metadata: { namespace, name }, spec }, signal)
       return 'held'
     } catch (error) {
-      // Somebody was faster: the next look tells who.
+      // Somebody was faster; the next look tells who.
       if (!signal.aborted && !isStatusError(error, 'Conflict', 'AlreadyExists')) {
         log.warn({ err: error, lease: name }, 'the lease cannot be read or written')
       }
@@ -142,9 +144,8 @@ export class LeaderLease {
   }
 
   /**
-   * So that the next one need not wait for it to run out. A renewal that was given up on the way may still
-   * arrive at the server and come in between, so a conflict says nothing: it is tried again, for as long
-   * as there is something to let go.
+   * Releases the lease, so that the next leader need not wait for it to run out. An abandoned renewal may still arrive
+   * at the server and come in between, so after a conflict it tries again, as long as there is something to release.
    */
   async #release(): Promise<void> {
     const { clock, log, name } = this.#options
@@ -175,7 +176,7 @@ export class LeaderLease {
     }
   }
 
-  /** With jitter, so that those who wait do not all come at once. */
+  /** With jitter, so that candidates do not all come at once. */
   async #pause(signal: AbortSignal): Promise<void> {
     const { clock, random = Math.random } = this.#options
     await clock.sleep(this.#retryMs * (1 + random() * 0.2), signal).catch(() => {})
@@ -190,7 +191,7 @@ function recordOf({ metadata, spec }: Lease): LeaseRecord {
   }
 }
 
-/** Kubernetes' form of a time in microseconds. */
+/** A time in Kubernetes' microsecond format. */
 function microTime(now: number): string {
   return new Date(now).toISOString().replace('Z', '000Z')
 }

@@ -1,12 +1,12 @@
-/** A lease as it is written down. */
+/** A lease as it is stored. */
 export interface LeaseRecord {
   readonly holder: string
   readonly durationMs: number
-  /** Changes with every renewal: who watches it needs no clock but his own. */
+  /** Changes with every renewal, so that observers need no clock but their own. */
   readonly version: string
 }
 
-/** When this record was first seen, by the clock of the one who looks. */
+/** When this record was first seen, by the observer's own clock. */
 export interface Observation {
   readonly version: string
   readonly at: number
@@ -15,8 +15,8 @@ export interface Observation {
 export type LeaseStep = 'create' | 'renew' | 'take' | 'wait'
 
 /**
- * What to do with a lease now. Clocks of two machines differ, so the times written in it are not believed: it has run
- * out when its record has not changed for as long as it lasts, by the own clock.
+ * What to do with a lease now. Clocks of two machines differ, so the times in the record are not trusted: a lease has
+ * expired when its record has not changed for its duration, by the observer's own clock.
  */
 export function decideLease(input: {
   readonly now: number

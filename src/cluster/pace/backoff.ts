@@ -4,7 +4,7 @@ export interface BackoffLimits {
 }
 
 /**
- * How long to wait before trying again after `failures` failures in a row: doubling, capped, and somewhere in the upper
+ * How long to wait before trying again after `failures` failures in a row: doubling, capped, and randomly in the upper
  * half of that, so that many who failed together do not come back together. `random` is in [0, 1).
  */
 export function backoffMs(failures: number, random: number, limits: BackoffLimits): number {

@@ -1,20 +1,20 @@
 import { RecentMap } from './recent-map.ts'
 
 /**
- * No controller has a hundred reasons in ten seconds to look at the same object, but two of them that write against
- * each other, or one that is woken by what it writes itself, have as many as the machine allows. Beyond that the pace
- * is 100 ms, twice that for every ten seconds that it goes on, and two seconds at most: whoever really is that busy (a
- * Service with thousands of Pods) must not be far behind.
+ * No controller has a hundred reasons in ten seconds to look at the same object. But two controllers that write against
+ * each other, or one that is woken by its own writes, have as many as the machine allows. Beyond that the pace is 100
+ * ms, doubled for every ten seconds that it goes on, up to two seconds: an object that really is that busy (a Service
+ * with thousands of Pods) must not fall far behind.
  */
 const limits = { runs: 100, windowMs: 10_000, firstMs: 100, longestMs: 2_000 }
 const mostKeys = 4_096
-/** What was not asked for so long begins anew, however hot it was. */
+/** A key that was not reconciled for this long starts afresh, however hot it was. */
 const longestHeatMs = limits.windowMs + limits.longestMs
 
 interface Heat {
   windowStart: number
   runs: number
-  /** For how many windows it has been too often. */
+  /** For how many windows in a row it was too often. */
   level: number
   lastAt: number
 }
@@ -22,7 +22,7 @@ interface Heat {
 export interface Admission {
   /** 0: it may run now, and counts as run. */
   readonly waitMs: number
-  /** It is held back from now on, and was not before. */
+  /** True when it is held back now and was not before. */
   readonly begins: boolean
 }
 
@@ -32,7 +32,6 @@ const free: Admission = { waitMs: 0, begins: false }
 export class HotLoopBrake {
   readonly #heats = new RecentMap<Heat>(mostKeys)
 
-  /** Keys that it remembers. */
   get size(): number {
     return this.#heats.size
   }
@@ -40,7 +39,7 @@ export class HotLoopBrake {
   /** To be asked right before a key is reconciled. */
   admit(key: string, now: number): Admission {
     const heat = this.#heats.get(key)
-    // Set back, the clock tells nothing: it begins anew.
+    // After the clock was set back, the key starts afresh.
     if (!heat || now < heat.lastAt || now - heat.lastAt >= limits.windowMs + pauseMs(heat.level)) {
       this.#heats.set(key, { windowStart: now, runs: 1, level: 0, lastAt: now })
       this.#heats.forgetOldest(({ lastAt }) => now - lastAt >= longestHeatMs)
@@ -57,7 +56,7 @@ export class HotLoopBrake {
   }
 }
 
-/** Whoever used at least half of what the pace allows is still too often. */
+/** A key that used at least half of what the pace allows is still too hot. */
 function openWindow(heat: Heat, now: number): void {
   if (heat.level > 0) {
     const stillHot = heat.runs * pauseMs(heat.level) >= limits.windowMs / 2

@@ -1,4 +1,4 @@
-/** A map that forgets what was used the longest time ago. */
+/** A map that forgets the least recently used entries. */
 export class RecentMap<V> {
   readonly #most: number
   readonly #values = new Map<string, V>()
@@ -28,8 +28,8 @@ export class RecentMap<V> {
   }
 
   /**
-   * Forgets what was used the longest time ago as far as nobody needs it any more. Two at a time: called whenever
-   * something is added, it keeps up, and never takes long.
+   * Forgets the least recently used entries that are over, at most two at a time: called whenever something is added,
+   * it keeps up and never takes long.
    */
   forgetOldest(isOver: (value: V) => boolean): void {
     for (let times = 0; times < 2; times += 1) {

@@ -2,18 +2,18 @@ import { backoffMs } from './backoff.ts'
 import { TokenBucket } from './token-bucket.ts'
 
 /**
- * From client-go's DefaultControllerRateLimiter: 5 ms, twice as long after each further failure in a row. It
- * goes on to 1,000 s; here a minute is the longest, because whoever has mended the cause (raised a quota, freed
- * a port) looks at it and waits.
+ * As client-go's DefaultControllerRateLimiter: 5 ms, doubled after each further failure in a row. That one goes up to
+ * 1,000 s; here a minute is the longest, because whoever has fixed the cause (raised a quota, freed a port) is watching
+ * and waits.
  */
 const perKey = { firstMs: 5, longestMs: 60_000 }
 /**
- * Of the same: all keys of a queue together are retried 10 times a second, after a hundred that may come at once. No
- * key waits longer for it than for itself.
+ * Also from there: all keys of a queue together are retried 10 times a second, after a hundred at once. No key waits
+ * longer for this than for its own delay.
  */
 const allKeys = { burst: 100, refillMs: 100, mostOwed: 600 }
 /**
- * News of a key that fails may mean that the cause is gone, so it shortens the wait; not to nothing, since the news may
+ * News of a failing key may mean that the cause is gone, so it shortens the wait; not to nothing, because the news may
  * be what the failing reconcile itself has written.
  */
 const shareAfterNews = 0.1
@@ -24,7 +24,7 @@ interface Failing {
   readonly waitMs: number
 }
 
-/** When keys that failed are tried again. Time and chance are arguments. */
+/** When failed keys are tried again. Time and randomness are arguments. */
 export class RetryPace {
   readonly #failing = new Map<string, Failing>()
   readonly #bucket = new TokenBucket(allKeys)
@@ -41,7 +41,7 @@ export class RetryPace {
     this.#failing.delete(key)
   }
 
-  /** How long a key still waits although there is news of it; 0 for one that is healthy. */
+  /** How long a key still waits although there is news of it; 0 if it did not fail. */
   waitAfterNewsMs(key: string, now: number): number {
     const failing = this.#failing.get(key)
     if (!failing) return 0

@@ -1,13 +1,13 @@
 export interface BucketLimits {
-  /** So many at once. */
+  /** How many at once. */
   readonly burst: number
-  /** One more each so often. */
+  /** The time for one more. */
   readonly refillMs: number
-  /** No more are ever owed by `reserve`. */
+  /** The most that `reserve` may owe. */
   readonly mostOwed?: number
 }
 
-/** So many at once, then one each so often. Time is an argument. */
+/** A rate limit: a burst at once, then one every so often. Time is an argument. */
 export class TokenBucket {
   readonly #limits: BucketLimits
   #tokens: number
@@ -18,7 +18,7 @@ export class TokenBucket {
     this.#tokens = limits.burst
   }
 
-  /** Whether there is one left now, which is then taken. */
+  /** Takes one if there is one now; returns whether there was. */
   take(now: number): boolean {
     this.#refill(now)
     if (this.#tokens < 1) return false
@@ -26,7 +26,7 @@ export class TokenBucket {
     return true
   }
 
-  /** Takes one in any case, and says how long to wait for it. */
+  /** Takes one in any case, and returns how long to wait for it. */
   reserve(now: number): number {
     this.#refill(now)
     this.#tokens = Math.max(this.#tokens - 1, -(this.#limits.mostOwed ?? Infinity))

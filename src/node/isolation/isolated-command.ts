@@ -51,13 +51,16 @@ export function enteringCommand(tools: NamespaceTools, owner: string): readonly 
   return [tools.perl, '-w', entryProgram, 'enter', tools.machine, owner]
 }
 
-/** The namespaces of a container, in the order they are entered in. */
+/**
+ * The namespaces of a container, in the order they are entered in. Its users' have no rights over its network, which
+ * belongs to whoever runs this program.
+ */
 export function enteredNamespaces(tools: NamespaceTools, network: string): readonly string[] {
   return [
+    ...(network === '' ? [] : ['net']),
     ...(tools.asUser ? ['user'] : []),
     'ipc',
     'uts',
-    ...(network === '' ? [] : ['net']),
     'mnt',
     'pid_for_children',
   ]

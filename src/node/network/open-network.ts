@@ -15,21 +15,24 @@ import { ipv6Missing } from './machine-ipv6.ts'
 import { NetworkNames } from './network-names.ts'
 import { NetworkTool } from './network-tool.ts'
 import { objectsOf, textOf } from './spec-text.ts'
+import { type UserNetwork, type UserNetworkFacts, routesOutside } from './user/user-network.ts'
 
 export const networkChoices = ['detect', 'namespaces', 'loopback'] as const
 export type NetworkChoice = (typeof networkChoices)[number]
 
 export interface OpenNetworkOptions {
   readonly nodeId: string
-  /** Where the node keeps what it must know again. */
+  /** Where the node keeps the chosen ranges for its next run. */
   readonly folder: string
   readonly choice: NetworkChoice
   readonly clock: Clock
   readonly log: Logger
-  /** How many networks are made ahead. */
+  /** How many networks are kept ready. */
   readonly spares?: number | undefined
   /** Whether Pods have IPv6 where the machine does; unless told, they do. */
   readonly ipv6?: boolean | undefined
+  /** Of an ordinary user: the network that this program was started in, or why there is none. */
+  readonly userNetwork?: UserNetworkFacts | undefined
 }
 
 const rangesFile = 'network.json'
@@ -38,14 +41,17 @@ const rangesSchema = familySchema.extend({ ipv6: familySchema.optional() })
 
 /** The best network that this machine permits for Pods. */
 export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNetwork | LoopbackNetwork> {
-  const { nodeId, choice } = options
+  const { nodeId, choice, userNetwork } = options
   const loopback = (reason: string) => {
     if (choice === 'namespaces') throw new Error(`this machine does not permit networks for Pods: ${reason}`)
     return new LoopbackNetwork(nodeId, reason)
   }
   if (choice === 'loopback') return loopback('networks of their own are turned off')
   if (process.platform !== 'linux') return loopback('network namespaces exist on Linux only')
-  if (process.getuid?.() !== 0) return loopback('only root can make networks for Pods')
+  if (process.getuid?.() !== 0) {
+    if (!userNetwork) return loopback('only root can make networks for Pods')
+    if ('reason' in userNetwork) return loopback(userNetwork.reason)
+  }
   const programs = { ip: findProgram('ip'), nsenter: findProgram('nsenter'), sh: findProgram('sh') }
   const missing = Object.entries(programs).filter(([, path]) => path === undefined)
   if (missing.length > 0) return loopback(`these programs are missing: ${missing.map(([name]) => name).join(', ')}`)
@@ -61,14 +67,15 @@ export async function openNetwork(options: OpenNetworkOptions): Promise<BridgeNe
 /** With IPv6 where that can be had; what keeps the machine from it is said, and keeps it from nothing else. */
 async function openBridge(tool: NetworkTool, options: OpenNetworkOptions): Promise<BridgeNetwork> {
   const { nodeId, folder, clock, log, spares } = options
+  const user = options.userNetwork && 'keeper' in options.userNetwork ? options.userNetwork : undefined
   const path = join(folder, rangesFile)
   const known = readRanges(path)
   const names = new NetworkNames(nodeId)
-  const four = await rangesFor(tool, names, nodeId, known)
+  const four = await rangesFor(tool, names, nodeId, known, user)
   const open = (ranges: ClusterRanges, withoutIpv6?: string) => {
     // What is not in use today is known tomorrow, for those who have addresses of it.
     writeRanges(path, { ...four, ipv6: ranges.ipv6 ?? known?.ipv6 }, known)
-    return BridgeNetwork.open({ nodeId, ranges, tool, clock, log, spares, withoutIpv6 })
+    return BridgeNetwork.open({ nodeId, ranges, tool, clock, log, spares, withoutIpv6, user })
   }
   const missing = options.ipv6 === false ? 'it was not asked for' : await ipv6Missing(machineFacts(known, clock))
   if (missing !== undefined) return open(four, missing)
@@ -91,8 +98,10 @@ async function rangesFor(
   names: NetworkNames,
   nodeId: string,
   known: FamilyRanges | undefined,
+  user: UserNetwork | undefined,
 ): Promise<FamilyRanges> {
-  const routes = foreignRoutes(await tool.read(['-4', 'route', 'show', 'table', 'all']), names)
+  const seen = foreignRoutes(await tool.read(['-4', 'route', 'show', 'table', 'all']), names)
+  const routes = [...seen, ...(user ? routesOutside(user) : [])]
   if (known && isFree(known, routes)) return { pods: known.pods, services: known.services }
   const chosen = chooseRanges(addressSeed(nodeId), routes)
   if (!chosen) throw new Error('the machine has routes to every private network')
@@ -106,7 +115,8 @@ async function ipv6RangesFor(
   known: FamilyRanges | undefined,
 ): Promise<FamilyRanges> {
   const all = foreignRoutes(await tool.read(['-6', 'route', 'show', 'table', 'all']), names)
-  // Single addresses may be the machine's own in our network, by whichever device an older kernel says they are.
+  // Single addresses are skipped: they may be the machine's own in our network, which older kernels list on other
+  // devices.
   const routes = all.filter(({ bits }) => bits < 128)
   if (known && isFree(known, routes)) return known
   const chosen = chooseIpv6Ranges(nodeId, routes)
@@ -114,7 +124,7 @@ async function ipv6RangesFor(
   return chosen
 }
 
-/** Our own route to the Services is among them, since it is not the bridge's. */
+/** Our own route to the Services is among the routes, since it is not on the bridge. */
 function isFree({ pods, services }: FamilyRanges, routes: readonly AddressRange[]): boolean {
   const others = routes.filter((route) => formatRange(route) !== formatRange(services))
   return !others.some((route) => overlap(route, pods) || overlap(route, services))

@@ -1,8 +1,8 @@
 import { type EnginePod, type ServeOrder, serveArguments } from './engine-pod.ts'
 
 /**
- * The built-in engine: `sluice serve` on the CPU. It holds its cards like any engine, so that billing and placing are
- * the same.
+ * The built-in engine: `sluice serve` on the CPU. It holds its cards like any engine, so that billing and placement
+ * work the same.
  */
 export function llamaCppPod(order: ServeOrder): EnginePod {
   return {

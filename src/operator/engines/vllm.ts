@@ -1,6 +1,8 @@
 import { type EnginePod, type ServeOrder, serveArguments } from './engine-pod.ts'
 
-/** vLLM. Its workers, one per card, talk through shared memory, of which containers get too little by default. */
+/**
+ * vLLM. Its workers, one per card, communicate through shared memory, of which containers get too little by default.
+ */
 export function vllmPod(order: ServeOrder): EnginePod {
   return {
     image: 'vllm',

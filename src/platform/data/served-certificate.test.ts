@@ -18,7 +18,15 @@ async function setUp() {
     writeFileSync(files.cert, cert)
     writeFileSync(files.key, key)
   }
-  return { files, made, first, second, clock, write, common: { made: { current: made, onChange: () => () => {} }, clock, log: silentLogger } }
+  return {
+    files,
+    made,
+    first,
+    second,
+    clock,
+    write,
+    common: { made: { current: made, onChange: () => () => {} }, clock, log: silentLogger },
+  }
 }
 
 describe('the certificate of the edge', () => {

@@ -2,6 +2,7 @@ import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../../cluster/event-recorder.ts'
 import { ExposureController } from '../../exposure/exposure-controller.ts'
 import { EndpointReach } from '../../exposure/endpoint-reach.ts'
+import type { JoinedRoutes } from '../../exposure/joined-routes.ts'
 import { RouteTable } from '../../exposure/route-table.ts'
 import type { RouteEndpoint } from '../../exposure/service-endpoints.ts'
 import type { Clock } from '../../foundation/clock.ts'
@@ -10,22 +11,24 @@ import type { Logger } from '../../foundation/log.ts'
 import { closedAddresses } from '../../node/network/cluster-blocks.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { backgroundTask } from '../background-task.ts'
-import type { ServedCertificate } from '../data/served-certificate.ts'
 import type { ClusterCaches } from '../cluster-caches.ts'
 import { type Listening, urlHost } from '../listen.ts'
-import type { ExposureToServe } from '../serving/serving-threads.ts'
 
 export interface ExposureRoleOptions {
   readonly client: ClusterClient
   readonly caches: ClusterCaches
   readonly clusterId: string
-  readonly proxyDomain: string
-  readonly certificate: Pick<ServedCertificate, 'current' | 'onChange'>
+  /** Of its compute center, as it is at the moment. */
+  readonly proxyDomain: () => string
+  /** Told when that has changed. */
+  readonly onDomainChange: (listener: () => void) => () => void
+  /** Where the routes of all clusters come together. */
+  readonly joined: JoinedRoutes
   readonly port: number
   /** Where the threads listen, once they do. */
   readonly listening: () => Listening
-  /** Where the gateway is: what is behind its Service is this very program. */
-  readonly gateway: () => RouteEndpoint | undefined
+  /** Where the gateway is, in the cluster that has it: what is behind its Service is this very program. */
+  readonly gateway?: (() => RouteEndpoint | undefined) | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -33,39 +36,38 @@ export interface ExposureRoleOptions {
 /** What the exposure has in this thread: the routes of one cluster, and telling each ServiceExporter about its own. */
 export class ExposureRole implements Component {
   readonly name = 'exposure'
-  /** What the threads that serve need of it. */
-  readonly served: ExposureToServe
   readonly #options: ExposureRoleOptions
   readonly #routes: RouteTable
   readonly #reach: EndpointReach
   #controller: Component | undefined
+  #forget: ReadonlyArray<() => void> = []
 
   constructor(options: ExposureRoleOptions) {
     this.#options = options
-    const { caches, clusterId, proxyDomain, port, certificate, gateway, clock } = options
+    const { caches, clusterId, proxyDomain, port, joined, onDomainChange, gateway, clock } = options
     const { exporters, services, slices, tlsSecrets: secrets, pods } = caches
-    const isGateway = ({ host, port: at }: RouteEndpoint) => gateway()?.host === host && gateway()?.port === at
+    const isGateway = ({ host, port: at }: RouteEndpoint) => gateway?.()?.host === host && gateway()?.port === at
     this.#reach = new EndpointReach({
       pods,
       closed: () => closedAddresses(),
       isOwn: (namespace, endpoint) => namespace === gatewayNamespace && isGateway(endpoint),
     })
-    const facts = { clusterId, proxyDomain, port }
     this.#routes = new RouteTable({
       exporters,
       services,
       slices,
       secrets,
-      facts,
+      facts: { clusterId, proxyDomain: proxyDomain(), port },
       reach: this.#reach,
       now: () => clock.now(),
     })
-    this.served = { tls: certificate, routes: this.#routes }
+    this.#forget = [joined.add(this.#routes), onDomainChange(() => this.#routes.livesBelow(proxyDomain()))]
   }
 
   async start(signal: AbortSignal): Promise<void> {
     const { client, caches, listening, clock, log } = this.#options
     this.#routes.listensAt(listening().port)
+    this.#routes.livesBelow(this.#options.proxyDomain())
     const { exporters } = caches
     const events = new EventRecorder({ client, component: 'sluice-exposure', clock, log, settleMs: eventSettleMs })
     const controller = new ExposureController({ client, exporters, routes: this.#routes, events, clock, log })
@@ -75,6 +77,7 @@ export class ExposureRole implements Component {
 
   async stop(signal: AbortSignal): Promise<void> {
     await this.#controller?.stop?.(signal)
+    for (const forget of this.#forget) forget()
     this.#routes.close()
     this.#reach.close()
   }
@@ -86,6 +89,6 @@ export class ExposureRole implements Component {
 
   /** The address of an exposed host. */
   urlOf(hostLabel: string): string {
-    return `https://${hostLabel}.${this.#options.proxyDomain}:${this.#options.listening().port}`
+    return `https://${hostLabel}.${this.#options.proxyDomain()}:${this.#options.listening().port}`
   }
 }

@@ -4,8 +4,8 @@ import type { Logger } from '../../foundation/log.ts'
 import { findProgram } from '../../node/isolation/detect-isolation.ts'
 import { BridgeNetwork } from '../../node/network/bridge-network.ts'
 import { NftTool } from '../../node/network/filter-tool.ts'
-import { ConntrackTool } from '../../node/network/flow-tool.ts'
-import { NetworkRules } from '../../node/network/network-rules.ts'
+import { ConntrackTool } from '../../node/network/rules/flow-tool.ts'
+import { NetworkRules } from '../../node/network/rules/network-rules.ts'
 import type { PodNetwork } from '../../node/network/pod-network.ts'
 import { nodeIdOf } from '../../node/registration/node-id.ts'
 import { keyOf } from '../../resources/kubernetes-object.ts'
@@ -54,6 +54,7 @@ function rulesOf(network: BridgeNetwork, options: NetworkRulesRoleOptions): Netw
   const rules = new NetworkRules({
     nodeId: nodeIdOf(folder),
     ranges: network.ranges,
+    byPasta: network.isOfUser,
     tool: new NftTool([nft], clock),
     flows: conntrack === undefined ? undefined : new ConntrackTool(conntrack, network.ranges.ipv6 !== undefined),
     services,

@@ -5,16 +5,20 @@ import { type Isolation, detectIsolation } from '../../node/isolation/detect-iso
 import { BridgeNetwork } from '../../node/network/bridge-network.ts'
 import { LoopbackNetwork } from '../../node/network/loopback-network.ts'
 import { type NetworkChoice, openNetwork } from '../../node/network/open-network.ts'
-import type { PodNetwork } from '../../node/network/pod-network.ts'
+import type { NetworkFacts, PodNetwork } from '../../node/network/pod-network.ts'
+import type { UserNetworkFacts } from '../../node/network/user/user-network.ts'
 import { nodeIdOf } from '../../node/registration/node-id.ts'
-import type { DataDirectory } from '../data/data-directory.ts'
+import type { DataFolder } from '../data/data-directory.ts'
 import { type ServiceNetwork, bridgedServiceNetwork, embeddedServiceNetwork } from '../services/service-network.ts'
 
 export interface PodNetworkOptions {
-  readonly directory: DataDirectory
+  readonly directory: DataFolder
   readonly clusterId: string
   readonly choice: NetworkChoice
   readonly ipv6?: boolean | undefined
+  /** Where it is known already what the machine permits. */
+  readonly isolation?: Isolation | undefined
+  readonly userNetwork?: UserNetworkFacts | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -27,16 +31,23 @@ export interface OpenedNetwork {
 
 /** How Pods are kept apart on this machine and where they and Services have their addresses. */
 export async function openPodNetwork(options: PodNetworkOptions): Promise<OpenedNetwork> {
-  const { directory, clusterId, choice, ipv6, clock, log } = options
+  const { directory, clusterId, choice, ipv6, userNetwork, clock, log } = options
   const folder = directory.folder('node')
   const nodeId = nodeIdOf(folder)
-  const isolation = await detectIsolation(join(folder, 'try'), 'detect')
+  const isolation = options.isolation ?? (await detectIsolation(join(folder, 'try'), 'detect'))
   const network =
     isolation.mode === 'paths' && choice === 'detect'
       ? new LoopbackNetwork(nodeId, isolation.reason)
-      : await openNetwork({ nodeId, folder, choice, ipv6, clock, log })
+      : await openNetwork({ nodeId, folder, choice, ipv6, userNetwork, clock, log })
   log.info({ network: network.facts.message }, 'the network of Pods')
   const services =
     network instanceof BridgeNetwork ? bridgedServiceNetwork(network.ranges) : embeddedServiceNetwork(clusterId)
   return { isolation, network, services }
+}
+
+/** What a machine that could give Pods networks lacks for it, for whoever starts this. */
+export function networkNotes(choice: NetworkChoice, facts: NetworkFacts): string[] {
+  if (choice === 'loopback') return []
+  if (!facts.ownNetworks) return [facts.message]
+  return facts.rulesInForce ? [] : [facts.rulesMessage]
 }

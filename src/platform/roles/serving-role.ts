@@ -7,7 +7,7 @@ import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { gatewayNamespace, gatewayServiceName } from '../../resources/model-labels.ts'
-import type { ClusterCaches } from '../cluster-caches.ts'
+import type { HomeCaches } from '../cluster-caches.ts'
 import { type Listening, listenOn } from '../listen.ts'
 import {
   type ExposureToServe,
@@ -16,15 +16,21 @@ import {
   ServingThreads,
 } from '../serving/serving-threads.ts'
 
+interface ServedAt {
+  readonly port: number
+  /** Sockets that listen outside of this program's network, one for each thread that ever comes. */
+  readonly outside?: number[] | undefined
+}
+
 export interface ServingRoleOptions {
   readonly client: ClusterClient
-  readonly caches: ClusterCaches
+  readonly caches: HomeCaches
   readonly clusterId: string
   readonly host: string
   /** How many threads; one at least. */
   readonly count: number
-  readonly gateway: { readonly port: number; readonly served: GatewayToServe } | undefined
-  readonly exposure: { readonly port: number; readonly served: ExposureToServe }
+  readonly gateway: (ServedAt & { readonly served: GatewayToServe }) | undefined
+  readonly exposure: ServedAt & { readonly served: ExposureToServe }
   /** The file that the threads write their lines to. */
   readonly logPath: string
   readonly ownerLoop: LoopBoardShape
@@ -76,10 +82,16 @@ export class ServingRole implements Component {
     const { host, gateway, exposure } = this.#options
     if (gateway) {
       const place = { name: 'gateway', flag: '--gateway-port', host, port: gateway.port }
-      this.#gateway = await listenOn({ listen: (...at) => this.#threads.listen('gateway', ...at) }, place)
+      this.#gateway = await listenOn(
+        { listen: (...[at, port]) => this.#threads.listen('gateway', at, port, gateway.outside) },
+        place,
+      )
     }
     const place = { name: 'exposure', flag: '--exposure-port', host, port: exposure.port }
-    this.#exposure = await listenOn({ listen: (...at) => this.#threads.listen('exposure', ...at) }, place)
+    this.#exposure = await listenOn(
+      { listen: (...[at, port]) => this.#threads.listen('exposure', at, port, exposure.outside) },
+      place,
+    )
   }
 
   async stop(): Promise<void> {

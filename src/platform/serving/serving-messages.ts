@@ -4,7 +4,7 @@ import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { MetricsSnapshot } from '../../foundation/metrics.ts'
 import type { ApiKey } from '../../resources/api-key.ts'
 import type { Model } from '../../resources/model.ts'
-import type { LoadTableShape } from '../../traffic/load-table.ts'
+import type { LoadTableShape } from '../../traffic/endpoints/load-table.ts'
 import type { MirrorNews } from './mirror-feed.ts'
 
 /** What can be listened for in a serving thread. */
@@ -53,6 +53,7 @@ export type ToServingThread =
       readonly host: string
       readonly port: number
       readonly reusePort: boolean
+      readonly outside?: number | undefined
     }
   /** Asks what it has counted. */
   | { readonly type: 'snapshot'; readonly id: number }

@@ -11,9 +11,9 @@ import { Gateway } from '../../gateway/gateway.ts'
 import { TurnClock } from '../../relay/socket/turn-clock.ts'
 import type { ApiKey } from '../../resources/api-key.ts'
 import type { Model } from '../../resources/model.ts'
-import { LoadTable } from '../../traffic/load-table.ts'
+import { LoadTable } from '../../traffic/endpoints/load-table.ts'
 import { ClusterModelCatalog } from '../../traffic/model-catalog.ts'
-import { WorkerPool } from '../../traffic/worker-pool.ts'
+import { WorkerPool } from '../../traffic/workers/worker-pool.ts'
 import { joinLogFile } from '../data/log-file.ts'
 import { LoopBoard } from '../loop-watch/loop-board.ts'
 import { LoopWatch } from '../loop-watch/loop-watch.ts'
@@ -125,9 +125,9 @@ class ServingProgram {
     return text
   }
 
-  async #listen({ face, host, port, reusePort }: Extract<ToServingThread, { type: 'listen' }>): Promise<void> {
+  async #listen({ face, host, port, reusePort, outside }: Extract<ToServingThread, { type: 'listen' }>): Promise<void> {
     try {
-      const listening = await this.#faceOf(face).listen(host, port, { reusePort })
+      const listening = await this.#faceOf(face).listen(host, port, { reusePort, outside })
       this.#tell({ type: 'listening', face, port: listening.port })
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -5,8 +5,8 @@ import { type Clock, abortReason } from '../../foundation/clock.ts'
 import { asError, SluiceError } from '../../foundation/errors.ts'
 import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { MetricsSnapshot } from '../../foundation/metrics.ts'
-import type { LoadTable } from '../../traffic/load-table.ts'
-import { type WaitingPool, PoolForWorker } from '../../traffic/pool-for-worker.ts'
+import type { LoadTable } from '../../traffic/endpoints/load-table.ts'
+import { type WaitingPool, PoolForWorker } from '../../traffic/workers/pool-for-worker.ts'
 import { PendingAnswers } from './pending-answers.ts'
 import type {
   FromServingThread,
@@ -34,6 +34,7 @@ export interface ListenAt {
   readonly host: string
   readonly port: number
   readonly reusePort: boolean
+  readonly outside?: number | undefined
 }
 
 /** Beside this file, compiled or not. */

@@ -9,8 +9,8 @@ import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import type { ApiKey } from '../../resources/api-key.ts'
 import type { Model } from '../../resources/model.ts'
-import type { LoadTable } from '../../traffic/load-table.ts'
-import type { WaitingPool } from '../../traffic/pool-for-worker.ts'
+import type { LoadTable } from '../../traffic/endpoints/load-table.ts'
+import type { WaitingPool } from '../../traffic/workers/pool-for-worker.ts'
 import { MirrorFeed } from './mirror-feed.ts'
 import type { ServedExposure, ServedGateway, ServingFace, ToServingThread } from './serving-messages.ts'
 import { ServingMetrics } from './serving-metrics.ts'
@@ -70,7 +70,7 @@ export class ServingThreads {
   readonly #stopping = new AbortController()
   readonly #feeds: ReadonlyArray<{ whole(): ToServingThread; close(): void }>
   /** Where all listen, for those that come later. */
-  readonly #places: ListenAt[] = []
+  readonly #places: Array<() => ListenAt> = []
   #supervised: ReadonlyArray<Promise<void>> | undefined
 
   constructor(options: ServingThreadsOptions) {
@@ -90,8 +90,16 @@ export class ServingThreads {
     this.#supervised ??= this.#spawnAll()
   }
 
-  /** Resolves when all of them accept connections there; the first picks the port where it is 0. */
-  async listen(face: ServingFace, host: string, port: number): Promise<{ host: string; port: number }> {
+  /**
+   * Resolves when all of them accept connections there; the first picks the port where it is 0. `outside`: sockets that
+   * listen in another network already, one for each thread that ever comes.
+   */
+  async listen(
+    face: ServingFace,
+    host: string,
+    port: number,
+    outside?: number[],
+  ): Promise<{ host: string; port: number }> {
     const { signal } = this.#stopping
     const reusePort = this.#options.count > 1
     // Threads share their port with whoever asks for it the same way; another program must not be among them.
@@ -101,9 +109,9 @@ export class ServingThreads {
     for (const thread of this.#threads.values()) this.#inform(thread)
     const [first, ...others] = this.#threads.values()
     try {
-      const shared = (await first?.listen({ face, host, port, reusePort }, signal)) ?? port
-      const place = { face, host, port: shared, reusePort }
-      await Promise.all(others.map((thread) => thread.listen(place, signal)))
+      const shared = (await first?.listen({ face, host, port, reusePort, outside: outside?.shift() }, signal)) ?? port
+      const place = (): ListenAt => ({ face, host, port: shared, reusePort, outside: outside?.shift() })
+      await Promise.all(others.map((thread) => thread.listen(place(), signal)))
       this.#places.push(place)
       return { host, port: shared }
     } catch (error) {
@@ -205,7 +213,7 @@ export class ServingThreads {
       if (signal.aborted) return
       thread = this.#spawn(row)
       try {
-        for (const place of this.#places) await thread.listen(place, signal)
+        for (const place of this.#places) await thread.listen(place(), signal)
         log.info({ thread: row }, 'the serving thread is there again')
         news?.({ type: 'back', row })
       } catch (error) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { humanDuration } from './age.ts'
 
 describe('humanDuration', () => {
-  // What kubectl prints for the same spans.
+  // What kubectl prints for the same times.
   it.each([
     [0, '0s'],
     [119, '119s'],

@@ -1,16 +1,16 @@
 import type { Column } from '../kind.ts'
 
-/** The column our own kinds end with. The age itself is worked out by whoever renders the table. */
+/** The last column of our own kinds. The age itself is computed when the table is rendered. */
 export const ageColumn: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' }
 
-/** The same of Kubernetes' own kinds, which say it in words. */
+/** The same for Kubernetes' own kinds, with a description. */
 export const coreAgeColumn: Column = {
   name: 'Age',
   type: 'string',
   cell: ({ metadata }, now) => ageOf(metadata.creationTimestamp, now),
 }
 
-/** What a kind without columns of its own shows. */
+/** The column of kinds without columns of their own. */
 export const createdAtColumn: Column = {
   name: 'Created At',
   type: 'date',
@@ -23,7 +23,7 @@ export function ageOf(at: string | null | undefined, now: number): string {
   return Number.isNaN(then) ? '<unknown>' : humanDuration(now - then)
 }
 
-/** A span as kubectl prints it: `45s`, `7m12s`, `3h`, `2d`. */
+/** A duration as kubectl prints it: `45s`, `7m12s`, `3h`, `2d`. */
 export function humanDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000))
   if (seconds < 120) return `${seconds}s`

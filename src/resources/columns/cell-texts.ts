@@ -19,7 +19,7 @@ export function labelsText(labels: Readonly<Record<string, string>> | undefined)
   )
 }
 
-/** A selector in the form in which it can be given to `kubectl get -l`. */
+/** A selector as it can be passed to `kubectl get -l`. */
 export function selectorText(selector: LabelSelector | undefined): string {
   const equal = Object.entries(selector?.matchLabels ?? {}).map(([key, value]) => ({ key, text: `${key}=${value}` }))
   const others = (selector?.matchExpressions ?? []).map(({ key, operator, values = [] }) => ({

@@ -10,9 +10,9 @@ const namedTypes = new Map<string, StructuralSchema>()
 const scalars = new Map<string, StructuralSchema>()
 
 /**
- * The fields of one of Kubernetes' own kinds. Types are shared between kinds and built when they are first looked into.
+ * The fields of one of Kubernetes' own kinds. Types are shared between kinds and built when first looked into.
  *
- * A quantity has no `type` but the format `quantity`: a string or a number. What is free-form preserves unknown fields.
+ * A quantity has no `type` but the format `quantity`: a string or a number. Free-form values preserve unknown fields.
  */
 export function coreSchema(group: string, version: string, kind: string): StructuralSchema {
   const name = typeOfKind(group, version, kind)
@@ -20,7 +20,6 @@ export function coreSchema(group: string, version: string, kind: string): Struct
   return typeNamed(name)
 }
 
-/** Whether there are facts about a kind that somebody names. */
 export function hasCoreSchema(group: string, version: string, kind: string): boolean {
   return typeOfKind(group, version, kind) !== undefined
 }
@@ -37,7 +36,7 @@ export function coreType(name: string): StructuralSchema | undefined {
 }
 
 function facts(): Facts {
-  // Read when it is first needed: a cluster that is attached never needs it.
+  // Read on first use: an attached cluster never needs it.
   loaded ??= parseFacts(readFileSync(new URL('core-facts.json', import.meta.url), 'utf8'))
   return loaded
 }
@@ -70,7 +69,7 @@ function schemaOfType(name: string, markers: Markers): StructuralSchema {
   return schema
 }
 
-/** Types may hold themselves, and most are never looked into. */
+/** Types may contain themselves, and most are never looked into. */
 function defineLazily(schema: object, type: TypeFacts): void {
   Object.defineProperty(schema, 'properties', {
     configurable: true,

@@ -1,4 +1,4 @@
-/** How the condensed facts are written down: named types once, each field as briefly as it can be said. */
+/** The format of the condensed facts: named types once, each field as briefly as possible. */
 export interface Facts {
   /** `v1/Pod`, `apps/v1/Deployment` → the name of its type. */
   readonly kinds: Readonly<Record<string, string>>
@@ -9,21 +9,21 @@ export interface Facts {
 export interface TypeFacts {
   readonly is?: string
   readonly required?: readonly string[]
-  /** Fields that hold a struct by value: Go always has them, so nobody is ever said to have added them. */
+  /** Fields that hold a struct by value: Go always writes them, so nobody ever adds them. */
   readonly present?: readonly string[]
   readonly fields?: Readonly<Record<string, FieldFacts>>
   readonly mapType?: 'atomic' | 'granular'
 }
 
-/** `string`, `integer/int32`, `#<type name>`, or more about it. */
+/** `string`, `integer/int32`, `#<type name>`, or a longer form. */
 export type FieldFacts = string | LongFieldFacts
 
 export interface LongFieldFacts {
-  /** Of a scalar or a named type. */
+  /** For a scalar or a named type. */
   readonly is?: string
-  /** Of a list. */
+  /** For a list. */
   readonly items?: FieldFacts
-  /** Of a map. */
+  /** For a map. */
   readonly values?: FieldFacts
   readonly listType?: 'atomic' | 'set' | 'map'
   readonly listKeys?: readonly string[]

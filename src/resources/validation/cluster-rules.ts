@@ -82,7 +82,9 @@ export function checkEndpointSlice(slice: Json): FieldError[] {
   return [...endpoints, ...checkSlicePorts(listIn(slice, 'ports'))]
 }
 
-/** Addresses of this machine are allowed here, where Pods may have them; admission refuses those that others write. */
+/**
+ * Addresses of this machine are allowed here, because Pods may have them; admission refuses those that others write.
+ */
 function checkEndpointAddress(field: string, list: string, address: string, type: string): FieldError[] {
   if (type === 'FQDN') return checkDnsSubdomain(field, address)
   const errors = checkAddress(field, address)
@@ -102,7 +104,7 @@ function checkSlicePorts(ports: readonly unknown[]): FieldError[] {
   })
 }
 
-/** An Event stands in the namespace of what it is about; one about the cluster stands in `default`. */
+/** An Event is in the namespace of its object; one about the cluster is in `default`. */
 export function checkEvent(event: Json): FieldError[] {
   const own = textIn(objectIn(event, 'metadata'), 'namespace')
   const its = textIn(objectIn(event, 'involvedObject'), 'namespace')
@@ -110,7 +112,7 @@ export function checkEvent(event: Json): FieldError[] {
   return [invalid('involvedObject.namespace', its, 'does not match event.namespace')]
 }
 
-/** The newer face of Events asks for more. */
+/** The newer form of Events has more rules. */
 export function checkNewEvent(event: Json): FieldError[] {
   const errors: FieldError[] = []
   const missing = (field: string) => {

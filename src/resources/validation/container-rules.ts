@@ -10,7 +10,9 @@ const pullPolicies = ['Always', 'IfNotPresent', 'Never']
 const messagePolicies = ['File', 'FallbackToLogsOnError']
 const protocols = ['SCTP', 'TCP', 'UDP']
 
-/** One container of a Pod. `volumes` are the names it can mount; `isInit` has no probes unless it keeps running. */
+/**
+ * One container of a Pod. `volumes` are the names it can mount; with `isInit` it has no probes unless it keeps running.
+ */
 export function checkContainer(
   field: string,
   container: Json,
@@ -105,7 +107,7 @@ function checkMounts(field: string, mounts: readonly unknown[], volumes: Readonl
   })
 }
 
-/** A path that stays below where it starts. */
+/** A relative path that stays below its start. */
 export function checkInnerPath(field: string, path: string): FieldError[] {
   if (path.startsWith('/')) return [invalid(field, path, 'must be a relative path')]
   return path.split('/').includes('..') ? [invalid(field, path, "must not contain '..'")] : []

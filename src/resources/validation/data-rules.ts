@@ -18,7 +18,7 @@ export function checkConfigMap(configMap: Json): FieldError[] {
   return size > largestData ? [...errors, tooLong('[]', largestData)] : errors
 }
 
-/** What each type of Secret must hold. */
+/** The keys that each type of Secret must have. */
 const neededKeys: Readonly<Record<string, readonly string[]>> = {
   'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
   'kubernetes.io/dockercfg': ['.dockercfg'],

@@ -22,7 +22,7 @@ function checkSubset(field: string, subset: unknown): FieldError[] {
   ]
 }
 
-/** Which addresses it may be is for admission to say: it depends on who writes. */
+/** Which addresses are allowed is decided by admission, because it depends on who writes. */
 function checkEndpoint(field: string, address: unknown): FieldError[] {
   const hostname = textIn(address, 'hostname')
   return [

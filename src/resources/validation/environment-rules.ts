@@ -16,7 +16,7 @@ const podFields = new Set([
   'status.podIPs',
 ])
 
-/** The variables of a container, and where they come from. */
+/** The variables of a container and their sources. */
 export function checkEnvironment(field: string, container: Json): FieldError[] {
   const single = faultsOfEach(listIn(container, 'env'), (variable, index) =>
     checkVariable(`${field}.env[${index}]`, variable),

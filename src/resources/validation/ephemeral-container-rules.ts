@@ -3,10 +3,7 @@ import { checkContainer } from './container-rules.ts'
 import { notFoundField } from './field-errors.ts'
 import { type Json, fieldIn, isObject, listIn, textIn } from './json-access.ts'
 
-/**
- * What makes a container part of the work: one that only looks at others has none of it. In the
- * order that Kubernetes names them.
- */
+/** Fields that ephemeral containers must not have, because they only inspect others. In Kubernetes' order. */
 const fieldsOfOthers = [
   'ports',
   'resources',
@@ -20,7 +17,7 @@ const fieldsOfOthers = [
 ]
 const why = 'cannot be set for an Ephemeral Container'
 
-/** Containers that are added to a Pod that runs, to look at it. */
+/** Containers that are added to a running Pod to inspect it. */
 export function checkEphemeralContainers(field: string, spec: Json, volumes: ReadonlySet<string>): FieldError[] {
   const others = [...listIn(spec, 'containers'), ...listIn(spec, 'initContainers')].map((other) =>
     textIn(other, 'name'),
@@ -46,7 +43,7 @@ export function checkEphemeralContainers(field: string, spec: Json, volumes: Rea
   })
 }
 
-/** Of those that are there, none is taken away or made another: what looks at a Pod has been there. */
+/** Existing ephemeral containers can neither be removed nor changed. */
 export function checkEphemeralContainersKept(after: Json, before: Json): FieldError[] {
   const field = 'spec.ephemeralContainers'
   const byName = new Map(
@@ -67,7 +64,7 @@ function isSet(container: unknown, field: string): boolean {
   return isObject(value) ? Object.keys(value).length > 0 : value !== undefined && value !== null && value !== ''
 }
 
-/** They are refused as such; what is in them does not matter any more. */
+/** These fields were refused already; their content does not matter any more. */
 function withoutFieldsOfOthers(container: Json): Json {
   return Object.fromEntries(Object.entries(container).filter(([name]) => !fieldsOfOthers.includes(name)))
 }

@@ -1,7 +1,7 @@
 import { briefJson } from '../brief-json.ts'
 import type { FieldError } from '../field-error.ts'
 
-/** Something is named that is not there. */
+/** The error for a reference to something that does not exist. */
 export function notFoundField(field: string, value: unknown): FieldError {
   return { reason: 'FieldValueNotFound', field, message: `Not found: ${briefJson(value, 4096)}` }
 }

@@ -99,7 +99,7 @@ function checkTls(field: string, tls: unknown): FieldError[] {
   ]
 }
 
-/** Of something in a group, by kind and name. */
+/** A reference to something in a group, by kind and name. */
 function checkReference(field: string, reference: Json): FieldError[] {
   const group = fieldIn(reference, 'apiGroup')
   const errors = typeof group === 'string' && group !== '' ? checkDnsSubdomain(`${field}.apiGroup`, group) : []

@@ -20,12 +20,13 @@ const mostConditions = 20
 const longestIndexes = 64 * 1024
 const mostFailedIndexes = 100_000
 /**
- * A Job with more completions than these says how many indexes may fail, and keeps both that and its parallelism lower.
+ * A Job with more completions than this must say how many indexes may fail, and keep both that and its parallelism
+ * lower.
  */
 const manyCompletions = 100_000
 const mostAmongMany = 10_000
 
-/** When a Job ends, beyond how many of its Pods failed. */
+/** The rules about when a Job ends, beyond the number of failed Pods. */
 export function checkJobPolicies(spec: Json): FieldError[] {
   return [
     ...checkFailuresPerIndex(spec),
@@ -200,7 +201,7 @@ function checkSuccessRule(field: string, rule: unknown, completions: number): Fi
   return errors
 }
 
-/** How many indexes `1,3-5` names, or what is wrong with it: they go up, and none is beyond the last. */
+/** How many indexes `1,3-5` names, or what is wrong with it: they must ascend, and none may be beyond the last. */
 function countIndexes(text: string, completions: number): number | string {
   let total = 0
   let last = -1
@@ -229,7 +230,7 @@ function checkWord(field: string, value: string, allowed: readonly string[]): Fi
   return allowed.includes(value) ? [] : [unsupported(field, value, allowed)]
 }
 
-/** Said of a thing as a whole, without showing it. */
+/** An error about a value as a whole, without showing it. */
 function invalidAsWhole(field: string, why: string): FieldError {
   return { reason: 'FieldValueInvalid', field, message: `Invalid value: ${why}` }
 }

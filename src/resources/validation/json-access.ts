@@ -1,7 +1,4 @@
-/**
- * Values that come from outside, read without trusting that they have the shape they should: what is wrong
- * with them is for the rules to say.
- */
+/** Values from outside, read without trusting that they have the right shape: the rules say what is wrong with them. */
 export type Json = Readonly<Record<string, unknown>>
 
 export function isObject(value: unknown): value is Json {
@@ -38,7 +35,7 @@ export function numberIn(value: unknown, field: string): number | undefined {
   return typeof inner === 'number' ? inner : undefined
 }
 
-/** Of a map from text to text, the entries that are. */
+/** The entries of a map whose values are text. */
 export function textEntriesIn(value: unknown, field: string): Array<[string, string]> {
   return Object.entries(objectIn(value, field) ?? {}).flatMap(([key, inner]): Array<[string, string]> =>
     typeof inner === 'string' ? [[key, inner]] : [],

@@ -2,7 +2,6 @@ import { type FieldError, faultsOfEach, forbidden, invalid, required } from '../
 import { type Json, fieldIn, listIn, objectIn, textEntriesIn, textIn, textsIn } from './json-access.ts'
 import { checkLabelValue, checkLabels, checkQualifiedName } from './name-syntax.ts'
 
-/** What is wrong with a label selector. */
 export function checkLabelSelector(field: string, selector: Json): FieldError[] {
   const expressions = faultsOfEach(listIn(selector, 'matchExpressions'), (expression, index) =>
     checkExpression(`${field}.matchExpressions[${index}]`, expression),
@@ -34,7 +33,7 @@ function checkExpression(field: string, expression: unknown): FieldError[] {
   }
 }
 
-/** Whether a selector that is well-formed selects these labels; one that selects nothing at all selects everything. */
+/** Whether a well-formed selector selects these labels; an empty one selects everything. */
 export function selects(selector: Json, labels: Json): boolean {
   const equal = textEntriesIn(selector, 'matchLabels').every(([key, value]) => labels[key] === value)
   return equal && listIn(selector, 'matchExpressions').every((expression) => matches(expression, labels))

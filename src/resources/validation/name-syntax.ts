@@ -23,14 +23,14 @@ const keyRule =
 const portRule = 'must be between 1 and 65535, inclusive'
 const addressRule = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)'
 
-/** A check of one text; it says what is wrong with it, if anything. */
+/** Checks a text; returns what is wrong with it, if anything. */
 export type NameCheck = (field: string, value: string) => FieldError[]
 
 function pattern(rule: RegExp, longest: number, why: string): NameCheck {
   return (field, value) => {
     const errors: FieldError[] = []
     if (value.length > longest) errors.push(invalid(field, value, `must be no more than ${longest} characters`))
-    // A name beyond any bound is not matched at all: the patterns are linear, but there is nothing to learn.
+    // A very long name is not matched: the patterns are linear, but there is nothing to learn.
     if (value.length <= 4096 && !rule.test(value)) errors.push(invalid(field, value, why))
     return errors
   }
@@ -49,7 +49,7 @@ export const checkPathSegment: NameCheck = (field, value) => {
     .map((part) => invalid(field, value, `may not contain '${part}'`))
 }
 
-/** `prefix/name`, the prefix a DNS subdomain; the form of label keys, annotation keys and resource names. */
+/** `prefix/name`, where the prefix is a DNS subdomain: label keys, annotation keys and resource names. */
 export const checkQualifiedName: NameCheck = (field, key) => {
   const slash = key.indexOf('/')
   const prefix = slash < 0 ? undefined : key.slice(0, slash)
@@ -73,7 +73,7 @@ export function checkLabels(field: string, labels: ReadonlyArray<readonly [strin
   return faultsOfEach(labels, ([key, value]) => [...checkQualifiedName(field, key), ...checkLabelValue(field, value)])
 }
 
-/** The name of a port, where it is used to find one. */
+/** The name of a port, where it is used to refer to one. */
 export const checkPortName: NameCheck = (field, value) => {
   const errors: FieldError[] = []
   if (value.length > 15) errors.push(invalid(field, value, 'must be no more than 15 characters'))
@@ -90,13 +90,13 @@ export function checkPortNumber(field: string, value: number): FieldError[] {
   return value >= 1 && value <= 65_535 ? [] : [invalid(field, value, portRule)]
 }
 
-/** A port by its number or its name. */
+/** A port by number or name. */
 export function checkPort(field: string, value: unknown): FieldError[] {
   if (typeof value === 'number') return checkPortNumber(field, value)
   return typeof value === 'string' ? checkPortName(field, value) : [required(field)]
 }
 
-/** What ConfigMaps and Secrets call their values: they become files. */
+/** The keys of ConfigMaps and Secrets, which become file names. */
 export const checkDataKey: NameCheck = (field, value) => {
   const errors: FieldError[] = []
   if (value.length > 253) errors.push(invalid(field, value, 'must be no more than 253 characters'))
@@ -110,7 +110,7 @@ export function checkAddress(field: string, value: string): FieldError[] {
   return isIP(value) === 0 ? [invalid(field, value, addressRule)] : []
 }
 
-/** At least 0, where it is given. */
+/** At least 0, if it is set. */
 export function checkNotNegative(field: string, value: number | undefined): FieldError[] {
   return value !== undefined && value < 0 ? [invalid(field, value, 'must be greater than or equal to 0')] : []
 }

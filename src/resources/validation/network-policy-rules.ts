@@ -88,7 +88,7 @@ interface Block {
 
 function parseBlock(text: string): Block | undefined {
   const [, address = '', digits = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
-  // Leading zeros are taken as decimal, as they were when Kubernetes began.
+  // Leading zeros are read as decimal, as in early Kubernetes.
   const plain = address.replaceAll(/(?<=^|\.)0+(?=\d)/g, '')
   const version = isIP(plain)
   const bits = Number(digits)
@@ -96,7 +96,7 @@ function parseBlock(text: string): Block | undefined {
   return { address: plain, bits, family: version === 4 ? 'ipv4' : 'ipv6' }
 }
 
-/** To make such a list takes much longer than to look something up in it. */
+/** Creating such a list takes much longer than looking something up in it. */
 function strictlyWithin(whole: Block): (part: Block) => boolean {
   const list = new BlockList()
   list.addSubnet(whole.address, whole.bits, whole.family)

@@ -11,7 +11,7 @@ const dnsPolicies = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None
 const taintEffects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute']
 const largestInt32 = 2_147_483_647
 
-/** A Pod on its own. */
+/** A Pod itself, not a template. */
 export function checkPod(pod: Json, isNew: boolean): FieldError[] {
   const spec = objectIn(pod, 'spec') ?? {}
   const early = isNew && listIn(spec, 'ephemeralContainers').length > 0
@@ -21,7 +21,7 @@ export function checkPod(pod: Json, isNew: boolean): FieldError[] {
   ]
 }
 
-/** What a Pod is to be, also where it is a template. */
+/** The spec of a Pod or of a template. */
 export function checkPodSpec(field: string, spec: Json): FieldError[] {
   const volumes = checkVolumes(`${field}.volumes`, listIn(spec, 'volumes'))
   const errors = [...volumes.errors, ...checkContainers(field, spec, volumes.names)]
@@ -45,7 +45,7 @@ export function checkPodSpec(field: string, spec: Json): FieldError[] {
     if (value !== '') errors.push(...checkDnsLabel(`${field}.${name}`, value))
   }
   errors.push(...checkContainerResources(`${field}.overhead`, { limits: objectIn(spec, 'overhead') }))
-  // Of a Pod itself, admission says that no class has the name.
+  // For a Pod itself, admission reports that no class has the name.
   const runtimeClassName = field === 'spec' ? undefined : fieldIn(spec, 'runtimeClassName')
   if (typeof runtimeClassName === 'string') {
     errors.push(...checkDnsSubdomain(`${field}.runtimeClassName`, runtimeClassName))
@@ -122,7 +122,7 @@ export function checkTolerations(field: string, tolerations: readonly unknown[])
   })
 }
 
-/** The taints of a Node; a real API server names the field as here. */
+/** The taints of a Node; a real API server names the field like this. */
 export function checkTaints(taints: readonly unknown[]): FieldError[] {
   return faultsOfEach(taints, (taint, index) => {
     const here = `metadata.taints[${index}]`

@@ -6,7 +6,7 @@ import { specOf } from '../update-rules.ts'
 const podWhy =
   'pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
 
-/** A Pod is what it was made: only images, a deadline and more tolerations may come later, and a node once. */
+/** A Pod hardly changes: only its images, a deadline and further tolerations, and its node once. */
 export function checkPodUpdate(next: KubernetesObject, previous: KubernetesObject): FieldError[] {
   const [after, before] = [specOf(next), specOf(previous)]
   for (const field of ['containers', 'initContainers']) {
@@ -18,7 +18,7 @@ export function checkPodUpdate(next: KubernetesObject, previous: KubernetesObjec
   return [...errors, ...checkTolerations(listOf(after['tolerations']), listOf(before['tolerations']))]
 }
 
-/** The spec without what may change. A Pod that has no node yet may be given one: that is what scheduling is. */
+/** The spec without what may change. A Pod without a node may be given one, which is what scheduling does. */
 function fixedSpec(spec: JsonObject, before: JsonObject): JsonObject {
   const { activeDeadlineSeconds: _deadline, tolerations: _tolerations, nodeName, ...fixed } = spec
   return {

@@ -4,7 +4,7 @@ import { checkNotNegative, checkPort } from './name-syntax.ts'
 
 const schemes = ['HTTP', 'HTTPS']
 
-/** What is done to find out how a container is, or at a moment of its life: exactly one thing. */
+/** The action of a probe or a lifecycle hook: exactly one. */
 export function checkHandler(field: string, handler: Json): FieldError[] {
   const errors: FieldError[] = []
   let count = 0
@@ -34,7 +34,7 @@ function checkHttpGet(field: string, action: Json): FieldError[] {
   return errors
 }
 
-/** `succeedsOnce`: one success is enough for it, and nothing else can be asked of it. */
+/** `succeedsOnce`: its success threshold must be 1. */
 export function checkProbe(field: string, probe: Json, succeedsOnce: boolean): FieldError[] {
   const errors = checkHandler(field, probe)
   for (const name of [
@@ -52,7 +52,7 @@ export function checkProbe(field: string, probe: Json, succeedsOnce: boolean): F
   }
   const grace = numberIn(probe, 'terminationGracePeriodSeconds')
   if (grace !== undefined && (!succeedsOnce || grace <= 0)) {
-    // A readiness probe ends nothing, so that it has no grace to give.
+    // A readiness probe ends nothing, so it has no grace period.
     const why = succeedsOnce ? 'must be greater than 0' : 'must not be set for readinessProbes'
     errors.push(invalid(`${field}.terminationGracePeriodSeconds`, grace, why))
   }

@@ -4,7 +4,7 @@ import { checkDnsSubdomain } from './name-syntax.ts'
 
 const group = 'rbac.authorization.k8s.io'
 
-/** Far more than roles of large operators have: every request of those who hold a role is judged by it. */
+/** Far more than the roles of large operators have: every request of those who hold a role is judged by it. */
 const mostRules = 5_000
 /** Verbs, groups, resources, names and paths of all rules together. */
 const mostEntries = 50_000
@@ -80,7 +80,7 @@ function checkSubject(field: string, subject: unknown, isNamespaced: boolean): F
     case 'ServiceAccount': {
       if (name !== '') errors.push(...checkDnsSubdomain(`${field}.name`, name))
       if (itsGroup !== '') errors.push(unsupported(`${field}.apiGroup`, itsGroup, ['']))
-      // One that is not said is that of the binding.
+      // The default is the binding's namespace.
       if (!isNamespaced && textIn(subject, 'namespace') === '') errors.push(required(`${field}.namespace`))
       return errors
     }

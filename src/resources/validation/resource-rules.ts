@@ -6,7 +6,6 @@ import { checkQualifiedName } from './name-syntax.ts'
 const containerResources = new Set(['cpu', 'memory', 'ephemeral-storage'])
 const notNegative = 'must be greater than or equal to 0'
 
-/** What a container may ask for and take. */
 export function checkContainerResources(field: string, resources: Json | undefined): FieldError[] {
   const limits = new Map(textEntriesIn(resources, 'limits'))
   const requests = new Map(textEntriesIn(resources, 'requests'))
@@ -37,7 +36,7 @@ function checkContainerResourceName(field: string, name: string): FieldError[] {
   return isStandard ? [] : [invalid(field, name, 'must be a standard resource type or fully qualified'), ...unknown]
 }
 
-/** Whole things cannot be halved: cards, pods, and whatever else is not measured. */
+/** Things that cannot be divided need whole numbers: cards, pods, and whatever else is counted. */
 export function checkQuantity(field: string, name: string, value: string): FieldError[] {
   const milli = milliQuantity(value)
   if (milli === undefined) return []
@@ -70,7 +69,7 @@ function mayBeOvercommitted(name: string): boolean {
   return !name.includes('/') && !name.startsWith('hugepages-')
 }
 
-/** The amount of storage that is asked for or offered. */
+/** The amount of storage that is requested or offered. */
 export function storageOf(value: Json | undefined, field: string): string | undefined {
   const amount = objectIn(value, field)?.['storage']
   return typeof amount === 'string' ? amount : undefined

@@ -13,7 +13,7 @@ export function checkRuntimeClass(runtimeClass: Json): FieldError[] {
     ...checkDnsLabel('handler', textIn(runtimeClass, 'handler')),
     ...checkContainerResources('overhead', { limits: objectIn(overhead, 'podFixed') }),
     ...checkLabels('scheduling.nodeSelector', textEntriesIn(scheduling, 'nodeSelector')),
-    // A real API server names the field so.
+    // A real API server names the field like this.
     ...checkTolerations('scheduling.tolerations.tolerations', tolerations),
     ...faultsOfEach(tolerations, (toleration, index) => {
       const isRepeated = tolerations.slice(0, index).some((other) => isDeepStrictEqual(other, toleration))

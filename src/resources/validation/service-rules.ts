@@ -74,7 +74,7 @@ function checkClusterAddress(spec: Json): FieldError[] {
   return unfit.length > 0 ? errors : [...errors, ...checkFamiliesOf(addresses, textsIn(spec, 'ipFamilies'))]
 }
 
-/** One address of each family, in the order that the families are named in. */
+/** One address of each family, in the order in which the families are named. */
 function checkFamiliesOf(addresses: readonly string[], names: readonly string[]): FieldError[] {
   if (addresses[0] === 'None') return []
   const families = addresses.map((one) => `IPv${isIP(one)}`)
@@ -91,7 +91,7 @@ function checkFamiliesOf(addresses: readonly string[], names: readonly string[])
   return [...errors, ...mismatches]
 }
 
-/** Which of them the cluster has is not known here. */
+/** Which families the cluster has is not known here. */
 function checkFamilies(spec: Json): FieldError[] {
   const policy = textIn(spec, 'ipFamilyPolicy')
   const names = textsIn(spec, 'ipFamilies')
@@ -144,7 +144,7 @@ function checkPortDetails(field: string, port: unknown, mustBeNamed: boolean, na
   return [...errors, ...checkPort(`${field}.targetPort`, target)]
 }
 
-/** An address that was given cannot be changed for another; a second one comes and goes as the policy says. */
+/** An assigned address cannot be replaced; a second one comes and goes with the policy. */
 export function checkServiceUpdate(next: Json, previous: Json): FieldError[] {
   const [spec, before] = [objectIn(next, 'spec') ?? {}, objectIn(previous, 'spec') ?? {}]
   const isOutside = textIn(spec, 'type') === 'ExternalName' || textIn(before, 'type') === 'ExternalName'
@@ -168,7 +168,7 @@ function checkFamilyChange(spec: Json, before: Json): FieldError[] {
   const [families, earlier] = [textsIn(spec, 'ipFamilies'), textsIn(before, 'ipFamilies')]
   const [isHeadless, wasHeadless] = [spec, before].map((one) => addressesIn(one)[0] === 'None')
   if (isHeadless || wasHeadless || families.length === 0 || earlier.length === 0) return []
-  // Said of its addresses already.
+  // Reported for the addresses already.
   if (checkFamiliesOf(addressesIn(spec), families).length > 0) return []
   const compared = families.length === earlier.length ? earlier : earlier.slice(0, 1)
   const errors = faultsOfEach(compared, (family, index) =>

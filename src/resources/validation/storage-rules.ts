@@ -7,7 +7,7 @@ import { storageOf } from './resource-rules.ts'
 const accessModes = ['ReadOnlyMany', 'ReadWriteMany', 'ReadWriteOnce', 'ReadWriteOncePod']
 const volumeModes = ['Block', 'Filesystem']
 const reclaimPolicies = ['Delete', 'Recycle', 'Retain']
-/** What a PersistentVolume says beside where its data is. */
+/** The fields of a PersistentVolume other than its source. */
 export const volumeFieldsBesideSource: readonly string[] = [
   'accessModes',
   'capacity',

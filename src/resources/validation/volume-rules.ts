@@ -26,7 +26,7 @@ function checkSources(field: string, volume: Json): FieldError[] {
   return [...(rule?.(`${field}.${first}`, objectIn(volume, first ?? '') ?? {}) ?? []), ...more]
 }
 
-/** In which order they are looked at: the first is meant, the others are too many. */
+/** The order in which sources are checked: the first counts, the others are too many. */
 function rankOf(source: string): number {
   return source === 'emptyDir' ? 0 : source === 'hostPath' ? 1 : 2
 }

@@ -50,7 +50,7 @@ function claimTemplates(spec: Json): readonly Json[] {
   return listIn(spec, 'volumeClaimTemplates').filter(isObject)
 }
 
-/** The claims of a StatefulSet are volumes of its Pods, in place of those of the same name. */
+/** The claims of a StatefulSet are volumes of its Pods, and replace those of the same name. */
 function withClaimVolumes(spec: Json): Json {
   const claims = claimTemplates(spec).map((claim) => textIn(objectIn(claim, 'metadata'), 'name'))
   const ofClaims = new Set(claims)
@@ -109,7 +109,7 @@ function checkCounts(spec: Json, fields: readonly string[]): FieldError[] {
   return fields.flatMap((field) => checkNotNegative(`spec.${field}`, numberIn(spec, field)))
 }
 
-/** The selector and the template whose labels it must select. */
+/** The selector, and the template whose labels it must select. */
 function checkSelected(spec: Json, owner: string, kind: string): FieldError[] {
   const selector = objectIn(spec, 'selector')
   const template = objectIn(spec, 'template') ?? {}
@@ -181,7 +181,7 @@ function checkUpdateStrategy(field: string, strategy: Json): FieldError[] {
   return checkNotNegative(`${field}.rollingUpdate.partition`, numberIn(rolling, 'partition'))
 }
 
-/** A number of Pods, or a share of them. */
+/** A number of Pods, or a percentage. */
 function checkShare(field: string, value: unknown): FieldError[] {
   if (typeof value === 'number') return checkNotNegative(field, value)
   return typeof value === 'string' && !/^[0-9]+%$/.test(value) ? [invalid(field, value, percentRule)] : []

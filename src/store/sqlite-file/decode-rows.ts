@@ -3,7 +3,7 @@ import { type FlatRows, type HistoryPageMessage, fieldsOfRow } from './log-messa
 import type { StoreEvent, StoreKey, StoredObject } from '../store.ts'
 import { decodeObject, withRevision } from '../stored-json.ts'
 
-/** The objects of rows as the thread sends them. Throws `store_corrupt`. */
+/** The objects of rows that the thread sent. Throws `store_corrupt`. */
 export function* objectsOf(rows: FlatRows, path: string): Generator<StoredObject> {
   for (let at = 0; at < rows.length; at += fieldsOfRow) {
     const revision = Number(rows[at])

@@ -1,15 +1,15 @@
 import { compactionPoint } from '../compaction.ts'
 import type { SqliteLog } from './sqlite-log.ts'
 
-/** How much is forgotten at a time: a commit may have to wait that long. */
+/** How many rows are removed at a time: a commit may have to wait that long. */
 const revisionsPerPiece = 1_000
 const rowsPerPiece = 1_000
-/** Somebody waits for the end of the program. */
+/** How many pieces are still done at the end: somebody waits for the program to stop. */
 const lastPieces = 2
 
 /**
- * What keeps the file from growing, in pieces between commits: history that nobody can ask for any more, objects of
- * which only the newest are kept, checkpoints. What history there is, is decided at once; the file follows.
+ * Keeps the file from growing, in pieces between commits: removes history that nobody can ask for any more and objects
+ * beyond those that are kept, and makes checkpoints. Which history counts is decided at once; the file follows.
  */
 export class LogKeeping {
   readonly #log: SqliteLog
@@ -22,20 +22,20 @@ export class LogKeeping {
     this.#oldestRevision = log.oldestRevision
   }
 
-  /** Who watches from before it is told to begin anew. */
+  /** Whoever watches from before this revision must start afresh. */
   get oldestRevision(): number {
     return this.#oldestRevision
   }
 
   /**
-   * Objects may have been left out. Who knew them can only be told by beginning anew: no
-   * watch may go on over that point.
+   * Called after loading, which may have left objects out. Clients that knew them can only learn of it by starting
+   * afresh, so no watch may continue across this point.
    */
   loaded(): void {
     this.#oldestRevision = Math.max(this.#oldestRevision, this.#log.oldestRevision)
   }
 
-  /** Something was written. */
+  /** Called after a write. */
   grown(): void {
     this.#oldestRevision = compactionPoint(this.#log.revision, this.#oldestRevision, this.#historyLimit)
   }
@@ -44,7 +44,6 @@ export class LogKeeping {
     return this.#isBehind || this.#log.leftOut !== undefined || this.#log.needsCheckpoint
   }
 
-  /** Does one piece of it. */
   step(): void {
     if (this.#log.needsCheckpoint) return this.#log.checkpoint()
     if (this.#isBehind) {
@@ -55,8 +54,8 @@ export class LogKeeping {
   }
 
   /**
-   * Before the file is closed: what was said to be forgotten, as far as that is quickly done.
-   * The next start goes on with it.
+   * Called before the file is closed: removes what was said to be forgotten, as far as that is quick. The next start
+   * goes on with it.
    */
   finish(): void {
     for (let piece = 0; piece < lastPieces && this.#isBehind; piece += 1) this.step()

@@ -1,19 +1,20 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { ErrorCode, ErrorDetails } from '../../foundation/errors.ts'
 import type { PlannedWrite } from '../planned-write.ts'
 import type { StoreSelector } from '../store.ts'
 
 /**
- * Rows of the log, all fields of one after all fields of the one before: revision, type, resource, namespace, name,
- * previous, object. One flat array is copied to another thread in a fraction of the time that as many objects take.
+ * Rows of the log as one flat array, the fields of one row after the other: revision, type, resource, namespace, name,
+ * previous, object. Copying one flat array to another thread takes a fraction of the time that as many objects take.
  */
 export type FlatRows = ReadonlyArray<string | number | null>
 export const fieldsOfRow = 7
 
-/** What the thread that has the file is told, in order. */
+/** Messages to the thread that owns the file, in order. */
 export type ToLogThread =
-  /** To be made durable together. */
+  /** Rows to be made durable together. */
   | { readonly type: 'append'; readonly rows: FlatRows; readonly bytes: number }
-  /** For another slice of what is there. */
+  /** Asks for another slice of the current objects. */
   | { readonly type: 'load' }
   | {
       readonly type: 'read'
@@ -22,15 +23,15 @@ export type ToLogThread =
       readonly afterRevision: number
       readonly limit: number
     }
-  /** After everything before it. */
+  /** Closes the file, after everything before it is done. */
   | { readonly type: 'close' }
 
-/** What it says, in the order in which it happened. */
+/** Messages from the thread, in the order in which things happened. */
 export type FromLogThread =
   | { readonly type: 'opened'; readonly revision: number }
   /** Every write up to the revision survives a power cut. */
   | { readonly type: 'durable'; readonly revision: number }
-  /** Nothing is written any more. */
+  /** Nothing can be written any more. */
   | { readonly type: 'failed'; readonly failure: SentFailure }
   | { readonly type: 'slice'; readonly rows: FlatRows; readonly isLast: boolean }
   | HistoryPageMessage
@@ -42,9 +43,9 @@ export interface HistoryPageMessage {
   readonly type: 'page'
   readonly id: number
   readonly rows: FlatRows
-  /** Of each row, the object that it replaced. */
+  /** For each row, the object that it replaced. */
   readonly previous: ReadonlyArray<string | null>
-  /** The newest that was durable when it was read. */
+  /** The newest revision that was durable when the page was read. */
   readonly revision: number
 }
 
@@ -54,15 +55,21 @@ export interface SentFailure {
   readonly details: ErrorDetails
 }
 
-/** What the thread's program begins with. */
+/** What is to be known of a file before it is opened. */
 export interface LogThreadData {
   readonly path: string
   readonly historyLimit: number
   readonly keepNewest: Readonly<Record<string, number>>
-  /** What is there is known already: another thread said so before it was lost. */
+  /** True when the current objects are known already, because a thread that was lost had loaded them. */
   readonly isLoaded: boolean
-  /** For tests: where the thread is to stop, or to end. */
+  /** For tests: where the thread is to stop or to end. */
   readonly gate: SharedArrayBuffer | undefined
+}
+
+/** A file for the thread to have, and the port of its user. Told nothing, the thread ends. */
+export interface OpenFile {
+  readonly data: LogThreadData
+  readonly port: MessagePort
 }
 
 export function flatRows(writes: readonly PlannedWrite[]): { readonly rows: FlatRows; readonly bytes: number } {

@@ -1,4 +1,4 @@
-/** One write, as the file has it. */
+/** One write as it is stored in the file. */
 export interface LogRow {
   readonly revision: number
   readonly type: 'created' | 'updated' | 'deleted'
@@ -7,11 +7,11 @@ export interface LogRow {
   readonly name: string
   readonly previous: number
   readonly object: string | null
-  /** Of the row that this one replaced, where that was asked for. */
+  /** The object of the row that this one replaced, where it was asked for. */
   readonly previousObject: string | null
 }
 
-/** Checked by hand: a start reads every row, and a schema library is most of what it would load and spend there. */
+/** Validated by hand: a start reads every row, and a schema library would take most of that time. */
 export function readLogRow(raw: Readonly<Record<string, unknown>>): LogRow {
   const { type } = raw
   if (type !== 'created' && type !== 'updated' && type !== 'deleted') throw wrong(raw, 'type')

@@ -1,7 +1,4 @@
-import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import { SluiceError, asError } from '../../foundation/errors.ts'
+import { SluiceError } from '../../foundation/errors.ts'
 import {
   type FlatRows,
   type FromLogThread,
@@ -12,14 +9,16 @@ import {
   flatRows,
 } from './log-messages.ts'
 import type { PlannedWrite } from '../planned-write.ts'
+import type { StoreThread, ThreadSeat } from './store-thread.ts'
 import { StoreCompacted, type StoreSelector } from '../store.ts'
 
 export interface LogThreadClientOptions extends LogThreadData {
+  readonly thread: StoreThread
   /** Every write up to the revision is. */
   readonly onDurable: (revision: number) => void
-  /** No write is made any more. */
+  /** Nothing can be written any more. */
   readonly onFailed: (failure: SluiceError) => void
-  /** The thread ended though it was not told to. */
+  /** The thread ended without being told to. */
   readonly onLost: (error: Error) => void
 }
 
@@ -29,25 +28,13 @@ interface Question {
   readonly reject: (error: Error) => void
 }
 
-/** Beside this file, compiled or not. */
-const program = new URL(`log-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-/**
- * With what was compiled at an earlier start: Node's compiler of types takes 16 MB in a thread,
- * and most of the time to start it.
- */
-const startText = `require('node:module').enableCompileCache(${compiledPlace()}); import(${JSON.stringify(program.href)})`
-/** A commit has a few megabytes of texts at most, and they die at once. */
-const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64, stackSizeMb: 1 }
 /** So many slices are read ahead while one is decoded. */
 const slicesAhead = 2
 
-/**
- * The thread that has the file (`log-thread.ts`), as the main thread sees it: what is
- * sent to it never waits for a disk.
- */
+/** The main thread's side of the thread that owns the file (`log-thread.ts`). Sending to it never waits for a disk. */
 export class LogThreadClient {
   readonly #options: LogThreadClientOptions
-  readonly #thread: Worker
+  readonly #seat: ThreadSeat
   readonly #opened = Promise.withResolvers<number>()
   readonly #ended = Promise.withResolvers<void>()
   readonly #questions = new Map<number, Question>()
@@ -59,27 +46,23 @@ export class LogThreadClient {
   #isOpening = true
   #isClosing = false
   #failure: SluiceError | undefined
-  #error: Error | undefined
 
   constructor(options: LogThreadClientOptions) {
     this.#options = options
-    const { path, historyLimit, keepNewest, isLoaded, gate } = options
-    const data: LogThreadData = { path, historyLimit, keepNewest, isLoaded, gate }
-    // Flags of the program, such as how its own text is to be read, are not meant for the thread's.
-    const start = { eval: true, execArgv: [], name: 'store' }
-    this.#thread = new Worker(startText, { ...start, workerData: data, resourceLimits })
+    const { thread, path, historyLimit, keepNewest, isLoaded, gate } = options
     this.#opened.promise.catch(() => {})
-    this.#thread.on('message', (message: FromLogThread) => this.#hear(message))
-    this.#thread.on('error', (error) => (this.#error = asError(error)))
-    this.#thread.on('exit', (code) => this.#end(code))
+    this.#seat = thread.open(
+      { path, historyLimit, keepNewest, isLoaded, gate },
+      { hear: (message) => this.#hear(message), lost: (error) => this.#end(error) },
+    )
   }
 
-  /** Resolves with the newest revision that the file has. Rejects with a coded error. */
+  /** Resolves with the newest revision in the file. Rejects with a coded error. */
   get opened(): Promise<number> {
     return this.#opened.promise
   }
 
-  /** What is there, in slices; once, and before anything is written. */
+  /** The current objects, in slices; to be called once, before anything is written. */
   async *load(): AsyncGenerator<FlatRows, void> {
     for (let ahead = 0; ahead < slicesAhead; ahead += 1) this.#tell({ type: 'load' })
     for (;;) {
@@ -96,11 +79,11 @@ export class LogThreadClient {
     this.#letGo()
   }
 
-  /** `onDurable` tells when they are. */
+  /** `onDurable` reports when the writes are durable. */
   append(writes: readonly PlannedWrite[]): void {
     const last = writes.at(-1)
     if (!last) return
-    if (this.#durable === this.#sent) this.#thread.ref()
+    if (this.#durable === this.#sent) this.#seat.hold(true)
     this.#sent = last.event.revision
     this.#tell({ type: 'append', ...flatRows(writes) })
   }
@@ -111,23 +94,23 @@ export class LogThreadClient {
       if (this.#failure && this.#isClosing) throw this.#failure
       const id = ++this.#lastQuestion
       this.#questions.set(id, { afterRevision, resolve, reject })
-      this.#thread.ref()
+      this.#seat.hold(true)
       this.#tell({ type: 'read', id, selector, afterRevision, limit })
     })
   }
 
-  /** After everything that was to be appended, and told so. */
+  /** Resolves when everything was appended and reported. */
   async close(): Promise<void> {
     if (!this.#isClosing) {
       this.#isClosing = true
-      this.#thread.ref()
+      this.#seat.hold(true)
       this.#tell({ type: 'close' })
     }
     await this.#ended.promise
   }
 
   #tell(message: ToLogThread): void {
-    this.#thread.postMessage(message, [])
+    this.#seat.tell(message)
   }
 
   #hear(message: FromLogThread): void {
@@ -159,6 +142,7 @@ export class LogThreadClient {
         return this.#answer(message.id, ({ reject }) => reject(new SluiceError(code, details)))
       }
       case 'closed':
+        void this.#seat.leave().then(() => this.#end(new Error('its file was closed')))
     }
   }
 
@@ -178,14 +162,13 @@ export class LogThreadClient {
     this.#letGo()
   }
 
-  /** A thread that has nothing to do keeps no program from ending. */
+  /** Lets the program end when the thread has nothing to do. */
   #letGo(): void {
     const isIdle = this.#durable === this.#sent && this.#questions.size === 0
-    if (isIdle && !this.#isOpening && !this.#isClosing) this.#thread.unref()
+    if (isIdle && !this.#isOpening && !this.#isClosing) this.#seat.hold(false)
   }
 
-  #end(code: number): void {
-    const error = this.#error ?? new Error(`its thread ended with ${code}`)
+  #end(error: Error): void {
     this.#failure ??= new SluiceError('store_interrupted', { path: this.#options.path, reason: error.message })
     const wasLost = !this.#isClosing && !this.#isOpening
     this.#isClosing = true
@@ -196,10 +179,4 @@ export class LogThreadClient {
     this.#ended.resolve()
     if (wasLost) this.#options.onLost(error)
   }
-}
-
-/** The same place as this thread's; Node's own choice where it has none. */
-function compiledPlace(): string {
-  const compiled = getCompileCacheDir()
-  return compiled === undefined ? '' : JSON.stringify(dirname(compiled))
 }

@@ -2,10 +2,10 @@ import type { Clock } from '../../foundation/clock.ts'
 
 const firstDelayMs = 50
 const longestDelayMs = 30_000
-/** Who lived this long is not lost again for the same reason. */
+/** A thread that lived this long did not fail for the same reason as the one before. */
 const steadyMs = 60_000
 
-/** How long to wait before something is started again: longer each time it ends soon. */
+/** How long to wait before restarting something: longer each time it ends soon after its start. */
 export class RestartDelays {
   readonly #clock: Clock
   #delayMs = firstDelayMs

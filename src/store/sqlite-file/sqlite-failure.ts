@@ -4,7 +4,7 @@ import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 const corrupt = 11
 const notADatabase = 26
 
-/** What an error out of SQLite means to those who use the store. */
+/** Turns an error of SQLite into one for the users of the store. */
 export function storeFailure(error: unknown, path: string): SluiceError {
   if (error instanceof SluiceError) return error
   const details = { path, reason: errorMessage(error) }

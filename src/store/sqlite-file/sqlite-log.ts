@@ -8,13 +8,13 @@ import { migrate } from './sqlite-schema.ts'
 import type { StepGate } from './step-gate.ts'
 import type { StoreSelector } from '../store.ts'
 
-/** SQLite's number for it. */
+/** SQLite's number for FULL. */
 const fullSynchronous = 2
 const pageBytes = 4096
 const pagesPerCheckpoint = 4000
-/** Before this many writes it is not worth the space. */
+/** With fewer writes, reserving is not worth the space. */
 const writesBeforeReserve = 256
-/** How much is read at a time, for a start or a watch: others wait as long. */
+/** How many rows are read at a time, for a start or a watch: others wait that long. */
 const sliceRows = 256
 const sliceBytes = 512 * 1024
 
@@ -22,22 +22,22 @@ const columns = 'log.revision, log.type, log.resource, log.namespace, log.name, 
 
 export interface HistorySlice {
   readonly rows: FlatRows
-  /** Of each row, the object that it replaced. */
+  /** For each row, the object that it replaced. */
   readonly previous: ReadonlyArray<string | null>
 }
 
-/** What is there, in slices. */
+/** The current objects, in slices. */
 export type LoadSlices = Generator<FlatRows, void>
 
-/** Of a resource: rows before a revision, and where history begins because of it. */
+/** What no longer counts of a resource: rows before a revision, and where history begins because of it. */
 interface LeftOut {
   readonly before: number
   readonly floor: number
 }
 
 /**
- * The file: a log of writes in SQLite. Everything that knows SQL is here; what it throws are coded errors. It is used
- * by the thread that owns the file, so everything here may wait for the disk.
+ * The file: a log of writes in SQLite. All SQL is here, and everything it throws is a coded error. Only the thread that
+ * owns the file uses it, so everything here may wait for the disk.
  */
 export class SqliteLog {
   readonly #path: string
@@ -47,13 +47,13 @@ export class SqliteLog {
   readonly #commit: StatementSync
   readonly #insert: StatementSync
   readonly #replay: StatementSync
-  /** By resource, what does not count although it is in the file. */
+  /** By resource, what is in the file but no longer counts. */
   readonly #leftOut: Map<string, LeftOut>
   #revision: number
   #compactedRevision: number
   #written = 0
   #reserved = false
-  /** How long the write-ahead log is, at most. */
+  /** An upper bound for the length of the write-ahead log. */
   #pagesInLog = 0
 
   private constructor(path: string, database: DatabaseSync, gate: StepGate | undefined) {
@@ -85,15 +85,15 @@ export class SqliteLog {
   static open(path: string, gate?: StepGate): SqliteLog {
     let database: DatabaseSync | undefined
     try {
-      // Secrets are in it. SQLite gives the files beside it the same mode.
+      // The file contains Secrets. SQLite gives the files beside it the same mode.
       closeSync(openSync(path, 'a', 0o600))
       database = new DatabaseSync(path)
-      // Exclusive: one process owns the file, and no other can write behind its cache. FULL: the log is synced before a
-      // commit returns, so what was acknowledged survives a power cut.
+      // EXCLUSIVE: one process owns the file, and no other can write behind its cache. FULL: the log is synced before a
+      // commit returns, so that acknowledged writes survive a power cut.
       database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
       refuseForgetful(database, path)
-      // Checkpoints are made between commits, see `checkpoint`; SQLite's own, within a commit, only if those do not
-      // come to it. After a burst the log shrinks again.
+      // Checkpoints are made between commits, see `checkpoint`; SQLite's own, within a commit, only if those fall
+      // behind. After a burst the log shrinks again.
       database.exec(`PRAGMA wal_autocheckpoint = ${2 * pagesPerCheckpoint}; PRAGMA journal_size_limit = 67108864`)
       const check = database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']
       if (check !== 'ok') throw new SluiceError('store_corrupt', { path, reason: String(check) })
@@ -105,31 +105,31 @@ export class SqliteLog {
     }
   }
 
-  /** The newest that is durable. */
+  /** The newest durable revision. */
   get revision(): number {
     return this.#revision
   }
 
-  /** History before it is gone from the file. */
+  /** History before this revision is gone from the file. */
   get compactedRevision(): number {
     return this.#compactedRevision
   }
 
-  /** History before it counts no more. */
+  /** History before this revision no longer counts. */
   get oldestRevision(): number {
     const floors = [...this.#leftOut.values()].map(({ floor }) => floor)
     return Math.max(this.#compactedRevision, ...floors)
   }
 
-  /** A resource with rows that do not count any more. */
+  /** A resource that has rows which no longer count. */
   get leftOut(): string | undefined {
     return this.#leftOut.keys().next().value
   }
 
   /**
-   * What is there now, of each resource the newest first, and of some no more than the newest so many; what is left out
-   * of those counts no more from then on. Newest first, a row is current if none that was seen has replaced it: nothing
-   * has to be held but the numbers of those.
+   * The current objects, newest first within each resource; of some resources only the newest so many, and the others
+   * no longer count from then on. Because rows are read newest first, a row is current if none that was read before has
+   * replaced it, so that only row numbers have to be held.
    */
   *load(keepNewest: Readonly<Record<string, number>>): LoadSlices {
     const slice = new Slice()
@@ -157,7 +157,7 @@ export class SqliteLog {
     yield slice.take()
   }
 
-  /** All of them durably, or none. */
+  /** Writes all rows durably, or none. */
   append(rows: FlatRows, bytes: number): void {
     const writes = rows.length / fieldsOfRow
     this.#written += writes
@@ -170,10 +170,7 @@ export class SqliteLog {
     this.#pagesInLog += pagesOf(writes, bytes)
   }
 
-  /**
-   * Forgets history up to the revision, which is not far after the one it was forgotten
-   * to; objects as they are now stay.
-   */
+  /** Forgets history up to the revision, which must not be far after the last such call; current objects stay. */
   compact(revision: number): void {
     const from = this.#compactedRevision
     this.#transaction(() => {
@@ -188,7 +185,7 @@ export class SqliteLog {
     this.#pagesInLog += pagesOf(revision - from, 0)
   }
 
-  /** Removes some of the rows that do not count any more. History must have been forgotten up to where they ended. */
+  /** Removes some of the rows that no longer count. History must have been forgotten up to the end of those rows. */
   removeLeftOut(resource: string, limit: number): void {
     let removed = 0
     this.#transaction(() => {
@@ -201,7 +198,7 @@ export class SqliteLog {
     this.#pagesInLog += pagesOf(removed, 0)
   }
 
-  /** Up to `limit` writes after the revision, oldest first; fewer where they are large. */
+  /** Up to `limit` writes after the revision, oldest first; fewer if they are large. */
   read({ resource, namespace }: StoreSelector, afterRevision: number, limit: number): HistorySlice {
     const slice = new Slice()
     const previous: Array<string | null> = []
@@ -220,12 +217,12 @@ export class SqliteLog {
     return { rows: slice.take(), previous }
   }
 
-  /** Whether the log has grown so long that it should be written into the file. */
+  /** Whether the log is long enough to be written into the file. */
   get needsCheckpoint(): boolean {
     return this.#pagesInLog > pagesPerCheckpoint
   }
 
-  /** Costs two more syncs, so it comes after many commits, and between them. */
+  /** Costs two more syncs, so it is done after many commits, and between them. */
   checkpoint(): void {
     this.#guard(() => this.#database.exec('PRAGMA wal_checkpoint(PASSIVE)'))
     this.#pagesInLog = 0
@@ -236,8 +233,8 @@ export class SqliteLog {
   }
 
   /**
-   * Writes the log to its usual length once: a sync of bytes in place is several times cheaper than one that also makes
-   * the file longer. Zeros after the last commit are what SQLite ignores there; it never looks at the length.
+   * Extends the log to its usual length once: syncing bytes in place is several times cheaper than also extending the
+   * file. SQLite ignores zeros after the last commit and never looks at the file's length.
    */
   #reserve(): void {
     this.#reserved = true
@@ -251,7 +248,7 @@ export class SqliteLog {
         closeSync(file)
       }
     } catch {
-      // A disk without that much room: commits go on, each making the file longer, as long as there is any.
+      // A disk without that much room: commits go on, each extending the file, as long as there is any.
     }
   }
 
@@ -261,7 +258,7 @@ export class SqliteLog {
       act()
       this.#commit.run()
     } catch (error) {
-      // SQLite has already rolled back after some failures; then there is nothing to roll back.
+      // After some failures SQLite has already rolled back.
       if (this.#database.isTransaction) this.#guard(() => this.#database.exec('ROLLBACK'))
       throw storeFailure(error, this.#path)
     }
@@ -275,7 +272,10 @@ export class SqliteLog {
     }
   }
 
-  /** Durably, before anybody is told what there is: another start must not bring back what nobody could delete. */
+  /**
+   * Made durable before anybody is told what there is: another start must not bring back objects that nobody could
+   * delete.
+   */
   #leaveOut(resource: string, before: number): void {
     const leftOut = { before, floor: this.#revision }
     this.#transaction(() => {
@@ -289,7 +289,7 @@ export class SqliteLog {
     return this.#guard(() => this.#database.prepare(sql))
   }
 
-  /** Of which there is anything, found one after the other by the index. */
+  /** The resources that have rows, found one after the other by the index. */
   #resources(): readonly string[] {
     const next = this.#prepare('SELECT resource FROM log WHERE resource > ? ORDER BY resource LIMIT 1')
     const resources: string[] = []
@@ -317,7 +317,7 @@ export class SqliteLog {
   }
 }
 
-/** SQLite answers a mode that the file system cannot do with another one, quietly. */
+/** When the file system does not support a mode, SQLite silently uses another. */
 function refuseForgetful(database: DatabaseSync, path: string): void {
   const journal = database.prepare('PRAGMA journal_mode').get()?.['journal_mode']
   const synchronous = database.prepare('PRAGMA synchronous').get()?.['synchronous']
@@ -326,7 +326,7 @@ function refuseForgetful(database: DatabaseSync, path: string): void {
   throw new SluiceError('store_unavailable', { path, reason })
 }
 
-/** How many pages such a commit changes, rather more than fewer. */
+/** How many pages a commit changes, estimated high. */
 function pagesOf(rows: number, bytes: number): number {
   return 3 + Math.ceil(rows / 4) + Math.ceil(bytes / 3000)
 }

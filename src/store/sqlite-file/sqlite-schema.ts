@@ -4,14 +4,13 @@ import { SluiceError } from '../../foundation/errors.ts'
 /**
  * Step n brings the schema from version n to n + 1. Steps are never changed once released: add one.
  *
- * Version 1: one log. Each row is a write under its revision; `object` is JSON, whose resource version is the
- * row's revision whatever it says, and NULL for a deletion; `previous` is the revision of the row that this one
- * replaced, 0 for a creation. A row lives as long as it is the newest of its object, or a watch may still ask for
- * it or for the row that replaced it.
+ * Version 1: a single log. Each row is one write under its revision. `object` is its JSON, or NULL for a deletion; the
+ * resource version in it does not count, the row's revision does. `previous` is the revision of the row that this one
+ * replaced, 0 for a creation. A row stays as long as it is the newest of its object, or as long as a watch may still
+ * ask for it or for the row that replaced it.
  *
- * Version 2: of some resources only the newest objects are kept. Rows of a resource before a revision are not there
- * any more, as far as anybody was told, though they may still have to be removed; history begins at `floor`,
- * because their end was no event.
+ * Version 2: some resources keep only their newest objects. Rows of such a resource before a revision no longer count,
+ * even if they have not been removed yet; history begins at `floor`, because no event reported their end.
  */
 export const migrations: readonly string[] = [
   `CREATE TABLE log (
@@ -29,7 +28,7 @@ export const migrations: readonly string[] = [
   `CREATE TABLE left_out (resource TEXT PRIMARY KEY, before INTEGER NOT NULL, floor INTEGER NOT NULL) STRICT;`,
 ]
 
-/** Brings the file to the newest schema; each step is all or nothing. */
+/** Brings the file to the newest schema; each step happens completely or not at all. */
 export function migrate(database: DatabaseSync, path: string, steps: readonly string[] = migrations): void {
   const found = Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
   if (found > steps.length) {

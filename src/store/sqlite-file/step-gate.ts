@@ -1,8 +1,8 @@
-/** The steps of a commit, at which tests stop or end the thread that makes it. */
+/** The steps of a commit at which tests can stop or end the thread. */
 export const threadSteps = ['opened', 'received', 'inserted', 'committed', 'told'] as const
 export type ThreadStep = (typeof threadSteps)[number]
 
-/** What happens at the step: the thread waits there, or it ends as threads do end. */
+/** What happens at the step: the thread waits, or ends in one of the ways in which threads end. */
 export const stepActions = ['wait', 'exit', 'throw', 'exhaust memory'] as const
 export type StepAction = (typeof stepActions)[number]
 
@@ -11,8 +11,8 @@ const standsAt = 1
 const actionAt = 2
 
 /**
- * For tests: stops a thread at one of its steps, and says when it stands there. Two threads share it; a thread that was
- * not given one passes every step.
+ * For tests: stops a thread at one of its steps, and tells when it is there. Shared by two threads; a thread without a
+ * gate passes every step.
  */
 export class StepGate {
   readonly shared: SharedArrayBuffer
@@ -23,14 +23,14 @@ export class StepGate {
     this.#cells = new Int32Array(shared)
   }
 
-  /** From now on the thread does this when it comes to the step. */
+  /** From now on the thread does this when it reaches the step. */
   arm(step: ThreadStep, action: StepAction = 'wait'): void {
     Atomics.store(this.#cells, actionAt, stepActions.indexOf(action))
     Atomics.store(this.#cells, standsAt, 0)
     Atomics.store(this.#cells, armedAt, threadSteps.indexOf(step) + 1)
   }
 
-  /** Resolves when the thread has come there. */
+  /** Resolves when the thread has reached the step. */
   async reached(): Promise<void> {
     const waiting = Atomics.waitAsync(this.#cells, standsAt, 0)
     if (waiting.async) await waiting.value
@@ -42,12 +42,12 @@ export class StepGate {
     Atomics.notify(this.#cells, armedAt)
   }
 
-  /** The thread comes to a step. */
+  /** Called by the thread at a step. */
   pass(step: ThreadStep): void {
     const number = threadSteps.indexOf(step) + 1
     if (Atomics.load(this.#cells, armedAt) !== number) return
     const action = stepActions[Atomics.load(this.#cells, actionAt)]
-    // A thread that ends does so once: the one after it passes.
+    // Only one thread ends: the one after it passes.
     if (action !== 'wait') Atomics.store(this.#cells, armedAt, 0)
     Atomics.store(this.#cells, standsAt, number)
     Atomics.notify(this.#cells, standsAt)

@@ -16,15 +16,15 @@ export interface SurveyedResource {
   readonly bytes: number
 }
 
-/** Rows of the log that say how an object is now. */
+/** The newest row of each object. */
 const newest = `SELECT max(revision) AS revision FROM log GROUP BY resource, namespace, name`
 
 /**
- * Reads a store's file without being its owner. It looks at a copy, because even reading a log that was not closed in
- * order would change the file. Nobody may be writing to it meanwhile.
+ * Reads a store's file without owning it. It reads a copy, because even reading a log that was not closed properly
+ * would change the file. Nobody may be writing to it meanwhile.
  */
 export class StoreSurvey {
-  /** The file and what waits beside it to become part of it. */
+  /** The file together with its write-ahead log. */
   readonly fileBytes: number
   readonly #path: string
   readonly #folder: string
@@ -66,7 +66,7 @@ export class StoreSurvey {
     return Number(this.#database.prepare('SELECT max(revision) AS revision FROM log').get()?.['revision'] ?? 0)
   }
 
-  /** What there is now, the most numerous first. */
+  /** The current objects per resource, the most numerous first. */
   resources(): readonly SurveyedResource[] {
     const rows = this.#database
       .prepare(
@@ -83,7 +83,7 @@ export class StoreSurvey {
     }))
   }
 
-  /** Every object that is there now, one at a time. Throws `store_corrupt` at one that cannot be read. */
+  /** Every current object, one at a time. Throws `store_corrupt` at one that cannot be read. */
   *objects(): Generator<{ readonly resource: string; readonly object: KubernetesObject }> {
     const rows = this.#database
       .prepare(
@@ -106,7 +106,7 @@ export class StoreSurvey {
   }
 }
 
-/** SQLite's write-ahead log is part of the store; its shared memory is only an index and is made anew. */
+/** SQLite's write-ahead log is part of the store; its shared memory is only an index and is rebuilt. */
 function filesOf(path: string): readonly string[] {
   return [path, `${path}-wal`].filter((file) => existsSync(file))
 }

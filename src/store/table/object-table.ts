@@ -4,11 +4,11 @@ import type { StoreKey, StoreSelector, StoredObject } from '../store.ts'
 
 const mostLists = 64
 
-/** The current objects: found by their names, and listed in order. */
+/** The current objects, by name and in order. */
 export class ObjectTable {
   readonly #resources = new Map<string, ResourceRows>()
   readonly #shared = new SharedFields()
-  /** Lists since the last write to their resource, by resource and namespace: who lists again gets the same array. */
+  /** Lists since the last write to their resource, by resource and namespace: listing again returns the same array. */
   readonly #lists = new Map<string, Map<string | undefined, readonly StoredObject[]>>()
 
   get({ resource, namespace, name }: StoreKey): StoredObject | undefined {

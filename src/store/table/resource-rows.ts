@@ -5,18 +5,18 @@ interface Row {
   isGone: boolean
 }
 
-/** Fewer than these are not worth tidying up before somebody lists. */
+/** With fewer deleted rows, tidying up can wait until somebody lists. */
 const fewGone = 64
 
 /**
- * The objects of one resource. A write finds its row by name, whatever the number of rows; their order is worked out
- * when somebody lists, out of the order they had and what came since.
+ * The objects of one resource. A write finds its row by name, however many rows there are; the order is determined when
+ * somebody lists, from the previous order and what came since.
  */
 export class ResourceRows {
   readonly #namespaces = new Map<string, Map<string, Row>>()
-  /** By namespace and name; some may be gone. */
+  /** By namespace and name; some may be deleted. */
   #ordered: Row[] = []
-  /** As they came; not yet among the ordered. */
+  /** In the order they came; not yet among the ordered. */
   #added: Row[] = []
   #gone = 0
 
@@ -61,7 +61,7 @@ export class ResourceRows {
     return list
   }
 
-  /** Where the rows of a namespace begin, or would. */
+  /** Where the rows of a namespace begin, or would begin. */
   #start(namespace: string): number {
     let low = 0
     let high = this.#ordered.length

@@ -1,24 +1,25 @@
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 
 const mostShared = 512
-/** Many have something in them that no other has, such as a uid: they are seen once and make room for the next. */
+/** Many contain something unique, such as a uid: they are seen once and make room for the next. */
 const mostSeenOnce = 128
 const longestShared = 4096
 
 /**
- * Objects of one kind are mostly written by the same managers with the same fields, and who owns which field is a good
- * part of a small object's size in memory: equal ones are held once. Stored objects are never changed in place.
+ * Shares equal managed fields among objects. Objects of a kind are mostly written by the same managers with the same
+ * fields, and managed fields are a good part of a small object's size in memory. Stored objects are never changed in
+ * place.
  */
 export class SharedFields {
   readonly #shared = new Map<string, object>()
   readonly #seenOnce = new Map<string, object>()
 
-  /** How many it holds, whether or not an object has them still. */
+  /** How many it holds, whether or not an object still uses them. */
   get size(): number {
     return this.#shared.size + this.#seenOnce.size
   }
 
-  /** Puts the shared ones into an object that nobody else has yet. */
+  /** Puts shared fields into an object that nobody else has yet. */
   share(object: KubernetesObject): void {
     const managers: unknown = object.metadata.managedFields
     if (!Array.isArray(managers)) return
@@ -48,7 +49,7 @@ export class SharedFields {
 
   #seenAgain(text: string, fields: object): void {
     this.#seenOnce.delete(text)
-    // Begun anew rather than sorted by use: what is common comes back at once.
+    // Cleared rather than sorted by use: what is common comes back at once.
     if (this.#shared.size >= mostShared) this.#shared.clear()
     this.#shared.set(text, fields)
   }

@@ -1,7 +1,7 @@
 /** Quotes, a colon and a comma. */
 const punctuation = 4
 
-/** About how long the JSON of a value is, without making it: for bounds, not for lengths. */
+/** Roughly how long the JSON of a value is, without encoding it: for bounds only. */
 export function approximateBytes(value: unknown): number {
   if (typeof value === 'string') return value.length + punctuation
   if (typeof value !== 'object' || value === null) return punctuation

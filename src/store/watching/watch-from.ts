@@ -3,7 +3,7 @@ import type { Subscription, WatchHub } from './watch-hub.ts'
 
 /** The past, as far back as it is kept. */
 export interface StoreHistory {
-  /** The newest that those who watch were told of. */
+  /** The newest revision that watchers were told of. */
   readonly revision: number
   /** At most `limit` events after the revision, oldest first. Throws `StoreCompacted`. */
   read(selector: StoreSelector, afterRevision: number, limit: number): HistoryPage | Promise<HistoryPage>
@@ -11,7 +11,7 @@ export interface StoreHistory {
 
 export interface HistoryPage {
   readonly events: readonly StoreEvent[]
-  /** The newest that was looked at: without events there are none up to here. */
+  /** The newest revision that was looked at: up to it there are no other events. */
   readonly revision: number
 }
 
@@ -32,12 +32,11 @@ export function watchFrom(
 }
 
 /**
- * History first, then what is new. The subscription starts when history reached the newest revision
- * that was told to anybody, in the same turn, so nothing falls between the two and nothing is in both;
- * and a long replay fills no buffer.
+ * Replays history first, then follows what is new. The subscription starts in the same turn in which history reaches
+ * the newest published revision, so that no event is missed or seen twice, and a long replay fills no buffer.
  *
- * An iterator rather than a generator: every write passes through here once for everybody who watches its kind, and a
- * generator takes several turns to hand on what this one has at hand.
+ * An iterator rather than a generator: every write passes through here once per watcher of its kind, and a generator
+ * would take several turns to pass on what is already there.
  */
 class StoreWatch implements AsyncIterableIterator<StoreEvent> {
   readonly #sources: WatchSources
@@ -77,7 +76,7 @@ class StoreWatch implements AsyncIterableIterator<StoreEvent> {
     return { value: undefined, done: true }
   }
 
-  /** With what comes next; with nothing when the watch is over. */
+  /** Fills the buffer with what comes next; with nothing when the watch is over. */
   async #fill(): Promise<void> {
     this.#next = 0
     this.#events = []
@@ -94,7 +93,7 @@ class StoreWatch implements AsyncIterableIterator<StoreEvent> {
     }
   }
 
-  /** The next page of history, as long as somebody waits for it. Returns false when there was nothing in it. */
+  /** Reads the next page of history, as long as somebody waits for it. Returns false when it was empty. */
   async #replay(): Promise<boolean> {
     const { history } = this.#sources
     const reading = history.read(this.#selector, this.#seen, pageSize)
@@ -115,7 +114,7 @@ class StoreWatch implements AsyncIterableIterator<StoreEvent> {
 
   #subscribe(): void {
     const subscription = this.#sources.hub.subscribe(this.#selector, this.#seen)
-    // The rest of what was taken goes with it: whoever is that slow begins again from where it is.
+    // The rest of what was taken is dropped, too: a reader that slow resumes from where it is.
     subscription.onDrop = () => {
       this.#events = []
     }

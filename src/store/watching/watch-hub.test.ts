@@ -68,7 +68,7 @@ describe('all watchers together', () => {
     for (let revision = 1; revision <= 3; revision += 1) publish(hub, eventOf(revision, mebibyte))
     for (let revision = 4; revision <= 5; revision += 1) publish(hub, secret(revision))
     expect(hub.size).toBe(2)
-    // What was taken counts until the next is asked for: a slow client's batch is held, too.
+    // What was taken counts until the next is asked for: a slow client still holds its batch.
     expect(await greedy.take()).toHaveLength(3)
     publish(hub, eventOf(6, mebibyte))
     expect(hub.size).toBe(1)

@@ -1,31 +1,30 @@
 import { approximateBytes } from './approximate-bytes.ts'
 import { SlowWatcher, type StoreEvent, type StoreSelector } from '../store.ts'
 
-/** How far a watcher may be behind. */
 export interface WatchBuffer {
   readonly events: number
-  /** Of the JSON of their objects, about. */
+  /** Roughly, of the JSON of the objects. */
   readonly bytes: number
 }
 
 export interface WatchHubLimits {
   readonly bytes?: number | undefined
-  /** What all watchers together hold back, each event counted once. */
+  /** What all watchers together may hold back, each event counted once. */
   readonly allBytes?: number | undefined
 }
 
 const defaultBytes = 16 * 1024 * 1024
 const defaultAllBytes = 64 * 1024 * 1024
 
-/** An event that somebody has not dealt with yet; those who watch the same share it. */
+/** An event that some watcher has not dealt with yet; shared by watchers of the same. */
 interface HeldEvent {
   readonly bytes: number
   holders: number
 }
 
 /**
- * Hands new events to those who watch. Each watcher has a bounded buffer, and so have all of them together: one that
- * does not keep up is dropped, and so is whoever holds most when it is too much in all.
+ * Passes new events to watchers. Each watcher has a bounded buffer, and so have all of them together: one that does not
+ * keep up is dropped, and so is the one that holds most when all together hold too much.
  */
 export class WatchHub {
   readonly #subscriptions = new Map<string, Set<Subscription>>()
@@ -38,7 +37,7 @@ export class WatchHub {
     this.#held = new HeldBytes(allBytes)
   }
 
-  /** `text`: the JSON of its object, where that is at hand. */
+  /** `text` is the JSON of the object, where it is known. */
   publish(event: StoreEvent, text?: string | null): void {
     const peers = this.#subscriptions.get(event.key.resource)
     if (!peers || peers.size === 0) return
@@ -48,7 +47,7 @@ export class WatchHub {
     while (isSpare && this.#held.isTooMuch) isSpare = this.#dropGreediest()
   }
 
-  /** Events published from now on and newer than `afterRevision`. The caller closes it. */
+  /** Events newer than `afterRevision`, published from now on. The caller must close it. */
   subscribe(selector: StoreSelector, afterRevision: number): Subscription {
     const peers = this.#subscriptions.get(selector.resource) ?? new Set()
     this.#subscriptions.set(selector.resource, peers)
@@ -65,7 +64,7 @@ export class WatchHub {
     return size
   }
 
-  /** What is held back for anybody, each event counted once. */
+  /** How much is held back for anybody, each event counted once. */
   get heldBytes(): number {
     return this.#held.bytes
   }
@@ -91,7 +90,7 @@ export class WatchHub {
   }
 }
 
-/** How much events take that are held for somebody, however many hold the same. */
+/** The size of all held events, each counted once however many watchers hold it. */
 class HeldBytes {
   readonly #most: number
   bytes = 0
@@ -122,15 +121,15 @@ export class Subscription {
   readonly #all: HeldBytes
   readonly #leave: () => void
   #buffer: StoreEvent[] = []
-  /** Those in the buffer. */
+  /** Events in the buffer. */
   #held: HeldEvent[] = []
-  /** Those that were taken and not dealt with yet. */
+  /** Events that were taken but are not dealt with yet. */
   #taken: HeldEvent[] = []
   #bytes = 0
   #ended = false
   #tooSlow = false
   #wake: (() => void) | undefined
-  /** Called when it is dropped: what was taken is not worth going on with. */
+  /** Called when the watcher is dropped: there is no point in going on with what was taken. */
   onDrop: (() => void) | undefined
 
   constructor(selector: StoreSelector, afterRevision: number, limit: WatchBuffer, all: HeldBytes, leave: () => void) {
@@ -141,7 +140,7 @@ export class Subscription {
     this.#leave = leave
   }
 
-  /** What it holds back; nothing when it waits for more. */
+  /** How much it holds back; nothing while it waits for more. */
   get heldBytes(): number {
     if (this.#wake) return 0
     return this.#bytes + this.#taken.reduce((sum, { bytes }) => sum + bytes, 0)
@@ -159,13 +158,13 @@ export class Subscription {
     this.#wake?.()
   }
 
-  /** Who waits for events keeps up, however much one commit brings; and one event is never too much. */
+  /** A watcher that waits for events keeps up, however much one commit brings; and a single event is never too much. */
   #isBehind(): boolean {
     if (this.#buffer.length >= this.#limit.events) return true
     return this.#bytes > this.#limit.bytes && this.#buffer.length > 0 && !this.#wake
   }
 
-  /** It does not keep up. */
+  /** Drops the watcher because it does not keep up. */
   drop(): void {
     this.#tooSlow = true
     this.#forget()
@@ -174,7 +173,7 @@ export class Subscription {
     this.#wake?.()
   }
 
-  /** What has gathered since the last call, waiting for the first of it; empty when the watch is over. */
+  /** The events since the last call, waiting for the first of them; empty when the watch is over. */
   async take(): Promise<readonly StoreEvent[]> {
     for (const held of this.#taken) this.#all.giveBack(held)
     this.#taken = []

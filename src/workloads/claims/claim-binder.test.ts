@@ -137,7 +137,7 @@ describe('a claim', () => {
     await bound('data')
     await createPod('user', 'data')
     await deleteClaim('data')
-    // Bound after the deletion was heard of, so there was a chance to let go of it wrongly.
+    // Bound after the deletion was seen, so there was a chance to release it wrongly.
     await createClaim('later')
     await bound('later')
     expect((await claim('data'))?.metadata.deletionTimestamp).toBeDefined()

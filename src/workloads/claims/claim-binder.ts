@@ -35,11 +35,11 @@ const boundAnnotations = {
   'volume.kubernetes.io/storage-provisioner': nodeVolumeDriver,
 }
 
-/** Gives claims of the node's storage classes a volume, and holds on to both as long as a Pod uses them. */
+/** Gives claims of the node's storage classes a volume, and keeps both as long as a Pod uses them. */
 export class ClaimBinder {
   readonly #options: ClaimBinderOptions
   readonly #queue: WorkQueue
-  /** How many Pods name a claim; what a Pod names never changes. */
+  /** How many Pods name a claim; the claims of a Pod never change. */
   readonly #consumers = new Map<string, number>()
 
   constructor(options: ClaimBinderOptions) {
@@ -58,7 +58,7 @@ export class ClaimBinder {
       for (const claim of claims.list()) if (claim.status?.phase !== 'Bound') this.#queue.add(refOf(claim))
     })
     pods.onChange(({ type, object }) => {
-      // What a Pod goes through between its beginning and its end is nothing to its claims.
+      // Only the beginning and the end of a Pod matter to its claims.
       if (type === 'updated') return
       for (const name of claimsOfPod(object)) {
         const ref = { namespace: object.metadata.namespace, name }
@@ -129,12 +129,12 @@ export class ClaimBinder {
     await this.#writeStatus(bound, volume, signal)
   }
 
-  /** What is bound stays so, grows when more is asked for, and says when its volume is gone. */
+  /** Keeps a bound claim bound, lets it grow when more is asked for, and reports when its volume is gone. */
   async #keep(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined, signal: AbortSignal): Promise<void> {
     const { client, events } = this.#options
     if (!volume || !isReservedFor(volume, claim)) {
       if (claim.status?.phase === 'Lost') return
-      // Asked of the cluster itself: the cache may be behind the one who bound it.
+      // Read from the cluster: the cache may be behind whoever bound it.
       const current = await client.get(persistentVolumeKind, { name: claim.spec.volumeName ?? '' }, signal)
       if (current && isReservedFor(current, claim)) return
       await client.updateStatus(persistentVolumeClaimKind, { ...claim, status: { phase: 'Lost' } }, signal)
@@ -160,7 +160,7 @@ export class ClaimBinder {
     await this.#options.client.updateStatus(persistentVolumeClaimKind, { ...claim, status }, signal)
   }
 
-  /** A claim that is deleted goes when no Pod has it any more, and takes with it what was made for it. */
+  /** A deleted claim goes when no Pod uses it any more, together with what was created for it. */
   async #letGo(claim: PersistentVolumeClaim, volume: PersistentVolume | undefined, signal: AbortSignal): Promise<void> {
     const { client, reclaim } = this.#options
     const { name, namespace, finalizers = [] } = claim.metadata
@@ -168,7 +168,7 @@ export class ClaimBinder {
     const pods = await client.list(podKind, { namespace }, signal)
     if (pods.items.some((pod) => pod.spec.nodeName !== undefined && claimsOfPod(pod).includes(name))) return
     const others = finalizers.filter((finalizer) => finalizer !== claimProtection)
-    // With somebody else still holding the claim, its volume waits for them.
+    // While somebody else still holds the claim, its volume waits for them.
     if (volume && isReservedFor(volume, claim) && others.length === 0) await reclaim.reclaim(volume, signal)
     await this.#patch(claim, { metadata: { finalizers: others } }, signal)
   }
@@ -191,7 +191,7 @@ export class ClaimBinder {
   }
 }
 
-/** Only this very object, as it was seen. */
+/** Restricts a write to exactly this version of the object. */
 function versionOf({ metadata }: PersistentVolumeClaim | PersistentVolume): object {
   return { uid: metadata.uid, resourceVersion: metadata.resourceVersion }
 }

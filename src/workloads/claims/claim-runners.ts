@@ -27,7 +27,7 @@ export interface ClaimRunnersOptions {
   readonly log: Logger
 }
 
-/** What binds claims to volumes. */
+/** The controllers that bind claims to volumes. */
 export function claimRunners(options: ClaimRunnersOptions): readonly Runs[] {
   const { client, watch, watched, claims, pods, claimFolders: folders, clock, log } = options
   const events = new EventRecorder({ client, component: 'persistentvolume-controller', clock, log })

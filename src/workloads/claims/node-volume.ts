@@ -4,26 +4,26 @@ import type { PersistentVolume } from '../../resources/persistent-volume.ts'
 import { milliQuantity } from '../../resources/quantity.ts'
 import type { StorageClass } from '../../resources/storage-class.ts'
 
-/** Whose volumes are folders of the node: the provisioner of storage classes and the driver of volumes. */
+/** The provisioner of storage classes and the driver of volumes that are folders of the node. */
 export const nodeVolumeDriver = 'volumes.sluice.dev'
 export const claimProtection = 'kubernetes.io/pvc-protection'
 export const volumeProtection = 'kubernetes.io/pv-protection'
 
 const provisionedBy = 'pv.kubernetes.io/provisioned-by'
 
-/** The names of folders and paths of the machine are nobody's business: the handle is the claim's name. */
+/** The handle is the claim's name: folders and paths of the machine are not shown. */
 export function nodeVolumeSource(claim: string): { readonly driver: string; readonly volumeHandle: string } {
   return { driver: nodeVolumeDriver, volumeHandle: claim }
 }
 
-/** The claim whose folder a volume is; undefined for a volume of another kind, which this node cannot mount. */
+/** The claim whose folder a volume is; undefined for other volumes, which this node cannot mount. */
 export function claimOfSource({ spec }: PersistentVolume): string | undefined {
   const csi: unknown = spec['csi']
   if (typeof csi !== 'object' || csi === null || !('driver' in csi) || !('volumeHandle' in csi)) return undefined
   return csi.driver === nodeVolumeDriver && typeof csi.volumeHandle === 'string' ? csi.volumeHandle : undefined
 }
 
-/** Made for a claim, and not by somebody who wants to keep it. */
+/** Whether the volume was created for a claim, and not by somebody who wants to keep it. */
 export function isProvisioned({ metadata }: PersistentVolume): boolean {
   return metadata.annotations?.[provisionedBy] === nodeVolumeDriver
 }
@@ -32,7 +32,7 @@ export function volumeNameOf({ metadata }: PersistentVolumeClaim): string {
   return `pvc-${metadata.uid ?? ''}`
 }
 
-/** Whether the volume is for this claim: this one, not an earlier one of the same name. */
+/** Whether the volume is for this claim, and not for an earlier one of the same name. */
 export function isReservedFor({ spec }: PersistentVolume, { metadata }: PersistentVolumeClaim): boolean {
   const { claimRef } = spec
   if (claimRef?.namespace !== metadata.namespace || claimRef?.name !== metadata.name) return false
@@ -40,8 +40,8 @@ export function isReservedFor({ spec }: PersistentVolume, { metadata }: Persiste
 }
 
 /**
- * The volume of a claim. What was in the folder before came from somebody else and outlives the claim, whatever the
- * class says.
+ * The volume of a claim. If the folder was not empty, its content came from somebody else and outlives the claim,
+ * whatever the class says.
  */
 export function newVolume(
   claim: PersistentVolumeClaim,

@@ -6,9 +6,9 @@ import { claimOfSource, isReservedFor, nodeVolumeDriver, volumeNameOf } from './
 export interface ClaimFacts {
   readonly claim: PersistentVolumeClaim
   readonly classes: readonly StorageClass[]
-  /** The one that the claim names, or the one that was made for it already. */
+  /** The volume that the claim names, or the one that was already created for it. */
   readonly volume: PersistentVolume | undefined
-  /** Somebody wants to mount it. */
+  /** Whether a Pod wants to mount it. */
   readonly hasConsumer: boolean
 }
 
@@ -17,7 +17,7 @@ export type ClaimStep =
   | { readonly step: 'take class'; readonly className: string }
   | { readonly step: 'provision'; readonly storageClass: StorageClass }
   | { readonly step: 'bind'; readonly volume: PersistentVolume }
-  /** It stays Pending; an Event says why. */
+  /** The claim stays Pending; an Event says why. */
   | { readonly step: 'wait'; readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string }
 
 /** In the words of Kubernetes' own controller, where it has any. */
@@ -48,7 +48,7 @@ export function planClaim({ claim, classes, volume, hasConsumer }: ClaimFacts): 
   return { step: 'provision', storageClass }
 }
 
-/** A volume of another name, or of another kind, is not what Pods would find at the mount. */
+/** A volume of another name or kind is not what Pods would find at the mount. */
 function planNamedVolume(claim: PersistentVolumeClaim, name: string, volume: PersistentVolume | undefined): ClaimStep {
   if (!volume) return failedBinding(`volume "${name}" not found`)
   const folder = claimOfSource(volume)
@@ -78,7 +78,7 @@ function unsupportedWish({ spec }: PersistentVolumeClaim): string | undefined {
   return undefined
 }
 
-/** The newest of those that say they are. */
+/** The newest of those marked as default. */
 function defaultClass(classes: readonly StorageClass[]): StorageClass | undefined {
   const made = ({ metadata }: StorageClass) => metadata.creationTimestamp ?? ''
   return classes
@@ -86,7 +86,7 @@ function defaultClass(classes: readonly StorageClass[]): StorageClass | undefine
     .toSorted((a, b) => made(b).localeCompare(made(a)) || a.metadata.name.localeCompare(b.metadata.name))[0]
 }
 
-/** A phase that a volume should have; undefined when it is to stay as it is. */
+/** The phase that a volume should have; undefined when it is right already. */
 export function volumePhase(volume: PersistentVolume, claim: PersistentVolumeClaim | undefined): string | undefined {
   const { claimRef } = volume.spec
   if (!claimRef) return 'Available'

@@ -20,7 +20,7 @@ export interface VolumePhasesOptions {
   readonly log: Logger
 }
 
-/** Says of each of the node's volumes whether it is bound, and takes back those whose claims are gone. */
+/** Reports whether each of the node's volumes is bound, and reclaims those whose claims are gone. */
 export class VolumePhases {
   readonly #options: VolumePhasesOptions
   readonly #queue: WorkQueue
@@ -50,7 +50,7 @@ export class VolumePhases {
     const ref = claimName === undefined ? undefined : { namespace, name: claimName }
     let phase = volumePhase(volume, ref && claims.get(ref))
     if (phase === 'Released' && ref) {
-      // Asked of the cluster itself: the volume may have come before the claim it is for.
+      // Read from the cluster: the cache may show the volume before its claim.
       phase = volumePhase(volume, await client.get(persistentVolumeClaimKind, ref, signal))
     }
     if (phase === undefined) return

@@ -8,9 +8,9 @@ import { isStatusError } from '../../resources/status-error.ts'
 import { claimOfSource, isProvisioned, volumeProtection } from './node-volume.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 
-/** Where the node has what is in claims: a folder for each. */
+/** Where the node keeps the data of claims: a folder for each. */
 export interface ClaimFolders {
-  /** Makes the folder where there is none. `filled` when somebody has put something there already. */
+  /** Creates the folder if there is none. `filled` when there is something in it already. */
   prepare(claim: string, namespace: string): Promise<'empty' | 'filled'>
   remove(claim: string, namespace: string): Promise<void>
 }
@@ -19,12 +19,12 @@ export interface VolumeReclaimOptions {
   readonly client: ClusterClient
   /** Without it nothing on disk is touched. */
   readonly folders?: ClaimFolders | undefined
-  /** Models name claims by themselves, and are asleep most of the time: no Pod tells that they need one. */
+  /** Models name claims directly and are asleep most of the time, so no Pod shows that they need one. */
   readonly models: () => readonly KubernetesObject[]
   readonly events: Events
 }
 
-/** Takes back volumes whose claims are done with them, and their files, where the reclaim policy is Delete. */
+/** Removes volumes whose claims are gone, with their files, if the reclaim policy is Delete. */
 export class VolumeReclaim {
   readonly #options: VolumeReclaimOptions
 
@@ -33,8 +33,8 @@ export class VolumeReclaim {
   }
 
   /**
-   * The files go before the volume does, and while their claim still has its name: a new claim never finds them half
-   * gone.
+   * The files are deleted before the volume, and while the claim still has its name, so that a new claim never finds
+   * them half gone.
    */
   async reclaim(volume: PersistentVolume, signal: AbortSignal): Promise<void> {
     const { client, folders, events } = this.#options
@@ -63,7 +63,7 @@ export class VolumeReclaim {
     await this.#options.client.patch(persistentVolumeKind, { name }, patch, signal)
   }
 
-  /** Who else of the namespace needs what is in the folder. */
+  /** Who else in the namespace needs what is in the folder. */
   async #keeperOf(
     folder: string,
     namespace: string,
@@ -84,7 +84,7 @@ export class VolumeReclaim {
   }
 }
 
-/** Made for a claim, to go with it. */
+/** Whether the volume was created for a claim, to go with it. */
 export function isReclaimed(volume: PersistentVolume): boolean {
   return isProvisioned(volume) && volume.spec.persistentVolumeReclaimPolicy === 'Delete'
 }

@@ -8,7 +8,7 @@ import { progressDeadlineMs, replicasOf, rolloutLimits } from './rollout-limits.
 type Status = NonNullable<Deployment['status']>
 type DeploymentCondition = NonNullable<Status['conditions']>[number]
 
-/** What the status says of a rollout's progress besides its counts. */
+/** What the status says about a rollout's progress besides the counts. */
 export interface Happening {
   readonly reason: string
   readonly message: string
@@ -44,7 +44,7 @@ export function countedStatus(deployment: Deployment, sets: Sets, now: number): 
   }
 }
 
-/** The same, and how the rollout is getting on. */
+/** The same, with the progress of the rollout. */
 export function rolloutStatus(deployment: Deployment, sets: Sets, now: number): Status {
   const status = countedStatus(deployment, sets, now)
   const conditions = status.conditions ?? []
@@ -68,7 +68,7 @@ function withProgress(
 ): DeploymentCondition[] {
   if (progressDeadlineMs(deployment) === undefined) return withoutCondition(conditions, 'Progressing')
   const before = conditions.find(({ type }) => type === 'Progressing')
-  // A rollout that has come to its end stays there: fewer Pods later are not a rollout that is late.
+  // A complete rollout stays complete: fewer available Pods later do not make it late.
   if (status.replicas === status.updatedReplicas && before?.reason === 'NewReplicaSetAvailable') return [...conditions]
   const who = current ? `ReplicaSet "${current.metadata.name}"` : `Deployment "${deployment.metadata.name}"`
   if (isComplete(deployment, status)) {
@@ -116,7 +116,7 @@ function isTimedOut(deployment: Deployment, before: DeploymentCondition | undefi
   return left !== undefined && left < 0
 }
 
-/** How long until a rollout that does not progress is late; undefined when it cannot be. */
+/** How long until a rollout without progress is late; undefined when it cannot be. */
 export function untilDeadlineMs(
   deployment: Deployment,
   progressing: DeploymentCondition | undefined,
@@ -130,7 +130,7 @@ export function untilDeadlineMs(
   return Number.isNaN(since) ? undefined : since + deadline - now
 }
 
-/** Pausing and resuming stop the time of the rollout's deadline; undefined when nothing about that changed. */
+/** Pausing and resuming stop the clock of the rollout's deadline; undefined when neither happened. */
 export function pauseHappening(deployment: Deployment): Happening | undefined {
   if (progressDeadlineMs(deployment) === undefined) return undefined
   const before = deployment.status?.conditions?.find(({ type }) => type === 'Progressing')
@@ -143,7 +143,7 @@ export function pauseHappening(deployment: Deployment): Happening | undefined {
     : { status: 'Unknown', reason: 'DeploymentResumed', message: 'Deployment is resumed' }
 }
 
-/** The Deployment with something said about its progress. */
+/** The Deployment with this as the `Progressing` condition of its status. */
 export function withHappening(deployment: Deployment, happening: Happening, now: number): Deployment {
   const next = condition('Progressing', happening.status, happening.reason, happening.message)
   const conditions = putUpdated(deployment.status?.conditions ?? [], next, now)
@@ -154,7 +154,7 @@ function condition(type: string, status: Condition['status'], reason?: string, m
   return { type, status, ...(reason !== undefined && { reason }), ...(message !== undefined && { message }) }
 }
 
-/** As `putCondition`, with the time of the last update; the same status for the same reason is no update. */
+/** Like `putCondition`, but with the time of the last update; the same status for the same reason is not an update. */
 function putUpdated(conditions: readonly DeploymentCondition[], next: Condition, now: number): DeploymentCondition[] {
   const before = conditions.find(({ type }) => type === next.type)
   if (before && before.status === next.status && before.reason === next.reason) return [...conditions]

@@ -119,7 +119,7 @@ export class Deployments {
     const step = planRollout(deployment, sets, this.#oldPodsRun(deployment, sets))
     if (step.type === 'create') {
       const created = await this.#control.create(deployment, sets.old, step.replicas, clock.now(), signal)
-      // The new ReplicaSet comes along with the cache and brings the next look.
+      // The new ReplicaSet appears in the cache, which triggers the next step.
       if (created)
         await this.#writeStatus(
           created.deployment,
@@ -140,7 +140,7 @@ export class Deployments {
     return left === undefined ? {} : { requeueAfterMs: Math.max(0, left) + 1000 }
   }
 
-  /** The current ReplicaSet has the newest revision, and the Deployment says which one that is. */
+  /** Gives the current ReplicaSet the newest revision, and notes it in the Deployment. */
   async #syncRevision(deployment: Deployment, sets: Sets, signal: AbortSignal) {
     const { client, clock } = this.#options
     if (!sets.current) return { deployment, sets }

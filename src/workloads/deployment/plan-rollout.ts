@@ -4,7 +4,7 @@ import { byAge, desiredReplicas, type Sets } from './revisions.ts'
 import { type Resize, proportionalSizes } from './proportional-sizes.ts'
 import { isRecreate, replicasOf, rolloutLimits } from './rollout-limits.ts'
 
-/** What to do next; the changes that follow bring the next look. */
+/** The next step; the resulting changes trigger the one after it. */
 export type RolloutStep =
   /** The ReplicaSet of the template is missing. */
   | { readonly type: 'create'; readonly replicas: number }
@@ -15,13 +15,13 @@ export type RolloutStep =
 
 const settled: RolloutStep = { type: 'settled' }
 
-/** The next step of a rollout. `oldPodsRun`: whether a Pod of an old ReplicaSet is there that has not ended. */
+/** The next step of a rollout. `oldPodsRun`: whether any Pod of an old ReplicaSet has not ended. */
 export function planRollout(deployment: Deployment, sets: Sets, oldPodsRun: boolean): RolloutStep {
   if (deployment.spec.paused === true || isScaled(deployment, sets)) return resize(planScale(deployment, sets))
   return isRecreate(deployment.spec) ? planRecreate(deployment, sets, oldPodsRun) : planRolling(deployment, sets)
 }
 
-/** Whether the Deployment's size was changed since its ReplicaSets were last given theirs. */
+/** Whether the Deployment's size was changed since its ReplicaSets last got theirs. */
 export function isScaled(deployment: Deployment, { current, old }: Sets): boolean {
   return activeOf(current ? [...old, current] : old).some(({ metadata }) => {
     const known = metadata.annotations?.[desiredReplicas]
@@ -56,7 +56,7 @@ function currentSize(deployment: Deployment, { current, old }: Sets): number {
   return room <= 0 ? now : now + Math.min(room, replicas - now)
 }
 
-/** Old ReplicaSets give way as far as enough Pods stay available; those of their Pods that do not work go first. */
+/** Old ReplicaSets shrink as far as enough Pods stay available; their Pods that do not work go first. */
 function shrinkOld(deployment: Deployment, current: ReplicaSet, old: readonly ReplicaSet[]): Resize[] {
   const active = activeOf(old)
   if (active.length === 0) return []
@@ -82,7 +82,7 @@ function shrinkOld(deployment: Deployment, current: ReplicaSet, old: readonly Re
   return [...sizes].flatMap(([set, replicas]) => (replicas === replicasOf(set.spec) ? [] : [{ set, replicas }]))
 }
 
-/** A new size, while a rollout stands still or is under way: every ReplicaSet grows or shrinks in proportion. */
+/** A new size while a rollout is paused or in progress: every ReplicaSet grows or shrinks in proportion. */
 function planScale(deployment: Deployment, sets: Sets): Resize[] {
   const { current, old } = sets
   const replicas = replicasOf(deployment.spec)
@@ -92,14 +92,14 @@ function planScale(deployment: Deployment, sets: Sets): Resize[] {
   return isRecreate(deployment.spec) ? [] : proportionalSizes(deployment, current ? [...old, current] : [...old])
 }
 
-/** The size is right, but what it is measured by is not written down yet. */
+/** The size is right, but the annotation that records what it was made for is out of date. */
 function annotated(deployment: Deployment, set: ReplicaSet): Resize[] {
   const replicas = replicasOf(deployment.spec)
   const known = set.metadata.annotations?.[desiredReplicas]
   return known !== undefined && Number(known) !== replicas ? [{ set, replicas }] : []
 }
 
-/** The only active one; when none is, the current or the youngest; undefined when several are. */
+/** The only active ReplicaSet; if none is, the current or the youngest; undefined if several are. */
 function activeOrLatest({ current, old }: Sets): ReplicaSet | undefined {
   const active = activeOf(current ? [...old, current] : old)
   if (active.length === 0) return current ?? old.at(-1)
@@ -124,7 +124,7 @@ function sizeOf(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, { spec }) => sum + replicasOf(spec), 0)
 }
 
-/** A ReplicaSet that was just made smaller still reports the Pods that are about to go: they are not counted on. */
+/** A ReplicaSet that was just shrunk still reports the Pods that are about to go: they do not count. */
 function availableOf(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, { spec, status }) => sum + Math.min(status?.availableReplicas ?? 0, replicasOf(spec)), 0)
 }

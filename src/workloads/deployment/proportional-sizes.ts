@@ -8,16 +8,13 @@ export interface Resize {
   readonly replicas: number
 }
 
-/**
- * Spreads a change of size over the active ReplicaSets by their share, so that no revision carries the whole risk of
- * it.
- */
+/** Spreads a change of size over the active ReplicaSets by their share, so that no revision carries all the risk. */
 export function proportionalSizes(deployment: Deployment, sets: readonly ReplicaSet[]): Resize[] {
   const active = sets.filter(({ spec }) => replicasOf(spec) > 0)
   const replicas = replicasOf(deployment.spec)
   const allowed = replicas > 0 ? replicas + rolloutLimits(deployment).surge : 0
   const toAdd = allowed - active.reduce((sum, { spec }) => sum + replicasOf(spec), 0)
-  // The largest first; of the same size the younger ones grow and the older ones shrink.
+  // The largest first; among equals the younger ones grow and the older ones shrink.
   const sorted = active.toSorted(
     (left, right) =>
       replicasOf(right.spec) - replicasOf(left.spec) || (toAdd > 0 ? byAge(right, left) : byAge(left, right)),
@@ -28,7 +25,7 @@ export function proportionalSizes(deployment: Deployment, sets: readonly Replica
     added += share
     return { set, replicas: replicasOf(set.spec) + share }
   })
-  // What rounding left over goes to the largest.
+  // What rounding leaves over goes to the largest.
   return shares.map(({ set, replicas: size }, index) => ({
     set,
     replicas: index === 0 ? Math.max(0, size + toAdd - added) : size,

@@ -24,7 +24,7 @@ import {
 import { progressDeadlineMs, replicasOf, rolloutLimits } from './rollout-limits.ts'
 import { ignoreGoneOrChanged } from '../ignore-gone.ts'
 
-/** Creates, resizes and deletes a Deployment's ReplicaSets, and says so in its events. */
+/** Creates, resizes and deletes a Deployment's ReplicaSets, and records Events about it. */
 export class ReplicaSetControl {
   readonly #client: ClusterClient
   readonly #events: Events
@@ -34,7 +34,7 @@ export class ReplicaSetControl {
     this.#events = events
   }
 
-  /** Undefined when the name is another template's: the next attempt has another one. */
+  /** Undefined when another template has the name: the next attempt uses another one. */
   async create(
     deployment: Deployment,
     old: readonly ReplicaSet[],
@@ -70,7 +70,7 @@ export class ReplicaSetControl {
     return withHappening(said, { status: 'True', reason: 'NewReplicaSetCreated', message }, now)
   }
 
-  /** The name is taken: by our own ReplicaSet that the cache does not have yet, or by a template with the same hash. */
+  /** The name is taken, by our own ReplicaSet that is not in the cache yet, or by a template with the same hash. */
   async #meet(deployment: Deployment, name: string, _now: number, signal: AbortSignal): Promise<undefined> {
     const { namespace } = deployment.metadata
     const there = await this.#client.get(replicaSetKind, { namespace, name }, signal)
@@ -83,7 +83,7 @@ export class ReplicaSetControl {
     return undefined
   }
 
-  /** The current ReplicaSet has the Deployment's annotations and the newest revision. */
+  /** Gives the current ReplicaSet the Deployment's annotations and the newest revision. */
   async annotate(deployment: Deployment, set: ReplicaSet, revision: bigint, signal: AbortSignal): Promise<ReplicaSet> {
     const annotations = currentAnnotations(deployment, set, revision)
     const { minReadySeconds = 0 } = deployment.spec
@@ -95,7 +95,7 @@ export class ReplicaSetControl {
     return this.#client.patch(replicaSetKind, refOf(set), patch, signal)
   }
 
-  /** Gives the sets as they are now. */
+  /** Returns the sets as they are now. */
   async resize(deployment: Deployment, sets: Sets, resizes: readonly Resize[], signal: AbortSignal): Promise<Sets> {
     const written = new Map<ReplicaSet, ReplicaSet>()
     for (const { set, replicas } of resizes) {
@@ -113,7 +113,7 @@ export class ReplicaSetControl {
     return { current: sets.current && now(sets.current), old: sets.old.map(now) }
   }
 
-  /** Old ReplicaSets beyond the history that is to be kept: the oldest revisions go, if they are empty. */
+  /** Deletes empty old ReplicaSets beyond the history limit, oldest revisions first. */
   async cleanUp({ spec }: Deployment, old: readonly ReplicaSet[], signal: AbortSignal): Promise<void> {
     const alive = old.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     const surplus = alive.length - (spec.revisionHistoryLimit ?? 10)

@@ -8,7 +8,7 @@ const revisionHistory = 'deployment.kubernetes.io/revision-history'
 export const desiredReplicas = 'deployment.kubernetes.io/desired-replicas'
 export const maxReplicas = 'deployment.kubernetes.io/max-replicas'
 
-/** Annotations of a Deployment that are its own affair. */
+/** Annotations of a Deployment that are not copied. */
 const notCopied = new Set([
   'kubectl.kubernetes.io/last-applied-configuration',
   revisionAnnotation,
@@ -19,13 +19,13 @@ const notCopied = new Set([
 ])
 
 export interface Sets {
-  /** The one of the Deployment's template. */
+  /** The ReplicaSet of the Deployment's template. */
   readonly current: ReplicaSet | undefined
   /** Oldest first. */
   readonly old: readonly ReplicaSet[]
 }
 
-/** Which of a Deployment's ReplicaSets is that of its template: the oldest, should there be several. */
+/** Finds the ReplicaSet of the Deployment's template: the oldest, should there be several. */
 export function findCurrent(deployment: Deployment, replicaSets: readonly ReplicaSet[]): Sets {
   const sorted = replicaSets.toSorted(byAge)
   const wanted = templateText(deployment.spec.template)
@@ -45,8 +45,7 @@ export function byAge(left: ReplicaSet, right: ReplicaSet): number {
 }
 
 /**
- * Kubernetes counts in 64 bits, and whoever adopts a ReplicaSet goes on from what it says. What is no number counts as
- * nothing.
+ * Kubernetes counts in 64 bits, and whoever adopts a ReplicaSet goes on from its number. Anything else counts as zero.
  */
 export function revisionOf({ metadata }: ReplicaSet | Deployment): bigint {
   const text = metadata.annotations?.[revisionAnnotation] ?? ''
@@ -61,7 +60,7 @@ export function byRevision(left: ReplicaSet, right: ReplicaSet): number {
   return Number(BigInt.asIntN(64, revisionOf(left) - revisionOf(right)))
 }
 
-/** The annotations of the current ReplicaSet: the Deployment's, its revision, and which ones it was before. */
+/** The annotations of the current ReplicaSet: the Deployment's, its revision, and its previous ones. */
 export function currentAnnotations(
   deployment: Deployment,
   current: ReplicaSet | undefined,

@@ -2,13 +2,13 @@ import type { Deployment } from '../../resources/deployment.ts'
 import { resolveNumberOrPercent } from '../number-or-percent.ts'
 
 export interface RolloutLimits {
-  /** Pods over the wanted number. */
+  /** Pods above the wanted number. */
   readonly surge: number
-  /** Pods under it. */
+  /** Pods below it. */
   readonly unavailable: number
 }
 
-/** How far a rollout may be from the wanted number of Pods. Never both zero: nothing could move. */
+/** How far a rollout may deviate from the wanted number of Pods. Never both zero, or nothing could move. */
 export function rolloutLimits({ spec }: Deployment): RolloutLimits {
   const replicas = replicasOf(spec)
   if (isRecreate(spec) || replicas === 0) return { surge: 0, unavailable: 0 }
@@ -27,7 +27,7 @@ export function isRecreate({ strategy }: Deployment['spec']): boolean {
   return strategy?.type === 'Recreate'
 }
 
-/** Kubernetes takes the largest number for "no deadline". */
+/** In Kubernetes, the largest number means "no deadline". */
 export function progressDeadlineMs({ spec }: Deployment): number | undefined {
   const seconds = spec.progressDeadlineSeconds
   return seconds === undefined || seconds === 2_147_483_647 ? undefined : seconds * 1000

@@ -13,8 +13,8 @@ type Endpoint = EndpointSlice['endpoints'][number]
 type Family = 'IPv4' | 'IPv6'
 
 /**
- * The slices a Service with a selector should have: of each of its families, one for each set of ports its Pods resolve
- * to.
+ * The slices a Service with a selector should have: for each of its families, one for each set of ports its Pods
+ * resolve to.
  */
 export function planEndpointSlices(service: Service, pods: readonly Pod[]): EndpointSlice[] {
   return familiesOf(service).flatMap((family) => planFamily(service, pods, family))
@@ -39,7 +39,7 @@ function planFamily(service: Service, pods: readonly Pod[], family: Family): End
     if (address === undefined || !isSelected(service, pod) || isPodFinished(pod)) continue
     open(portsFor(service, pod)).endpoints.push(endpointOf(service, pod, address))
   }
-  // A Service without Pods has one empty slice: there is nobody, which is something else than not known yet.
+  // A Service without Pods has one empty slice, which says that there are none, rather than that it is not known yet.
   if (groups.size === 0) open([])
   return [...groups.values()].map(({ ports, endpoints }) => sliceOf(service, family, ports, endpoints))
 }
@@ -67,7 +67,7 @@ function endpointOf(service: Service, pod: Pod, address: string): Endpoint {
   const { hostname, subdomain } = pod.spec
   return {
     addresses: [address],
-    // Under this name of its own it is found in the cluster's DNS.
+    // Under this name it is found in the cluster's DNS.
     ...(typeof hostname === 'string' && subdomain === service.metadata.name && { hostname }),
     conditions: { ready: serving && !terminating, serving, terminating },
     ...(pod.spec.nodeName !== undefined && { nodeName: pod.spec.nodeName }),
@@ -75,7 +75,7 @@ function endpointOf(service: Service, pod: Pod, address: string): Endpoint {
   }
 }
 
-/** A port that a Pod does not have under that name is left out for it. */
+/** A port name that a Pod does not have is left out for it. */
 function portsFor(service: Service, pod: Pod): SlicePort[] {
   return (service.spec.ports ?? []).flatMap(({ name = '', port, targetPort = port, protocol }) => {
     const number = typeof targetPort === 'number' ? targetPort : namedPort(pod, targetPort, protocol)
@@ -91,7 +91,7 @@ function namedPort(pod: Pod, wanted: string, protocol: string): number | undefin
 
 function sliceOf(service: Service, family: Family, ports: SlicePort[], endpoints: Endpoint[]): EndpointSlice {
   const { name, namespace, uid = '' } = service.metadata
-  // Those of IPv4 have the names that they had when there was nothing else.
+  // IPv4 slices keep the names they had when there was nothing else.
   const about = family === 'IPv4' ? ports : [family, ports]
   const suffix = createHash('sha256').update(JSON.stringify(about)).digest('hex').slice(0, 5)
   const owner = { apiVersion: 'v1', kind: 'Service', name, uid, controller: true, blockOwnerDeletion: true }

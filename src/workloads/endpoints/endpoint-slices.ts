@@ -22,8 +22,8 @@ export interface EndpointSlicesOptions {
 }
 
 /**
- * A hundred Pods are as many as Kubernetes has in one slice. Five for each millisecond: a fifth of a second for a
- * thousand.
+ * A Service with a hundred Pods, as many as Kubernetes has in one slice, is large. Five Pods per millisecond make a
+ * fifth of a second for a thousand.
  */
 const largeService = 100
 const podsPerMs = 5
@@ -55,8 +55,8 @@ export class EndpointSlices {
   }
 
   /**
-   * All that happens to the Pods of a large Service within a moment is one change: each is as much work as the Service
-   * is large.
+   * Combines everything that happens to the Pods of a large Service within a moment, because each update is as much
+   * work as the Service is large.
    */
   #podChanged(service: Service): void {
     const pods = this.#servicePods.mostPodsOf(service)
@@ -72,7 +72,7 @@ export class EndpointSlices {
   }
 }
 
-/** Labels and annotations stay whoever's they are. */
+/** Labels and annotations stay, whoever set them. */
 function renewed(existing: EndpointSlice, planned: EndpointSlice): EndpointSlice | undefined {
   const facts = ({ metadata, endpoints, ports }: EndpointSlice) => {
     return { owner: metadata.ownerReferences?.[0]?.uid, endpoints, ports }

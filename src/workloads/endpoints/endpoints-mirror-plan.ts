@@ -13,7 +13,7 @@ import { mostAddresses } from './legacy-endpoints-plan.ts'
 
 export const managedByMirror = 'endpointslicemirroring-controller.k8s.io'
 
-/** Locks of leaders were once kept in Endpoints; they lead nowhere. */
+/** Leader locks were once kept in Endpoints; they lead nowhere. */
 const leaderAnnotation = 'control-plane.alpha.kubernetes.io/leader'
 const notCopied = new Set([
   'endpoints.kubernetes.io/last-change-trigger-time',
@@ -21,7 +21,7 @@ const notCopied = new Set([
 ])
 const families = { IPv4: 4, IPv6: 6 } as const
 
-/** Whether somebody wrote these Endpoints by hand, for a Service that has no selector. */
+/** Whether somebody wrote these Endpoints by hand, for a Service without a selector. */
 export function isMirrored(endpoints: Endpoints, service: Service | undefined): boolean {
   if (!service || service.metadata.deletionTimestamp !== undefined || hasSelector(service)) return false
   if (endpoints.metadata.deletionTimestamp !== undefined) return false
@@ -29,7 +29,7 @@ export function isMirrored(endpoints: Endpoints, service: Service | undefined): 
   return labels[skipMirrorLabel] !== 'true' && !Object.hasOwn(annotations, leaderAnnotation)
 }
 
-/** The slices that say the same: one for each set of ports and each family of addresses. */
+/** The equivalent slices: one for each set of ports and each family of addresses. */
 export function planMirroredSlices(endpoints: Endpoints): EndpointSlice[] {
   return (endpoints.subsets ?? []).flatMap((subset) =>
     (['IPv4', 'IPv6'] as const).flatMap((type) => {

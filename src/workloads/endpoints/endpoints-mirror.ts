@@ -1,39 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClusterClient } from '../../cluster/cluster-client.ts'
-import type { ObjectCache } from '../../cluster/informer.ts'
-import { WorkQueue } from '../../cluster/work-queue.ts'
-import type { Clock } from '../../foundation/clock.ts'
-import type { Logger } from '../../foundation/log.ts'
 import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
-import type { Endpoints } from '../../resources/endpoints.ts'
-import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
-import type { Service } from '../../resources/service.ts'
+import type { ObjectRef } from '../../resources/kubernetes-object.ts'
 import { isMirrored, managedByMirror, planMirroredSlices } from './endpoints-mirror-plan.ts'
-import { ManagedSlices } from './managed-slices.ts'
+import { type EndpointsControllerOptions, EndpointsQueue } from './endpoints-queue.ts'
 
-export interface EndpointsMirrorOptions {
-  readonly client: ClusterClient
-  readonly services: ObjectCache<Service>
-  readonly slices: ObjectCache<EndpointSlice>
-  readonly endpoints: ObjectCache<Endpoints>
-  readonly clock: Clock
-  readonly log: Logger
-}
-
-/** Endpoints that somebody wrote → EndpointSlices, which is what connections are led by. */
+/** Endpoints written by hand → EndpointSlices, by which connections are routed. */
 export class EndpointsMirror {
-  readonly #options: EndpointsMirrorOptions
-  readonly #queue: WorkQueue
-  readonly #slices: ManagedSlices
+  readonly #options: EndpointsControllerOptions
+  readonly #queue: EndpointsQueue
 
-  constructor(options: EndpointsMirrorOptions) {
+  constructor(options: EndpointsControllerOptions) {
     this.#options = options
-    const { clock, log, services, slices, endpoints } = options
     const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
-    this.#queue = new WorkQueue({ name: 'endpointslicemirroring', clock, log, concurrency: 2, reconcile })
-    this.#slices = new ManagedSlices(slices, managedByMirror, (service) => this.#queue.add(service))
-    services.onChange(({ object }) => this.#queue.add(refOf(object)))
-    endpoints.onChange(({ object }) => this.#queue.add(refOf(object)))
+    this.#queue = new EndpointsQueue({
+      ...options,
+      name: 'endpointslicemirroring',
+      manager: managedByMirror,
+      reconcile,
+    })
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -45,7 +29,7 @@ export class EndpointsMirror {
     const written = endpoints.get(ref)
     const isWanted = written !== undefined && isMirrored(written, services.get(ref))
     const planned = isWanted ? planMirroredSlices(written) : []
-    await this.#slices.become(planned, { client, service: ref, renewed }, signal)
+    await this.#queue.slices.become(planned, { client, service: ref, renewed }, signal)
   }
 }
 

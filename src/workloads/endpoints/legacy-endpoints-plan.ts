@@ -7,10 +7,10 @@ export const endpointsManager = 'endpoint-controller'
 const headlessLabel = 'service.kubernetes.io/headless'
 const overCapacity = 'endpoints.kubernetes.io/over-capacity'
 
-/** One object is all there is for a Service: beyond this it would be too large, as Kubernetes has it. */
+/** The limit of Kubernetes: a Service has a single Endpoints object, which must not become too large. */
 export const mostAddresses = 1_000
 
-/** The Endpoints of a Service with a selector: what its slices say, in the form that was there before them. */
+/** The Endpoints of a Service with a selector: the content of its slices in the older form. */
 export function planLegacyEndpoints(service: Service, slices: readonly EndpointSlice[]): Endpoints {
   const { name, namespace, labels } = service.metadata
   let room = mostAddresses
@@ -19,7 +19,7 @@ export function planLegacyEndpoints(service: Service, slices: readonly EndpointS
     room -= taken.length
     return taken
   }
-  // Of a Service with two families it is the first that is here.
+  // For a Service with two families, only the first is shown.
   const [family = 'IPv4'] = service.spec.ipFamilies ?? []
   const first = slices.filter(({ addressType }) => addressType === family)
   const sorted = first.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1))

@@ -56,7 +56,7 @@ async function createPod(name: string, podIP: string, ready: boolean, spec: Reco
   await client.create(podKind, { metadata, spec: { containers, ...spec } })
   const conditions = [{ type: 'Ready', status: ready ? ('True' as const) : ('False' as const) }]
   const status = { phase: 'Running', podIP, conditions } as const
-  // Whatever the scheduler says of it meanwhile.
+  // Whatever the scheduler reports about it meanwhile.
   await client.changeStatus(podKind, { namespace, name }, (current) => ({ ...current, status }))
 }
 
@@ -166,7 +166,7 @@ describe('Endpoints that somebody wrote', () => {
   ])('%s are left alone', async (_name, metadata) => {
     await createService()
     await client.create(endpointsKind, { metadata: { ...ref, ...metadata }, subsets: written('10.1.2.3') })
-    // What is made after them is done with after them, too.
+    // What is created after them is processed after them, too.
     const other = { namespace, name: 'other' }
     await client.create(serviceKind, { metadata: other, spec: { ports } })
     await client.create(endpointsKind, { metadata: other, subsets: [{ addresses: [{ ip: '10.5.5.5' }] }] })

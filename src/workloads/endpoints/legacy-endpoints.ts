@@ -1,45 +1,23 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { ClusterClient } from '../../cluster/cluster-client.ts'
-import type { ObjectCache } from '../../cluster/informer.ts'
-import { WorkQueue } from '../../cluster/work-queue.ts'
-import type { Clock } from '../../foundation/clock.ts'
-import type { Logger } from '../../foundation/log.ts'
-import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
 import { type Endpoints, endpointsKind } from '../../resources/endpoints.ts'
 import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
-import type { Service } from '../../resources/service.ts'
 import { hasSelector, managedByUs } from './endpoint-plan.ts'
 import { ignoreGoneOrChanged } from '../ignore-gone.ts'
 import { endpointsManagedByLabel, endpointsManager, planLegacyEndpoints } from './legacy-endpoints-plan.ts'
-import { ManagedSlices } from './managed-slices.ts'
+import { type EndpointsControllerOptions, EndpointsQueue } from './endpoints-queue.ts'
 
-export interface LegacyEndpointsOptions {
-  readonly client: ClusterClient
-  readonly services: ObjectCache<Service>
-  readonly slices: ObjectCache<EndpointSlice>
-  readonly endpoints: ObjectCache<Endpoints>
-  readonly clock: Clock
-  readonly log: Logger
-}
-
-/** What happens to the Pods of a Service within this is one change: nothing of the cluster's own reads Endpoints. */
+/** Endpoints may lag a little: nothing in the cluster itself reads them. */
 const gatherMs = 50
 
 /** Service → Endpoints, from its slices. */
 export class LegacyEndpoints {
-  readonly #options: LegacyEndpointsOptions
-  readonly #queue: WorkQueue
-  readonly #slices: ManagedSlices
+  readonly #options: EndpointsControllerOptions
+  readonly #queue: EndpointsQueue
 
-  constructor(options: LegacyEndpointsOptions) {
+  constructor(options: EndpointsControllerOptions) {
     this.#options = options
-    const { clock, log, services, slices, endpoints } = options
     const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#reconcile(ref, signal)
-    this.#queue = new WorkQueue({ name: 'endpoints', clock, log, concurrency: 2, reconcile })
-    const later = (service: ObjectRef) => this.#queue.addAfter(service, gatherMs)
-    this.#slices = new ManagedSlices(slices, managedByUs, later)
-    services.onChange(({ object }) => later(refOf(object)))
-    endpoints.onChange(({ object }) => later(refOf(object)))
+    this.#queue = new EndpointsQueue({ ...options, name: 'endpoints', manager: managedByUs, gatherMs, reconcile })
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -57,8 +35,8 @@ export class LegacyEndpoints {
         .catch(ignoreGoneOrChanged)
       return
     }
-    const slices = this.#slices.of(ref)
-    // They are made first, and then it is known who there is.
+    const slices = this.#queue.slices.of(ref)
+    // The slices come first; without one it is not known yet which Pods there are.
     if (!hasSelector(service) || slices.length === 0) return
     const planned = planLegacyEndpoints(service, slices)
     if (!existing) await client.create(endpointsKind, planned, signal)

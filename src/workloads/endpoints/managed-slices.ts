@@ -11,12 +11,12 @@ export interface SlicesToKeep {
   readonly renewed: (existing: EndpointSlice, planned: EndpointSlice) => EndpointSlice | undefined
 }
 
-/** The slices that one controller keeps, by the Service they are about. */
+/** The slices that one controller manages, by Service. */
 export class ManagedSlices {
   readonly #manager: string
   readonly #byService = new Map<string, Map<string, EndpointSlice>>()
 
-  /** `changed` is told of a Service whose slices have changed. */
+  /** `changed` is called for a Service whose slices have changed. */
   constructor(slices: ObjectCache<EndpointSlice>, manager: string, changed: (service: ObjectRef) => void) {
     this.#manager = manager
     slices.onChange(({ type, object, previous }) => {
@@ -37,7 +37,10 @@ export class ManagedSlices {
     return [...(this.#byService.get(keyOf(service))?.values() ?? [])]
   }
 
-  /** Makes the Service's slices the planned ones. `renewed` answers with what to write in place of one, if anything. */
+  /**
+   * Makes the Service's slices equal to the planned ones. `renewed` returns what to write in place of an existing
+   * slice, if anything.
+   */
   async become(
     planned: readonly EndpointSlice[],
     { client, service, renewed }: SlicesToKeep,

@@ -5,15 +5,15 @@ import type { Service } from '../../resources/service.ts'
 import { hasSelector, isSelected } from './endpoint-plan.ts'
 
 /**
- * Which Pods a Service selects and which Services select a Pod, kept by changes: one Pod of thousands is nothing to the
- * Services that have no label with it in common.
+ * Which Pods a Service selects and which Services select a Pod, kept up to date by changes. A Pod costs nothing to
+ * Services with which it has no label in common.
  */
 export class ServicePods {
   readonly #pods = new LabelIndex<Pod>()
-  /** By one of the labels that they select: a Pod without it is not selected. */
+  /** By one of the labels in their selectors: a Pod without it is not selected. */
   readonly #services = new LabelIndex<Service>()
 
-  /** Must be made before the caches fill: it hears of objects only as they change. */
+  /** Must be created before the caches fill: it only sees changes. */
   constructor(pods: ObjectCache<Pod>, services: ObjectCache<Service>) {
     pods.onChange(({ type, object, previous }) => {
       if (previous) this.#pods.remove(previous, labelsOf(previous))
@@ -29,7 +29,7 @@ export class ServicePods {
     return [...this.#candidates(service).values()].filter((pod) => isSelected(service, pod))
   }
 
-  /** How many it could be; asked for nothing more than a few sizes. */
+  /** An upper bound that only takes a few look-ups. */
   mostPodsOf(service: Service): number {
     return this.#candidates(service).size
   }
@@ -50,7 +50,7 @@ export class ServicePods {
 
 type Label = readonly [key: string, value: string]
 
-/** Objects of each namespace by what labels they have. */
+/** The objects of each namespace by their labels. */
 class LabelIndex<T extends KubernetesObject> {
   readonly #groups = new Map<string, Map<string, T>>()
 
@@ -77,7 +77,7 @@ class LabelIndex<T extends KubernetesObject> {
   }
 }
 
-/** Neither names nor labels have a space. */
+/** Neither names nor labels contain a space. */
 function groupKey(namespace: string | undefined, [key, value]: Label): string {
   return `${namespace ?? ''} ${key} ${value}`
 }
@@ -86,7 +86,7 @@ function labelsOf({ metadata }: KubernetesObject): readonly Label[] {
   return Object.entries(metadata.labels ?? {})
 }
 
-/** The longest value says most: it is a name rather than a word such as `true`. */
+/** The longest value is the most specific: it is a name rather than a word such as `true`. */
 function anchorOf(service: Service): readonly Label[] {
   if (!hasSelector(service)) return []
   const labels = Object.entries(service.spec.selector ?? {})

@@ -10,7 +10,7 @@ import { ignoreGoneOrChanged } from '../ignore-gone.ts'
 export interface EventLimits {
   readonly ttlMs: number
   readonly most: number
-  /** Below what a namespace may hold: what happens now is worth more than what happened long ago, and finds room. */
+  /** Less than a namespace may hold, so that new Events, which matter more than old ones, find room. */
   readonly mostPerNamespace: number
 }
 
@@ -18,14 +18,14 @@ export interface EventExpiryOptions {
   readonly client: ClusterClient
   readonly clock: Clock
   readonly log: Logger
-  /** What is not said is as usual. */
+  /** Defaults apply where nothing is set. */
   readonly limits?: Partial<EventLimits> | undefined
 }
 
-/** An hour is Kubernetes' `--event-ttl`. It has no bound on their number; here all of them are in memory. */
+/** An hour is Kubernetes' `--event-ttl`. Kubernetes does not bound their number; here all of them are in memory. */
 const usualLimits: EventLimits = { ttlMs: 60 * 60_000, most: 10_000, mostPerNamespace: 4_000 }
 const everyMs = 60_000
-/** Deleting is in the way of other writes: so many at once, then a pause, and the rest at another time. */
+/** Deleting competes with other writes: a batch at a time, then a pause, and the rest another time. */
 const batchSize = 100
 const pauseMs = 50
 const mostAtATime = 5_000
@@ -34,8 +34,8 @@ const onlyKey = 'events'
 const perTurn = { items: 2_000, ms: 5 }
 
 /**
- * Deletes Events that are old or too many. It keeps no copy of them: in between, nobody here needs to know what there
- * is, so it looks once a minute.
+ * Deletes Events that are old or too many. It keeps no copy of them and looks once a minute, because in between nobody
+ * needs to know.
  */
 export class EventExpiry {
   readonly #options: EventExpiryOptions
@@ -86,7 +86,7 @@ interface DatedEvent {
   readonly time: number
 }
 
-/** Of every namespace what is old or too many there, and of the rest what is too many in all. */
+/** What is old or too many in each namespace, and of the rest what is too many in all. */
 function expiredOf(dated: readonly DatedEvent[], now: number, limits: EventLimits): readonly DatedEvent[] {
   const { ttlMs, most, mostPerNamespace } = limits
   const expired: DatedEvent[] = []
@@ -106,8 +106,8 @@ function expiredOf(dated: readonly DatedEvent[], now: number, limits: EventLimit
 }
 
 /**
- * Which times are over: those older than the limit, and the oldest of what is too many. To be asked once for each of
- * the times, in order, because of several that are the same only some may be too many.
+ * Which times are over: those beyond the limit, and the oldest of those that are too many. To be asked once for each
+ * time, in order, because among equal times only some may be too many.
  */
 export function expiry(
   times: Float64Array,
@@ -123,10 +123,7 @@ export function expiry(
   return (time) => time < oldest || time < cutoff || (time === cutoff && ties-- > 0)
 }
 
-/**
- * When it was last written, as far as it says so itself. What it claims to happen later than now does not make it
- * younger.
- */
+/** When it was last written, as far as it says so itself. A time in the future does not make it younger. */
 export function lastChangeOf(event: Event, now: number): number {
   const { metadata, lastTimestamp, eventTime, series } = event
   const claimed = [lastTimestamp, eventTime, series?.lastObservedTime].map((time) => Date.parse(time ?? ''))

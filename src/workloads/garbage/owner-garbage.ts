@@ -24,15 +24,15 @@ interface Found {
   readonly object: KubernetesObject
 }
 
-/** Deletes what lost its owners, and carries out deletions in the foreground and those that orphan. */
+/** Deletes objects that lost their owners, and carries out foreground and orphaning deletions. */
 export class OwnerGarbage {
   readonly #options: OwnerGarbageOptions
   readonly #queue: WorkQueue<string>
   readonly #states: OwnerStates
   readonly #turns: LoopTurns
-  /** Of keys `resource|namespace|name`. */
+  /** Keys are `resource|namespace|name`. */
   readonly #graph = new OwnerGraph()
-  /** Keys of owners that wait and that were not looked at yet for waiting for themselves. */
+  /** Keys of waiting owners that were not checked yet for waiting for themselves. */
   readonly #maybeCircles = new Set<string>()
   /** Dependents of owners whose kind is not known; looked at again when there are more kinds. */
   readonly #puzzling = new Set<string>()
@@ -77,14 +77,14 @@ export class OwnerGarbage {
       if (owners.length > 0 || waits) this.#queue.add(key)
       if (waits && !(previous && (isWaiting(previous) || isOrphaning(previous)))) this.#addDependents(uid)
     }
-    // An owner that waits may have waited for this one, and for nobody else any more.
+    // A waiting owner may have waited for this object alone.
     for (const owner of [...owners, ...(previous?.metadata.ownerReferences ?? [])]) {
       const waiting = this.#graph.waitingKey(owner.uid)
       if (waiting !== undefined && !this.#graph.isBlocked(owner.uid)) this.#queue.add(waiting)
     }
   }
 
-  /** What becomes of them is decided for each by itself: so it is tried again for each by itself, too. */
+  /** Each dependent is decided, and retried, by itself. */
   #addDependents(uid: string): void {
     for (const dependent of this.#graph.dependentsOf(uid)) this.#queue.add(dependent)
   }
@@ -98,7 +98,7 @@ export class OwnerGarbage {
     else if (object.metadata.deletionTimestamp === undefined) await this.#judge(key, kind, object, signal)
   }
 
-  /** Whether the object's owners let it live. */
+  /** Acts on the state of the object's owners: the object stays, loses references to them, or is deleted. */
   async #judge(key: string, kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { uid = '', resourceVersion, ownerReferences = [], finalizers = [] } = object.metadata
     if (ownerReferences.length === 0) return
@@ -113,7 +113,7 @@ export class OwnerGarbage {
         return
       }
       default: {
-        // Whoever is waited for takes its own dependents along first.
+        // An object that its owner waits for takes its own dependents along first.
         const inForeground = states.includes('waiting') && this.#graph.dependentsOf(uid).size > 0
         const propagation =
           inForeground || finalizers.includes(foregroundFinalizer)
@@ -126,21 +126,21 @@ export class OwnerGarbage {
     }
   }
 
-  /** The object holds on until those of its dependents that block it are gone. */
+  /** The object waits until its blocking dependents are gone. */
   async #finish(key: string, kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<void> {
     const { uid = '', resourceVersion, finalizers = [] } = object.metadata
-    // What it writes comes back here through the cache.
+    // What is written comes back here through the cache.
     if (this.#maybeCircles.has(key) && (await this.#openCircle(kind, object, signal))) return
     this.#maybeCircles.delete(key)
     if (this.#graph.isBlocked(uid)) return
-    // The cache may be behind: it counts only what the cluster says itself.
+    // The cache may be behind: only what the cluster itself says counts.
     const there = await this.#dependentsOf(uid, object.metadata.namespace, signal)
     if (there.some((dependent) => blocks(dependent.object, uid))) return
     const rest = finalizers.filter((name) => name !== foregroundFinalizer)
     await this.#patch(kind, object, { uid, resourceVersion, finalizers: rest }, signal)
   }
 
-  /** Owners that wait for each other would do so for ever: the one that closes the circle lets its own go first. */
+  /** Owners that wait for each other would do so for ever: the one that closes the circle releases its own first. */
   async #openCircle(kind: Kind, object: KubernetesObject, signal: AbortSignal): Promise<boolean> {
     const inCircle = this.#graph.ownersInCircle(object)
     if (inCircle.size === 0) return false
@@ -170,11 +170,11 @@ export class OwnerGarbage {
     await this.#patch(kind, object, { uid: owner, resourceVersion: version, finalizers: rest }, signal)
   }
 
-  /** Asked of the cluster itself: one that the cache does not know yet would be deleted instead of let go. */
+  /** Read from the cluster: a dependent that is not in the cache yet would be deleted instead of released. */
   async #dependentsOf(ownerUid: string, namespace: string | undefined, signal: AbortSignal): Promise<Found[]> {
     const found: Found[] = []
     for (const { kind } of this.#options.watched.list()) {
-      // What an object in a namespace owns is in that namespace, too.
+      // What a namespaced object owns is in the same namespace.
       if (namespace !== undefined && !kind.namespaced) continue
       const { items } = await this.#options.client.list(kind, { namespace }, signal)
       const owned = items.filter(({ metadata }) => metadata.ownerReferences?.some(({ uid }) => uid === ownerUid))

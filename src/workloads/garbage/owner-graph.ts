@@ -1,12 +1,15 @@
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { isOrphaning, isWaiting } from './owner-states.ts'
 
-/** Who names whom as an owner, kept by changes. Keys are the garbage collector's own; owners are known by their uid. */
+/**
+ * Which objects name which owners, kept up to date by changes. Keys are the garbage collector's; owners are identified
+ * by uid.
+ */
 export class OwnerGraph {
   readonly #dependents = new Map<string, Set<string>>()
-  /** The same, of those only that their owner waits for when it is deleted in the foreground. */
+  /** The same, for those that their owner waits for in a foreground deletion. */
   readonly #blocking = new Map<string, Set<string>>()
-  /** Owners that are being deleted and hold on until something is done with their dependents. */
+  /** Owners that are being deleted and wait until something is done with their dependents. */
   readonly #waiting = new Map<string, string>()
   readonly #uids = new Map<string, string>()
 
@@ -37,14 +40,13 @@ export class OwnerGraph {
     return this.#blocking.has(uid)
   }
 
-  /** The key of an owner that waits. */
   waitingKey(uid: string): string | undefined {
     return this.#waiting.get(uid)
   }
 
   /**
-   * Uids of those of the object's owners that wait, directly or through others that wait, for the object itself, which
-   * waits as well: none of them would ever go. Takes as long as there are objects that wait below this one.
+   * Uids of those owners of the object that wait, directly or through other waiting objects, for the object itself,
+   * which waits as well: none of them would ever go. The cost is the number of waiting objects below this one.
    */
   ownersInCircle({ metadata }: KubernetesObject): ReadonlySet<string> {
     const { uid: own = '', ownerReferences = [] } = metadata

@@ -2,12 +2,12 @@ import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import type { KubernetesObject, OwnerReference } from '../../resources/kubernetes-object.ts'
 import type { WatchedKinds } from '../kind-caches.ts'
 
-/** `waiting`: it is being deleted in the foreground, and holds on until its dependents are gone. */
+/** `waiting`: it is being deleted in the foreground, and stays until its dependents are gone. */
 export type OwnerState = 'present' | 'waiting' | 'gone' | 'unknown'
 
 export type Fate = 'stays' | 'loses-references' | 'goes'
 
-/** An object goes when it has owners and none of them stays. An owner we cannot look up may be there. */
+/** An object goes when it has owners and none of them remains. An owner that cannot be looked up may exist. */
 export function fateOf(owners: readonly OwnerState[]): Fate {
   if (owners.length === 0) return 'stays'
   const leaving = owners.filter((state) => state === 'gone' || state === 'waiting').length
@@ -19,14 +19,11 @@ const mostRemembered = 512
 export const foregroundFinalizer = 'foregroundDeletion'
 export const orphanFinalizer = 'orphan'
 
-/**
- * Whether owners are there: asked of the cluster itself, not of a cache, because being behind must never delete
- * anything.
- */
+/** Whether owners exist. Asked of the cluster and not of a cache, because being behind must never delete anything. */
 export class OwnerStates {
   readonly #client: ClusterClient
   readonly #watched: WatchedKinds
-  /** Uids of objects that were seen to go: they never come back, even if their kind is not served any more. */
+  /** Uids of objects that were seen to go: they never come back, even if their kind is no longer served. */
   readonly #gone = new Set<string>()
 
   constructor(client: ClusterClient, watched: WatchedKinds) {
@@ -48,7 +45,7 @@ export class OwnerStates {
     if (!entry) return 'unknown'
     const { kind } = entry
     const { namespace } = dependent.metadata
-    // Something outside of namespaces cannot belong to something inside of one: there is no telling which was meant.
+    // A cluster-scoped object cannot have a namespaced owner: there is no telling which was meant.
     if (kind.namespaced && namespace === undefined) return 'unknown'
     const found = await this.#client.get(kind, { ...(kind.namespaced && { namespace }), name: owner.name }, signal)
     if (found?.metadata.uid !== owner.uid) return 'gone'

@@ -20,7 +20,7 @@ export interface AbandonedJobPodsOptions {
   readonly log: Logger
 }
 
-/** Pods that are held for a Job which is not there to count them any more: nobody else would ever let them go. */
+/** Releases Pods held for a Job that no longer exists: nobody else ever would. */
 export class AbandonedJobPods {
   readonly #options: AbandonedJobPodsOptions
   readonly #queue: WorkQueue
@@ -57,7 +57,7 @@ export class AbandonedJobPods {
     const pod = pods.get(ref)
     if (!pod || !isTracked(pod.metadata.finalizers) || this.#mayBeCounted(pod)) return
     const owner = controllerOf(pod)
-    // Asked of the cluster itself: a Job that the cache does not know yet still counts its Pods.
+    // Read from the cluster: a Job that is not in the cache yet still counts its Pods.
     const { namespace } = ref
     const job = owner?.kind === 'Job' ? await client.get(jobKind, { namespace, name: owner.name }, signal) : undefined
     if (job && job.metadata.uid === owner?.uid && !isJobFinished(job)) return

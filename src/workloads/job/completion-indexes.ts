@@ -1,6 +1,6 @@
 export const indexAnnotation = 'batch.kubernetes.io/job-completion-index'
 
-/** `0,2-4` → 0, 2, 3, 4; what is not below `limit` is left out. */
+/** `0,2-4` → 0, 2, 3, 4; indexes that are not below `limit` are left out. */
 export function parseIndexes(text: string, limit: number): Set<number> {
   const found = new Set<number>()
   for (const part of text.split(',')) {
@@ -20,7 +20,7 @@ export function formatIndexes(indexes: ReadonlySet<number>): string {
     const first = sorted[at]
     while (sorted[at + 1] === (sorted[at] ?? 0) + 1) at += 1
     const last = sorted[at]
-    // Two in a row are not worth a range, in Kubernetes' writing.
+    // As Kubernetes writes it, two in a row are not a range.
     if (first === last) parts.push(String(first))
     else parts.push(`${first}${last === (first ?? 0) + 1 ? ',' : '-'}${last}`)
   }

@@ -3,14 +3,14 @@ import type { Pod } from '../../resources/pod.ts'
 
 type Rule = NonNullable<NonNullable<Job['spec']['podFailurePolicy']>['rules']>[number]
 
-/** What the first rule that fits a failed Pod says about it. */
+/** What the first matching rule says about a failed Pod. */
 export interface MatchedFailure {
   readonly action: string
   /** In the words of Kubernetes. */
   readonly message: string
 }
 
-/** `undefined`: no rule is about this failure, so it counts like any other. */
+/** `undefined`: no rule matches, so the failure counts like any other. */
 export function matchFailure({ spec }: Job, pod: Pod): MatchedFailure | undefined {
   for (const [index, rule] of (spec.podFailurePolicy?.rules ?? []).entries()) {
     const found = matchExitCode(rule, pod) ?? matchCondition(rule, pod)
@@ -21,7 +21,7 @@ export function matchFailure({ spec }: Job, pod: Pod): MatchedFailure | undefine
   return undefined
 }
 
-/** Whether it counts towards what a Job, or one of its indexes, may fail. */
+/** Whether a failure does not count towards the limits of a Job or its indexes. */
 export function isIgnored(job: Job, pod: Pod): boolean {
   return matchFailure(job, pod)?.action === 'Ignore'
 }

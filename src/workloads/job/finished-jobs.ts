@@ -14,7 +14,7 @@ export interface FinishedJobsOptions {
   readonly log: Logger
 }
 
-/** How long a Job that has finished may still stay; undefined when it has not, or may stay for ever. */
+/** How long a finished Job may still stay; undefined when it has not finished, or may stay for ever. */
 export function expiresInMs({ spec, status }: Job, now: number): number | undefined {
   if (spec.ttlSecondsAfterFinished === undefined) return undefined
   const end = status?.conditions?.find(
@@ -45,7 +45,7 @@ export class FinishedJobs {
 
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const { client, clock } = this.#options
-    // Asked of the cluster itself: its time may have been prolonged.
+    // Read from the cluster: its time may have been extended.
     const job = await client.get(jobKind, ref, signal)
     const left = job && expiresInMs(job, clock.now())
     if (!job || left === undefined || job.metadata.deletionTimestamp !== undefined) return {}

@@ -11,12 +11,12 @@ export function countsPerIndex({ spec }: Job): boolean {
   return spec.backoffLimitPerIndex !== undefined
 }
 
-/** How often an index had failed before this Pod of it. */
+/** How often the index had failed before this Pod. */
 function countIn({ metadata }: Pod, annotation: string): number {
   return Number(metadata.annotations?.[annotation] ?? 0) || 0
 }
 
-/** What a Pod that takes the place of a failed one is told of the failures before it: they are counted nowhere else. */
+/** The annotations of a Pod that replaces a failed one: earlier failures are counted nowhere else. */
 export function failureAnnotations(job: Job, replaced: Pod | undefined): Record<string, string> {
   if (!countsPerIndex(job)) return {}
   if (!replaced) return { [failureCount]: '0' }
@@ -26,7 +26,7 @@ export function failureAnnotations(job: Job, replaced: Pod | undefined): Record<
   return { [failureCount]: String(failures), ...(ignoredFailures > 0 && { [ignoredCount]: String(ignoredFailures) }) }
 }
 
-/** Those that failed for good, with the ones that these Pods decide. */
+/** The indexes that failed for good, including those that these Pods decide. */
 export function failedIndexes(job: Job, failed: readonly Pod[]): ReadonlySet<number> {
   const { completions = 0, backoffLimitPerIndex = 0 } = job.spec
   if (!countsPerIndex(job)) return new Set()
@@ -42,7 +42,7 @@ export function failedIndexes(job: Job, failed: readonly Pod[]): ReadonlySet<num
 }
 
 /**
- * By index: the failed Pod that has to stay until another has taken its place, because it alone knows of the failures.
+ * By index: the failed Pod that must stay until another has replaced it, because it alone holds the count of failures.
  */
 export function heldForIndex(
   job: Job,
@@ -61,7 +61,7 @@ export function heldForIndex(
   return held
 }
 
-/** How long to wait before an index is tried again after this failure of it. */
+/** How long to wait before an index is retried after this failure. */
 export function indexDelayMs(failed: Pod | undefined, now: number): number {
   if (!failed) return 0
   const failures = countIn(failed, failureCount) + countIn(failed, ignoredCount) + 1

@@ -4,30 +4,30 @@ import { indexOf, parseIndexes } from './completion-indexes.ts'
 import { isIgnored } from './failure-policy.ts'
 import { failedIndexes, heldForIndex } from './index-failures.ts'
 
-/** Holds a finished Pod until it is counted: a Pod that is deleted before that would be run again. */
+/** Holds a finished Pod until it is counted: if it were deleted before, it would be run again. */
 export const trackingFinalizer = 'batch.kubernetes.io/job-tracking'
 
 export interface JobFacts {
   readonly active: readonly Pod[]
   readonly ready: number
-  /** On their way out and not finished. */
+  /** Being deleted, but not finished. */
   readonly terminating: number
   readonly succeeded: number
   readonly failed: number
-  /** Finished and not counted yet. */
+  /** Finished, but not counted yet. */
   readonly newlySucceeded: readonly Pod[]
   readonly newlyFailed: readonly Pod[]
-  /** Failed in a way that the Job does not count: let go, and that is all. */
+  /** Failed in a way that the Job does not count: they are simply released. */
   readonly newlyIgnored: readonly Pod[]
-  /** Failed, and kept uncounted until another has taken its place, by index. */
+  /** Failed, and kept uncounted until replaced, by index. */
   readonly heldFailed: ReadonlyMap<number, Pod>
-  /** Of an indexed Job: those that succeeded, with the new ones. */
+  /** For an indexed Job: the indexes that succeeded, including new ones. */
   readonly completed: ReadonlySet<number>
-  /** Of a Job that counts failures by index: those that will not be tried again, with the new ones. */
+  /** For a Job that counts failures per index: those that will not be retried, including new ones. */
   readonly failedIndexes: ReadonlySet<number>
 }
 
-/** What is known of a Job: what its status has counted, and what its Pods say beyond that. */
+/** What is known about a Job: the counts in its status, and what its Pods add to them. */
 export function jobFacts(job: Job, pods: readonly Pod[]): JobFacts {
   const { status } = job
   const { succeeded: waitingSucceeded = [], failed: waitingFailed = [] } = status?.uncountedTerminatedPods ?? {}
@@ -58,7 +58,7 @@ export function jobFacts(job: Job, pods: readonly Pod[]): JobFacts {
   }
 }
 
-/** For a Job that comes to its end: nobody takes anybody's place any more. */
+/** For a Job that ends: nothing is replaced any more, so no Pod needs to be held. */
 export function withNobodyHeld(job: Job, facts: JobFacts): JobFacts {
   const held = [...facts.heldFailed.values()]
   return {
@@ -77,7 +77,7 @@ export function isIndexed({ spec }: Job): boolean {
   return spec.completionMode === 'Indexed'
 }
 
-/** A Pod that is being deleted is given up at once, unless it is to be replaced only when it has ended. */
+/** A Pod that is being deleted counts as failed at once, unless the Job only replaces Pods that have ended. */
 export function countsAsFailed({ spec }: Job, pod: Pod): boolean {
   if (pod.status?.phase === 'Failed') return true
   return spec.podReplacementPolicy !== 'Failed' && isPodTerminating(pod) && isRunning(pod)

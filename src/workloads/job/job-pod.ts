@@ -9,8 +9,7 @@ import { trackingFinalizer } from './job-facts.ts'
 const longestHostname = 63
 
 /**
- * What is a Pod's own among those of a Job: of an indexed one, its index, and how often that failed where it is counted
- * so.
+ * What distinguishes the Pods of a Job: for an indexed one the index, and its count of failures where that is tracked.
  */
 export function jobPodIdentity(job: Job, index: number | undefined, replaced?: Pod): PodIdentity {
   const finalizers = [trackingFinalizer]

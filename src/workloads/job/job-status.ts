@@ -11,13 +11,13 @@ type Status = NonNullable<Job['status']>
 
 export interface JobOutcome {
   readonly status: Status
-  /** Set when the Job has just come to its end. */
+  /** Set when the Job has just ended. */
   readonly ended: Verdict | undefined
 }
 
 /**
- * The status, with finished Pods counted in two steps so that each counts once, whatever is interrupted: first named as
- * not counted yet, then, when the finalizer that holds them is gone, added to the counts.
+ * The status. Finished Pods are counted in two steps, so that each counts exactly once whatever is interrupted: first
+ * they are listed as uncounted; then, when the finalizer that holds them is gone, they are added to the counts.
  */
 export function jobStatus(job: Job, facts: JobFacts, plan: JobPlan, pods: readonly Pod[], now: number): JobOutcome {
   const before = job.status ?? {}
@@ -79,7 +79,7 @@ function put(conditions: Conditions, next: Parameters<typeof putCondition>[1], n
   return before ? all : all.map((each) => (each.type === next.type ? { ...each, lastProbeTime: timestamp(now) } : each))
 }
 
-/** As it is once the Pods that are to go are on their way. */
+/** The numbers after the Pods to be removed are on their way out. */
 function afterRemoval({ active, terminating }: JobFacts, { remove }: JobPlan) {
   const leaving = new Set(remove)
   const staying = active.filter((pod) => !leaving.has(pod))

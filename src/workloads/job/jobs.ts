@@ -1,5 +1,5 @@
 import type { ClusterClient } from '../../cluster/cluster-client.ts'
-import type { ObjectCache, ObjectChange } from '../../cluster/informer.ts'
+import type { ObjectCache } from '../../cluster/informer.ts'
 import { WorkQueue } from '../../cluster/work-queue.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
@@ -9,11 +9,9 @@ import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import { adoptObjects, planAdoption } from '../owned/adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
-import { Expectations } from '../owned/expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned/owned-objects.ts'
-import { PodControl } from '../pods/pod-control.ts'
+import { ExpectedPods } from '../pods/expected-pods.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
-import { slowStart } from '../owned/slow-start.ts'
 import { sameStatus } from '../status-fields.ts'
 import { type JobFacts, isJobFinished, isTracked, jobFacts, withNobodyHeld } from './job-facts.ts'
 import { jobPodIdentity, jobPodTemplate } from './job-pod.ts'
@@ -35,36 +33,29 @@ export interface JobsOptions {
 export class Jobs {
   readonly #options: JobsOptions
   readonly #queue: WorkQueue
-  readonly #expectations: Expectations
-  readonly #control: PodControl
+  readonly #expectedPods: ExpectedPods
 
   constructor(options: JobsOptions) {
     this.#options = options
     const { client, events, clock, log, jobs, pods } = options
-    this.#expectations = new Expectations(clock)
-    this.#control = new PodControl(client, events)
+    this.#expectedPods = new ExpectedPods({ client, events, clock })
     const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'jobs', clock, log, concurrency: 4, reconcile })
     jobs.onChange(({ type, object }) => {
-      if (type === 'deleted') this.#expectations.forget(object.metadata.uid ?? '')
+      if (type === 'deleted') this.#expectedPods.ownerDeleted(object)
       this.#queue.add(refOf(object))
     })
-    pods.onChange((change) => this.#podChanged(change))
+    pods.onChange((change) => {
+      const { object, previous } = change
+      for (const owner of [controllerOf(object), previous && controllerOf(previous)]) {
+        if (owner?.kind === 'Job') this.#queue.add({ namespace: object.metadata.namespace, name: owner.name })
+      }
+      this.#expectedPods.podChanged(change)
+    })
   }
 
   run(signal: AbortSignal): Promise<void> {
     return this.#queue.run(signal)
-  }
-
-  #podChanged({ type, object, previous }: ObjectChange<Pod>): void {
-    const { namespace, uid = '', deletionTimestamp } = object.metadata
-    const owner = controllerOf(object)
-    for (const each of [owner, previous && controllerOf(previous)]) {
-      if (each?.kind === 'Job') this.#queue.add({ namespace, name: each.name })
-    }
-    if (owner?.kind !== 'Job') return
-    if (type === 'added') this.#expectations.creationObserved(owner.uid)
-    if (type === 'deleted' || deletionTimestamp !== undefined) this.#expectations.deletionObserved(owner.uid, uid)
   }
 
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
@@ -74,7 +65,7 @@ export class Jobs {
     const { managedBy = 'kubernetes.io/job-controller' } = job.spec
     if (managedBy !== 'kubernetes.io/job-controller') return {}
     const { uid = '', deletionTimestamp } = job.metadata
-    const mayManage = this.#expectations.satisfied(uid) && deletionTimestamp === undefined
+    const mayManage = this.#expectedPods.allShown(job) && deletionTimestamp === undefined
     const adoption = planAdoption(job, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace))
     const pods = await adoptObjects(client, { owner: jobKind, owned: podKind }, job, adoption, signal)
     const found = jobFacts(job, pods)
@@ -88,46 +79,24 @@ export class Jobs {
     const done = [...newlySucceeded, ...newlyFailed, ...newlyIgnored, ...counted(job, pods)]
     await releaseTracked(client, done, signal)
     if (written) this.#tell(job, plan, outcome)
-    const failure = await this.#create(job, plan, facts, signal)
-    if (failure !== undefined) throw failure
+    await this.#create(job, plan, facts, signal)
     return plan.lookAgainMs === undefined ? {} : { requeueAfterMs: Math.max(1, plan.lookAgainMs) }
   }
 
   async #remove(job: Job, { verdict, remove }: JobPlan, signal: AbortSignal): Promise<void> {
-    const { uid: owner = '' } = job.metadata
-    // Pods of a Job that goes on do not count as failed when it is we who take them away.
+    // Pods of a Job that goes on do not count as failed when the controller itself removes them.
     if (!verdict) await releaseTracked(this.#options.client, remove, signal)
-    await Promise.all(
-      remove.map(async (pod) => {
-        const { uid = '' } = pod.metadata
-        this.#expectations.expectDeletion(owner, uid)
-        let deleted = false
-        try {
-          deleted = await this.#control.delete(job, pod, signal)
-        } finally {
-          if (!deleted) this.#expectations.deletionObserved(owner, uid)
-        }
-      }),
-    )
+    const failure = await this.#expectedPods.delete(job, remove, signal)
+    if (failure !== undefined) throw failure
   }
 
-  async #create(job: Job, { create }: JobPlan, { heldFailed }: JobFacts, signal: AbortSignal): Promise<unknown> {
-    if (create.length === 0) return undefined
-    const { uid = '' } = job.metadata
-    this.#expectations.expectCreations(uid, create.length)
-    const indexes = create.values()
-    const { skipped, failure } = await slowStart(create.length, async () => {
-      const index = indexes.next().value
-      try {
-        const replaced = index === undefined ? undefined : heldFailed.get(index)
-        await this.#control.create(job, jobPodTemplate(job, index), jobPodIdentity(job, index, replaced), signal)
-      } catch (error) {
-        this.#expectations.creationObserved(uid)
-        throw error
-      }
+  async #create(job: Job, { create }: JobPlan, { heldFailed }: JobFacts, signal: AbortSignal): Promise<void> {
+    const wanted = create.map((index) => {
+      const replaced = index === undefined ? undefined : heldFailed.get(index)
+      return { template: jobPodTemplate(job, index), identity: jobPodIdentity(job, index, replaced) }
     })
-    this.#expectations.creationObserved(uid, skipped)
-    return failure
+    const failure = await this.#expectedPods.create(job, wanted, signal)
+    if (failure !== undefined) throw failure
   }
 
   async #writeStatus(job: Job, { status }: JobOutcome, signal: AbortSignal): Promise<boolean> {
@@ -151,7 +120,7 @@ export class Jobs {
   }
 }
 
-/** Named in the status as not counted yet, and still held: an earlier attempt to let them go was interrupted. */
+/** Listed in the status as uncounted and still held: an earlier attempt to release them was interrupted. */
 function counted({ status }: Job, pods: readonly Pod[]): readonly Pod[] {
   const { succeeded = [], failed = [] } = status?.uncountedTerminatedPods ?? {}
   const named = new Set([...succeeded, ...failed])

@@ -17,16 +17,16 @@ export interface JobPlan {
   /** Set when the Job is decided, now or before. */
   readonly verdict: Verdict | undefined
   readonly suspended: boolean
-  /** One for each Pod to create; the index is that of an indexed Job. */
+  /** One entry for each Pod to create: its index in an indexed Job. */
   readonly create: readonly (number | undefined)[]
   readonly remove: readonly Pod[]
-  /** When there will be something to do without anything changing. */
+  /** When there will be something to do without any change. */
   readonly lookAgainMs: number | undefined
 }
 
 const mostAtOnce = 500
 
-/** What a Job needs next: its Pods, or its end. */
+/** What a Job needs next: Pods, or its end. */
 export function planJob(job: Job, facts: JobFacts, pods: readonly Pod[], now: number): JobPlan {
   const { spec, status } = job
   const nothing = { create: [], remove: [], lookAgainMs: undefined }
@@ -42,7 +42,7 @@ export function planJob(job: Job, facts: JobFacts, pods: readonly Pod[], now: nu
     const surplus = rankForRemoval(facts.active).slice(0, active - remaining)
     return { ...base, create: [], remove: surplus, lookAgainMs: deadline }
   }
-  // What is on its way out still takes a place, when it is to be replaced only once it has ended.
+  // A Pod that is being deleted still takes a place if it is only replaced once it has ended.
   const held = spec.podReplacementPolicy === 'Failed' ? facts.terminating : 0
   const missing = Math.min(remaining - active - held, parallelism - active, mostAtOnce)
   if (missing <= 0) return { ...base, create: [], remove: [], lookAgainMs: deadline }
@@ -52,8 +52,8 @@ export function planJob(job: Job, facts: JobFacts, pods: readonly Pod[], now: nu
 }
 
 /**
- * What may be made at once, and how long what may not has to wait. Failures delay all that follows, unless each index
- * has its own.
+ * What may be created now, and how long the rest has to wait. A failure delays everything that follows, unless failures
+ * are tracked per index.
  */
 function nextToCreate(job: Job, facts: JobFacts, pods: readonly Pod[], missing: number, now: number) {
   if (!countsPerIndex(job)) {
@@ -116,12 +116,12 @@ function isReached(job: Job, { succeeded, active, completed }: JobFacts): boolea
   const { completions, suspend } = job.spec
   if (isTrue(job, 'Suspended') && suspend === true) return false
   if (isIndexed(job)) return completed.size >= (completions ?? 0)
-  // Without a number, one that succeeds ends the Job as soon as the others have ended, too.
+  // Without a number of completions, one success ends the Job as soon as the other Pods have ended.
   if (completions === undefined) return succeeded > 0 && active.length === 0
   return succeeded >= completions
 }
 
-/** With restarts in place, it is the restarts that count. */
+/** With restarts in place, the restarts count. */
 function restartsExceeded({ spec }: Job, { active }: JobFacts): boolean {
   if (spec.template.spec.restartPolicy !== 'OnFailure') return false
   const limit = spec.backoffLimit ?? 6
@@ -154,7 +154,7 @@ function isStaying({ metadata }: Pod): boolean {
   return metadata.deletionTimestamp === undefined
 }
 
-/** Those that have not got far go first. */
+/** Those that have got least far go first. */
 function rankForRemoval(pods: readonly Pod[]): readonly Pod[] {
   const rank = (pod: Pod) => (isPodReady(pod) ? 2 : pod.status?.phase === 'Running' ? 1 : 0)
   const created = ({ metadata }: Pod) => Date.parse(metadata.creationTimestamp ?? '') || 0

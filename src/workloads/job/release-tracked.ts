@@ -4,7 +4,7 @@ import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import { isTracked, trackingFinalizer } from './job-facts.ts'
 
-/** Takes the finalizer off Pods that a Job has no more need of. */
+/** Removes the finalizer from Pods that a Job no longer needs. */
 export async function releaseTracked(client: ClusterClient, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
   await Promise.all(pods.map((pod) => release(client, pod, signal)))
 }
@@ -12,7 +12,8 @@ export async function releaseTracked(client: ClusterClient, pods: readonly Pod[]
 async function release(client: ClusterClient, pod: Pod, signal: AbortSignal): Promise<void> {
   if (!isTracked(pod.metadata.finalizers)) return
   try {
-    // The Pod's status changes often and says nothing about its finalizers: taken off whatever its version is now.
+    // The Pod's status changes often, which does not matter for its finalizers: they are removed whatever its version
+    // is now.
     const current = await client.get(podKind, refOf(pod), signal)
     if (!current || current.metadata.uid !== pod.metadata.uid) return
     const { uid, resourceVersion, finalizers = [] } = current.metadata

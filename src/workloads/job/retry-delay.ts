@@ -3,10 +3,7 @@ import type { Pod } from '../../resources/pod.ts'
 const firstMs = 10_000
 const longestMs = 10 * 60_000
 
-/**
- * How long to wait before a Pod is tried again: 10 s after the first failure in a row, twice as long after each further
- * one.
- */
+/** How long to wait before a Pod is retried: 10 s after the first failure in a row, doubled after each further one. */
 export function retryDelayMs(pods: readonly Pod[], now: number): number {
   const succeededAt = Math.max(0, ...pods.filter(({ status }) => status?.phase === 'Succeeded').map(finishedAt))
   const failures = pods
@@ -22,7 +19,7 @@ export function retryDelayAfter(failures: number, lastAt: number, now: number): 
   return Math.max(0, lastAt + wait - now)
 }
 
-/** When its last container ended; when it was made, if that is not known. */
+/** When its last container ended; if that is unknown, when the Pod was created. */
 export function finishedAt(pod: Pod): number {
   const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => Date.parse(state?.terminated?.finishedAt ?? ''))
   const known = ends.filter((at) => !Number.isNaN(at))

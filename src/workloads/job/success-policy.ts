@@ -1,7 +1,7 @@
 import type { Job } from '../../resources/job.ts'
 import { parseIndexes } from './completion-indexes.ts'
 
-/** Which rule says that the indexes which succeeded are enough; `undefined` as long as none does. */
+/** The rule by which the succeeded indexes are enough; `undefined` as long as there is none. */
 export function matchSuccess({ spec }: Job, completed: ReadonlySet<number>): number | undefined {
   const found = (spec.successPolicy?.rules ?? []).findIndex(({ succeededIndexes, succeededCount }) => {
     if (succeededIndexes === undefined) return succeededCount !== undefined && completed.size >= succeededCount

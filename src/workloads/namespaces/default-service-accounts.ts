@@ -18,7 +18,7 @@ export interface DefaultServiceAccountsOptions {
 
 const accountName = 'default'
 
-/** Every namespace has the service account `default`, as which its Pods act when they name no other. */
+/** Gives every namespace the service account `default`, which its Pods use unless they name another. */
 export class DefaultServiceAccounts {
   readonly #options: DefaultServiceAccountsOptions
   readonly #queue: WorkQueue
@@ -49,13 +49,13 @@ export class DefaultServiceAccounts {
     try {
       await client.create(serviceAccountKind, { metadata: { name: accountName, namespace: name } }, signal)
     } catch (error) {
-      // There already, or the namespace is on its way out.
+      // It exists already, or the namespace is being deleted.
       if (!isStatusError(error, 'AlreadyExists', 'NotFound') && !isEnding(error)) throw error
     }
   }
 }
 
-/** Refused because the namespace is being terminated, which is no reason to try again. */
+/** Refused because the namespace is being terminated, so there is no point in trying again. */
 export function isEnding(error: unknown): boolean {
   return isStatusError(error, 'Forbidden') && error.details.causes?.[0]?.reason === 'NamespaceTerminating'
 }

@@ -23,7 +23,10 @@ export interface NamespaceBasicsOptions {
   readonly log: Logger
 }
 
-/** What every namespace has without anybody asking for it: who its Pods are, whom they trust, and how much is used. */
+/**
+ * The controllers for what every namespace has by itself: the default account, the root certificate and the use of
+ * quotas.
+ */
 export function namespaceBasics(options: NamespaceBasicsOptions): readonly Runs[] {
   const { client, watch, namespaces, rootCertificate, quotaCounts, clock, log } = options
   const common = { client, namespaces, clock, log }

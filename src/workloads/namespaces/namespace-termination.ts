@@ -11,9 +11,9 @@ import { isStatusError } from '../../resources/status-error.ts'
 
 export interface NamespaceTerminationOptions {
   readonly client: ClusterClient
-  /** Lets an emptied namespace go; not a verb every cluster client has. */
+  /** Finalizes an emptied namespace, which not every cluster client can. */
   readonly finalizeNamespace: (name: string) => Promise<void>
-  /** What can be in a namespace; definitions come and go. */
+  /** The kinds of objects that can be in a namespace; definitions come and go. */
   readonly kinds: () => readonly Kind[]
   readonly namespaces: ObjectCache<Namespace>
   readonly clock: Clock
@@ -21,17 +21,18 @@ export interface NamespaceTerminationOptions {
 }
 
 /**
- * How often to look whether what was deleted is gone: soon, since Pods take their grace, and less and less often while
- * nothing goes, because a finalizer that nobody takes away holds a namespace for ever. Kubernetes goes up to a minute.
+ * How often to check whether deleted objects are gone: soon at first, since Pods take their grace period, and less and
+ * less often while nothing goes, because a finalizer that nobody removes holds a namespace for ever. Kubernetes waits
+ * up to a minute.
  */
 const recheck = { firstMs: 500, longestMs: 15_000 }
 
-/** Empties namespaces that are being deleted, and then lets them go. */
+/** Empties namespaces that are being deleted, and then finalizes them. */
 export class NamespaceTermination {
   readonly #options: NamespaceTerminationOptions
   readonly #queue: WorkQueue
   readonly #turns: LoopTurns
-  /** How much was left of a namespace, and how often in a row that was all the same. */
+  /** How much was left of a namespace, and how often in a row it was the same. */
   readonly #stuck = new Map<string, { readonly left: number; readonly looks: number }>()
 
   constructor(options: NamespaceTerminationOptions) {
@@ -74,7 +75,7 @@ export class NamespaceTermination {
     return Math.min(recheck.longestMs, recheck.firstMs * 2 ** Math.min(looks, 10))
   }
 
-  /** Deletes what is there; returns how much was. */
+  /** Deletes what is there; returns how much there was. */
   async #empty(kind: Kind, namespace: string, signal: AbortSignal): Promise<number> {
     const { items } = await this.#options.client.list(kind, { namespace }, signal)
     for (const object of items) {

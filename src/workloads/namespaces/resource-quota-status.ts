@@ -8,7 +8,7 @@ import { type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { type ResourceQuota, resourceQuotaKind } from '../../resources/resource-quota.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 
-/** Who counts what a namespace uses: the same that decides what may still come in. */
+/** Counts what a namespace uses; the same counts decide what may still come in. */
 export interface QuotaCounts {
   /** `undefined` when there is no such quota. */
   usage(namespace: string, quota: string): { readonly hard: object; readonly used: object } | undefined
@@ -23,7 +23,7 @@ export interface ResourceQuotaStatusOptions {
   readonly log: Logger
 }
 
-/** Says in each ResourceQuota how much of it is used. */
+/** Writes into each ResourceQuota how much of it is used. */
 export class ResourceQuotaStatus {
   readonly #options: ResourceQuotaStatusOptions
   readonly #queue: WorkQueue
@@ -53,7 +53,7 @@ export class ResourceQuotaStatus {
     const { hard = {}, used = {} } = quota.status ?? {}
     if (isDeepStrictEqual({ hard, used }, { hard: { ...status.hard }, used: { ...status.used } })) return
     const next = { hard: { ...status.hard }, used: { ...status.used } }
-    // A namesake that came meanwhile has its own count, which wakes this again.
+    // A new quota of the same name has its own count, which triggers this again.
     const counted = (current: ResourceQuota) =>
       current.metadata.uid === quota.metadata.uid ? { ...current, status: next } : current
     try {

@@ -11,7 +11,7 @@ import { isEnding } from './default-service-accounts.ts'
 
 export interface RootCertificatesOptions {
   readonly client: ClusterClient
-  /** PEM of the authority by which the API server is known. */
+  /** PEM of the authority that signed the API server's certificate. */
   readonly certificate: string
   readonly namespaces: ObjectCache<Namespace>
   readonly configMaps: ObjectCache<ConfigMap>
@@ -25,7 +25,7 @@ const annotations = {
     'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.',
 }
 
-/** Every namespace has the certificate by which its Pods know the API server. */
+/** Gives every namespace the certificate by which its Pods verify the API server. */
 export class RootCertificates {
   readonly #options: RootCertificatesOptions
   readonly #queue: WorkQueue
@@ -60,7 +60,7 @@ export class RootCertificates {
       else
         await client.create(configMapKind, { metadata: { name: mapName, namespace: name, annotations }, data }, signal)
     } catch (error) {
-      // Changed meanwhile, which comes back through the cache; or the namespace is on its way out.
+      // Changed meanwhile, which comes back through the cache; or the namespace is being deleted.
       if (!isStatusError(error, 'AlreadyExists', 'NotFound', 'Conflict') && !isEnding(error)) throw error
     }
   }

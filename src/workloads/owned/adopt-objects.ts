@@ -10,7 +10,7 @@ export interface Owner extends KubernetesObject {
   spec: { selector?: LabelSelector | undefined }
 }
 
-/** Whom an owner keeps, takes in and lets go. */
+/** Which objects an owner keeps, adopts and releases. */
 export interface Adoption<T> {
   readonly kept: readonly T[]
   readonly adopt: readonly T[]
@@ -18,8 +18,8 @@ export interface Adoption<T> {
 }
 
 /**
- * Who belongs to an owner by its selector: its own that still match, orphans that match; its own that do not are let
- * go.
+ * Which objects belong to an owner by its selector: it keeps its own that match, adopts orphans that match, and
+ * releases its own that do not.
  */
 export function planAdoption<T extends KubernetesObject>(
   owner: Owner,
@@ -31,7 +31,7 @@ export function planAdoption<T extends KubernetesObject>(
   const leaving = owner.metadata.deletionTimestamp !== undefined
   return {
     kept: owned.filter(isSelected),
-    // Whoever is leaving takes nobody in and lets nobody go; who is leaving is not taken in.
+    // An owner that is being deleted neither adopts nor releases; an object that is being deleted is not adopted.
     adopt: leaving ? [] : orphans.filter((object) => isSelected(object) && !object.metadata.deletionTimestamp),
     release: leaving ? [] : owned.filter((object) => !isSelected(object)),
   }
@@ -42,8 +42,8 @@ export function controllerReference({ apiVersion, kind, metadata }: KubernetesOb
 }
 
 /**
- * Carries it out and gives those that belong to the owner now. Throws when one could not be taken in: it is tried
- * again.
+ * Carries the plan out and returns the objects that belong to the owner now. Throws when one could not be adopted, so
+ * that it is tried again.
  */
 export async function adoptObjects<T extends KubernetesObject>(
   client: ClusterClient,
@@ -54,7 +54,7 @@ export async function adoptObjects<T extends KubernetesObject>(
 ): Promise<readonly T[]> {
   for (const object of leaving) await release(client, kinds.owned, owner, object, signal)
   if (orphans.length === 0) return kept
-  // Asked of the cluster itself: an owner that is gone already must not take anybody in.
+  // Read from the cluster: an owner that is already gone must not adopt anything.
   const current = await client.get(kinds.owner, refOf(owner), signal)
   if (current?.metadata.uid !== owner.metadata.uid || current?.metadata.deletionTimestamp !== undefined) {
     return kept
@@ -97,7 +97,7 @@ async function release<T extends KubernetesObject>(
   try {
     await client.patch(kind, refOf(object), { metadata: { uid, resourceVersion, ownerReferences: kept } }, signal)
   } catch (error) {
-    // Gone, or invalid because it is not that object any more: there is nothing left to let go.
+    // Gone, or another object by now: there is nothing left to release.
     if (!isStatusError(error, 'NotFound', 'Invalid')) throw error
   }
 }

@@ -7,14 +7,13 @@ interface Expected {
 }
 
 /**
- * A change that the cache has not shown by then is not waited for any longer: it may have come and gone between two
- * lists.
+ * A change that the cache has not shown by then is no longer waited for: it may have come and gone between two lists.
  */
 const patienceMs = 5 * 60_000
 
 /**
- * What an owner's controller has done and the cache does not show yet. Until it does, the owner's Pods must not be
- * counted: whoever counts too early creates twice. Keyed by the owner's uid, so that a namesake begins anew.
+ * What a controller has done for an owner and the cache does not show yet. Until it does, the owner's Pods must not be
+ * counted, or they would be created twice. By the owner's uid, so that an owner of the same name starts afresh.
  */
 export class Expectations {
   readonly #clock: Pick<Clock, 'now'>

@@ -1,19 +1,19 @@
 import type { ObjectCache } from '../../cluster/informer.ts'
 import { type KubernetesObject, type OwnerReference, keyOf, refOf } from '../../resources/kubernetes-object.ts'
 
-/** The one owner that manages an object, if there is one. */
+/** The owner that manages an object, if there is one. */
 export function controllerOf({ metadata }: KubernetesObject): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ controller }) => controller === true)
 }
 
 /**
- * The objects of a cache by the owner that manages them, kept by changes: finding an owner's own never looks at all of
- * them.
+ * The objects of a cache by the owner that manages them, kept up to date by changes, so that finding an owner's objects
+ * never searches all of them.
  */
 export class OwnedObjects<T extends KubernetesObject> {
   readonly #byOwner = new Map<string, Map<string, T>>()
 
-  /** Must be made before the cache fills: it hears of objects only as they change. */
+  /** Must be created before the cache fills: it only sees changes. */
   constructor(cache: ObjectCache<T>) {
     cache.onChange(({ type, object, previous }) => {
       const key = keyOf(refOf(object))
@@ -27,7 +27,6 @@ export class OwnedObjects<T extends KubernetesObject> {
     return ownerUid === undefined ? [] : [...(this.#byOwner.get(ownerUid)?.values() ?? [])]
   }
 
-  /** Those that nobody manages. */
   orphansIn(namespace: string | undefined): readonly T[] {
     return [...(this.#byOwner.get(orphanGroup(namespace))?.values() ?? [])]
   }
@@ -49,7 +48,7 @@ function groupOf(object: KubernetesObject): string {
   return controllerOf(object)?.uid ?? orphanGroup(object.metadata.namespace)
 }
 
-/** Uids have no slash. */
+/** Uids contain no slash, so the keys cannot clash. */
 function orphanGroup(namespace: string | undefined): string {
   return `orphans/${namespace ?? ''}`
 }

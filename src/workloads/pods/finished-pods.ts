@@ -17,11 +17,11 @@ export interface FinishedPodsOptions {
   readonly log: Logger
 }
 
-/** Several that finish together are looked at together. */
+/** Pods that finish together are handled together. */
 const gatherMs = 1_000
 const onlyKey = 'finished'
 
-/** Which finished Pods go when there are more than `limit`: those that were evicted, then the oldest. */
+/** Which finished Pods go when there are more than `limit`: evicted ones, then the oldest. */
 export function surplusFinishedPods(finished: readonly Pod[], limit: number): readonly Pod[] {
   const surplus = finished.length - limit
   if (surplus <= 0) return []
@@ -32,7 +32,7 @@ export function surplusFinishedPods(finished: readonly Pod[], limit: number): re
     .slice(0, surplus)
 }
 
-/** Bounds how many Pods that have finished stay: each takes a place in the store, and nobody else would delete them. */
+/** Bounds the number of finished Pods: each takes a place in the store, and nobody else would delete them. */
 export class FinishedPods {
   readonly #options: FinishedPodsOptions
   readonly #queue: WorkQueue<string>

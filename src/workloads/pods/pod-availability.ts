@@ -1,11 +1,11 @@
 import { type Pod, isPodFinished, isPodReady, isPodTerminating } from '../../resources/pod.ts'
 
-/** Counts as one of its owner's: neither finished nor on its way out. */
+/** Whether a Pod counts for its owner: neither finished nor being deleted. */
 export function isPodActive(pod: Pod): boolean {
   return !isPodFinished(pod) && !isPodTerminating(pod)
 }
 
-/** When a Pod that stays ready is available, in ms; undefined when it is not ready. */
+/** When a Pod that stays ready becomes available, in ms; undefined when it is not ready. */
 export function availableAt(pod: Pod, minReadySeconds: number): number | undefined {
   if (!isPodReady(pod)) return undefined
   if (minReadySeconds === 0) return 0
@@ -24,7 +24,7 @@ export function readySince(pod: Pod): number | undefined {
   return Number.isNaN(at) ? undefined : at
 }
 
-/** How long until the next ready Pod becomes available; undefined when none is waiting for that. */
+/** How long until the next ready Pod becomes available; undefined when none is about to. */
 export function nextAvailabilityMs(pods: readonly Pod[], minReadySeconds: number, now: number): number | undefined {
   const waits = pods.flatMap((pod) => {
     const at = availableAt(pod, minReadySeconds)

@@ -7,18 +7,18 @@ import { isStatusError } from '../../resources/status-error.ts'
 import { controllerReference } from '../owned/adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
 
-/** What is particular to one Pod of several made from the same template. */
+/** What distinguishes one Pod from others of the same template. */
 export interface PodIdentity {
-  /** Fixed; otherwise the owner's name and five letters. */
+  /** A fixed name; otherwise the owner's name and five letters. */
   readonly name?: string
-  /** Before the five letters, where that is not simply the owner's name. */
+  /** The prefix before the five letters, if it is not the owner's name. */
   readonly generateName?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
   readonly finalizers?: readonly string[]
 }
 
-/** A Pod as an owner's template describes it. */
+/** The Pod that an owner's template describes. */
 export function podFromTemplate(owner: KubernetesObject, template: PodTemplate, identity: PodIdentity = {}) {
   const { labels, annotations, finalizers = [] } = template.metadata ?? {}
   const { name, generateName = `${owner.metadata.name}-` } = identity
@@ -37,7 +37,7 @@ export function podFromTemplate(owner: KubernetesObject, template: PodTemplate, 
   }
 }
 
-/** Creates and deletes an owner's Pods, and says so in its events. */
+/** Creates and deletes an owner's Pods, and records Events about it. */
 export class PodControl {
   readonly #client: ClusterClient
   readonly #events: Events
@@ -59,7 +59,7 @@ export class PodControl {
     }
   }
 
-  /** False when it was gone already. */
+  /** False when it was already gone. */
   async delete(owner: KubernetesObject, pod: Pod, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#client.delete(podKind, refOf(pod), { uid: pod.metadata.uid }, signal)
@@ -77,7 +77,7 @@ export function told(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Nothing can be made any more in a namespace that goes: no reason to try again, nor to tell anybody. */
+/** Nothing can be created in a namespace that is being deleted: no reason to retry, nor to report it. */
 export function isNamespaceEnding(error: unknown): boolean {
   return isStatusError(error, 'Forbidden') && error.message.includes('because it is being terminated')
 }

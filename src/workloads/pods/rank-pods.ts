@@ -5,9 +5,9 @@ const deletionCost = 'controller.kubernetes.io/pod-deletion-cost'
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 }
 
 /**
- * Pods in the order in which they go when there are too many, as Kubernetes has it: those that are not placed, not
- * running, not ready; the cheaper ones by their annotation; those with most neighbours of the same kind on their node;
- * the younger ones.
+ * Pods in the order in which surplus ones are deleted, as in Kubernetes: those that are not placed, not running, not
+ * ready; the cheaper ones by their annotation; those with most neighbours of the same kind on their node; the younger
+ * ones.
  */
 export function rankForDeletion(pods: readonly Pod[], neighbours: readonly Pod[], now: number): readonly Pod[] {
   const onNode = new Map<string, number>()
@@ -22,7 +22,7 @@ export function rankForDeletion(pods: readonly Pod[], neighbours: readonly Pod[]
   })
 }
 
-/** Compared one after the other; the smaller goes first. */
+/** Compared element by element; the smaller goes first. */
 function rankOf(pod: Pod, neighbours: number, now: number): number[] {
   const placed = pod.spec.nodeName ? 1 : 0
   const phase = phaseRank[pod.status?.phase ?? 'Pending'] ?? 0

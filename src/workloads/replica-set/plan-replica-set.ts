@@ -6,7 +6,7 @@ import { isPodAvailable } from '../pods/pod-availability.ts'
 import { rankForDeletion } from '../pods/rank-pods.ts'
 import { conditionsField, nonZero, withoutCondition } from '../status-fields.ts'
 
-/** At most so many Pods are created or deleted in one go. */
+/** The most Pods that are created or deleted in one go. */
 const mostAtOnce = 500
 
 export interface ReplicaSetPlan {
@@ -15,8 +15,8 @@ export interface ReplicaSetPlan {
 }
 
 /**
- * What is missing and what is too much. `active`: its Pods that are neither finished nor on their way out.
- * `neighbours`: those and the Pods of its siblings, which tell where many of a kind sit together.
+ * What is missing and what is too much. `active` are its Pods that are neither finished nor being deleted; `neighbours`
+ * are those and the Pods of its siblings, which show where many of a kind run together.
  */
 export function planReplicaSet(
   replicaSet: ReplicaSet,

@@ -9,13 +9,12 @@ import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { selects } from '../../resources/validation/label-selector-rules.ts'
 import { adoptObjects, planAdoption } from '../owned/adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
-import { Expectations } from '../owned/expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned/owned-objects.ts'
 import { isPodActive, nextAvailabilityMs } from '../pods/pod-availability.ts'
-import { PodControl, isNamespaceEnding, told } from '../pods/pod-control.ts'
+import { ExpectedPods } from '../pods/expected-pods.ts'
+import { isNamespaceEnding, told } from '../pods/pod-control.ts'
 import { ReplacementPace } from '../pods/replacement-pace.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
-import { slowStart } from '../owned/slow-start.ts'
 import { sameStatus } from '../status-fields.ts'
 import { type ReplicaFailure, planReplicaSet, replicaSetStatus } from './plan-replica-set.ts'
 import { ignoreGone } from '../ignore-gone.ts'
@@ -35,22 +34,23 @@ export interface ReplicaSetsOptions {
 export class ReplicaSets {
   readonly #options: ReplicaSetsOptions
   readonly #queue: WorkQueue
-  readonly #expectations: Expectations
-  readonly #control: PodControl
+  readonly #expectedPods: ExpectedPods
   readonly #pace = new ReplacementPace()
 
   constructor(options: ReplicaSetsOptions) {
     this.#options = options
     const { client, events, clock, log, replicaSets, pods } = options
-    this.#expectations = new Expectations(clock)
-    this.#control = new PodControl(client, events)
+    this.#expectedPods = new ExpectedPods({ client, events, clock })
     const reconcile = retryConflicts((ref, signal) => this.#reconcile(ref, signal))
     this.#queue = new WorkQueue({ name: 'replicasets', clock, log, concurrency: 8, reconcile })
     replicaSets.onChange(({ type, object }) => {
-      if (type === 'deleted') this.#expectations.forget(object.metadata.uid ?? '')
+      if (type === 'deleted') this.#expectedPods.ownerDeleted(object)
       this.#queue.add(refOf(object))
     })
-    pods.onChange((change) => this.#podChanged(change))
+    pods.onChange((change) => {
+      this.#expectedPods.podChanged(change)
+      this.#podChanged(change)
+    })
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -58,7 +58,7 @@ export class ReplicaSets {
   }
 
   #podChanged({ type, object, previous }: ObjectChange<Pod>): void {
-    const { namespace, uid = '', deletionTimestamp } = object.metadata
+    const { namespace } = object.metadata
     const owner = controllerOf(object)
     const before = previous && controllerOf(previous)
     if (before && before.uid !== owner?.uid && before.kind === 'ReplicaSet') {
@@ -66,15 +66,13 @@ export class ReplicaSets {
     }
     if (owner) {
       if (owner.kind !== 'ReplicaSet') return
-      if (type === 'added') this.#expectations.creationObserved(owner.uid)
       if (type !== 'deleted') this.#pace.observe(owner.uid, object, previous, this.#options.clock.now())
-      if (type === 'deleted' || deletionTimestamp !== undefined) this.#expectations.deletionObserved(owner.uid, uid)
       this.#queue.add({ namespace, name: owner.name })
       return
     }
     if (type === 'deleted' || (previous && !before && sameStatus(previous.metadata.labels, object.metadata.labels)))
       return
-    // Nobody's Pod: whoever selects it may take it in.
+    // An orphan: any ReplicaSet that selects it may adopt it.
     for (const replicaSet of this.#options.replicaSets.list()) {
       if (replicaSet.metadata.namespace !== namespace) continue
       if (selects(replicaSet.spec.selector, object.metadata.labels ?? {})) this.#queue.add(refOf(replicaSet))
@@ -86,14 +84,14 @@ export class ReplicaSets {
     const replicaSet = replicaSets.get(ref)
     if (!replicaSet) return {}
     const { uid = '', deletionTimestamp } = replicaSet.metadata
-    // Asked before the Pods are looked at: what is seen in between can only make it too careful.
-    const mayManage = this.#expectations.satisfied(uid)
+    // Asked before the Pods are read: a change in between can only make it too careful.
+    const mayManage = this.#expectedPods.allShown(replicaSet)
     const adoption = planAdoption(replicaSet, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace).filter(isPodActive))
     const kinds = { owner: replicaSetKind, owned: podKind }
     const active = (await adoptObjects(client, kinds, replicaSet, adoption, signal)).filter(isPodActive)
     const managing = mayManage && deletionTimestamp === undefined
     const outcome = managing ? await this.#manage(replicaSet, active, signal) : {}
-    // One moment for both: what is not yet available in the status is looked at again.
+    // The same time for both, so that what the status does not show as available is looked at again.
     const now = clock.now()
     const status = replicaSetStatus(replicaSet, active, outcome.failure, now)
     if (!sameStatus(status, replicaSet.status)) {
@@ -115,44 +113,14 @@ export class ReplicaSets {
     const plan = planReplicaSet(replicaSet, active, neighbours, now)
     const waitMs = this.#pace.waitMs(replicaSet.metadata.uid ?? '', replicaSet.spec.replicas ?? 1, now)
     if (plan.create > 0 && waitMs > 0) return { waitMs }
-    const error = await (plan.create > 0
-      ? this.#create(replicaSet, plan.create, signal)
-      : this.#delete(replicaSet, plan.delete, signal))
+    const { template } = replicaSet.spec
+    const missing = Array.from({ length: plan.create }, () => ({ template }))
+    const error = await (missing.length > 0
+      ? this.#expectedPods.create(replicaSet, missing, signal)
+      : this.#expectedPods.delete(replicaSet, plan.delete, signal))
     if (error === undefined || isNamespaceEnding(error)) return {}
     const reason = plan.create > 0 ? 'FailedCreate' : 'FailedDelete'
     return { failure: { reason, message: told(error) }, error }
-  }
-
-  async #create(replicaSet: ReplicaSet, count: number, signal: AbortSignal): Promise<unknown> {
-    const { uid = '' } = replicaSet.metadata
-    this.#expectations.expectCreations(uid, count)
-    const { skipped, failure } = await slowStart(count, async () => {
-      try {
-        await this.#control.create(replicaSet, replicaSet.spec.template, {}, signal)
-      } catch (error) {
-        this.#expectations.creationObserved(uid)
-        throw error
-      }
-    })
-    this.#expectations.creationObserved(uid, skipped)
-    return failure
-  }
-
-  async #delete(replicaSet: ReplicaSet, pods: readonly Pod[], signal: AbortSignal): Promise<unknown> {
-    const { uid: owner = '' } = replicaSet.metadata
-    const outcomes = await Promise.allSettled(
-      pods.map(async (pod) => {
-        const { uid = '' } = pod.metadata
-        this.#expectations.expectDeletion(owner, uid)
-        try {
-          if (!(await this.#control.delete(replicaSet, pod, signal))) this.#expectations.deletionObserved(owner, uid)
-        } catch (error) {
-          this.#expectations.deletionObserved(owner, uid)
-          throw error
-        }
-      }),
-    )
-    return outcomes.find((outcome) => outcome.status === 'rejected')?.reason
   }
 
   /** Its Pods and those of the ReplicaSets of the same owner. */

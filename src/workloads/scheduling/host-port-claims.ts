@@ -10,12 +10,12 @@ interface Claim {
   readonly hostIP: string
 }
 
-/** The ports of its node that a Pod asks for, as something of which there is one each. */
+/** The host ports that a Pod asks for, as resources of which there is one each. */
 export function hostPortClaims(pod: Pod): Amounts {
   return new Map(claimsOf(pod).map((claim) => [nameOf(claim), 1]))
 }
 
-/** Whether a Pod on the node has one of them: at the same address, or one of the two at all. */
+/** Whether a Pod on the node has one of these ports: at the same address, or where either uses all addresses. */
 export function hasPortConflict(pod: Pod, used: Amounts | undefined): boolean {
   if (!used) return false
   const isUsed = (claim: Claim) => (used.get(nameOf(claim)) ?? 0) > 0
@@ -35,7 +35,7 @@ function claimsOf({ spec }: Pod): Claim[] {
   )
 }
 
-/** A name that no resource has: these hold no spaces. */
+/** A name that no resource can have, because it contains spaces. */
 function nameOf({ protocol, port, hostIP }: Claim): string {
   return `hostPort ${protocol} ${port} ${hostIP}`
 }

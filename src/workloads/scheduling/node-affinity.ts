@@ -18,9 +18,7 @@ const nodeAffinitySchema = z.looseObject({
   }),
 })
 
-/**
- * Whether a node is what `spec.nodeSelector` and the required node affinity ask for: every label, and one of the terms.
- */
+/** Whether a node matches `spec.nodeSelector` and the required node affinity: every label, and one of the terms. */
 export function isWantedNode({ spec }: Pod, { metadata }: Node): boolean {
   const labels = metadata.labels ?? {}
   if (!Object.entries(spec.nodeSelector ?? {}).every(([key, value]) => labels[key] === value)) return false
@@ -29,7 +27,7 @@ export function isWantedNode({ spec }: Pod, { metadata }: Node): boolean {
   const { nodeSelectorTerms } = parsed.data.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution
   const fields = { 'metadata.name': metadata.name }
   return nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }) => {
-    // A term that says nothing matches nothing.
+    // An empty term matches nothing.
     if (matchExpressions.length + matchFields.length === 0) return false
     const hasLabels = matchExpressions.every((requirement) => isMet(requirement, labels))
     return hasLabels && matchFields.every((requirement) => isMet(requirement, fields))
@@ -56,7 +54,7 @@ function isMet({ key, operator, values = [] }: Requirement, present: Readonly<Re
   }
 }
 
-/** Whole numbers on both sides; anything else is not comparable. */
+/** Whole numbers on both sides; anything else cannot be compared. */
 function compares(
   value: string | undefined,
   [bound, ...others]: readonly string[],

@@ -9,7 +9,7 @@ interface Entry {
   readonly requests: Amounts
 }
 
-/** What the Pods on each node need, kept by changes so that placing one Pod does not look at all the others. */
+/** What the Pods on each node use, kept up to date by changes, so that placing a Pod does not look at all others. */
 export class NodeLedger {
   readonly #entries = new Map<string, Entry>()
   readonly #totals = new Map<string, Map<string, number>>()
@@ -18,12 +18,12 @@ export class NodeLedger {
     return this.#totals
   }
 
-  /** Counts the Pod as it is now. A Pod on its way out still counts: it holds its cards until it is gone. */
+  /** Counts the Pod as it is now. A Pod that is being deleted still counts: it holds its cards until it is gone. */
   put(pod: Pod, node = pod.spec.nodeName): void {
     const key = keyOf(refOf(pod))
     const uid = pod.metadata.uid ?? ''
     const before = this.#entries.get(key)
-    // The cache may be behind: a Pod we have just bound still comes along without its node.
+    // The cache may be behind: a Pod that was just bound may still appear without its node.
     if (node === undefined && before?.uid === uid) return
     this.#forget(key)
     if (node === undefined || node === '' || isPodFinished(pod)) return

@@ -8,7 +8,7 @@ import { untoleratedTaint } from './tolerated-taints.ts'
 
 export type Placement = { readonly node: string } | { readonly unschedulable: string }
 
-/** Finds a node with room for the Pod. The one with most cards left over goes last: large models need neighbours. */
+/** Finds a node with room for the Pod: the one with fewest free cards, to keep cards together for large models. */
 export function placePod(pod: Pod, nodes: readonly Node[], usedByNode: ReadonlyMap<string, Amounts>): Placement {
   const unsupported = requiredAffinity(pod)
   if (unsupported) return { unschedulable: `${unsupported} is not supported by this scheduler; use spec.nodeSelector.` }
@@ -52,7 +52,7 @@ function spareCards(node: Node, used: Amounts | undefined): number {
   return kinds.reduce((sum, name) => sum + allocatable(node, name) - (used?.get(name) ?? 0), 0)
 }
 
-/** Rules that must hold and that we do not know how to keep; preferences may be ignored. */
+/** Required rules that are not supported; preferences may be ignored. */
 function requiredAffinity(pod: Pod): string | undefined {
   const { affinity } = pod.spec
   if (typeof affinity !== 'object' || affinity === null) return undefined

@@ -1,13 +1,13 @@
 import type { Container, Pod } from '../../resources/pod.ts'
 import { milliQuantity } from '../../resources/quantity.ts'
 
-/** Amounts by resource name, in thousandths so that sums are exact. */
+/** Amounts by resource name, in thousandths, so that sums are exact. */
 export type Amounts = ReadonlyMap<string, number>
 
 /**
- * What a Pod needs of a node: the sum over its containers, or what its largest init container needs, whichever is more,
- * and what running it costs beyond that. What is limited but not requested counts as requested. Quantities that cannot
- * be read were refused at admission and count as nothing.
+ * What a Pod needs of a node: the sum over its containers or its largest init container, whichever is more, plus its
+ * overhead. A limit without a request counts as a request. Invalid quantities were refused at admission and count as
+ * nothing.
  */
 export function podRequests(pod: Pod): Amounts {
   const total = new Map<string, number>([['pods', 1000]])

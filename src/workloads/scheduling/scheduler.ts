@@ -20,36 +20,32 @@ export interface SchedulerOptions {
   readonly events: Pick<EventRecorder, 'record'>
   readonly clock: Clock
   readonly log: Logger
-  /**
-   * Told of a Pod with the node that it is being given: a node of the same program need not wait until that comes back.
-   */
+  /** Told of a Pod with the node it is about to get, so that a node in the same program need not wait for the write. */
   readonly foresee?: Foresee<Pod> | undefined
 }
 
 interface Assignment {
   readonly node: string
-  /** To be called if the Pod does not get it. */
+  /** To be called if the Pod does not get the node. */
   readonly takeBack: TakeBack | undefined
 }
 
 /**
- * When there may be room, those that wait longest are looked at at once, since somebody may wait for them; the others
- * within a second, which is where Kubernetes begins (1 s up to 10 s for each Pod): thousands that do not fit must not
- * be looked at for each that ends.
+ * When there may be room, the Pods that wait longest are tried at once, since somebody may wait for them; the others
+ * within a second, which is where Kubernetes begins (1 s up to 10 s per Pod): thousands that do not fit must not be
+ * tried for each Pod that ends.
  */
 const atOnce = 64
 const othersMs = 1_000
 
-/**
- * Gives Pods a node. Each placement counts for the next one: it is decided and put down before anything is waited for.
- */
+/** Gives Pods a node. Each placement counts for the next: it is decided and recorded before anything is awaited. */
 export class Scheduler {
   readonly #options: SchedulerOptions
   readonly #queue: WorkQueue
   readonly #ledger = new NodeLedger()
   /** Pods that did not fit; tried again when something changes that could make room. */
   readonly #unplaced = new Map<string, ObjectRef>()
-  /** Where Pods go that are all but written, by uid. */
+  /** The nodes of Pods that are about to be written, by uid. */
   readonly #foreseen: Foreseen<Assignment>
 
   constructor(options: SchedulerOptions) {
@@ -76,8 +72,8 @@ export class Scheduler {
   }
 
   /**
-   * The Pod is all but written, and somebody waits for it: it is placed at once, where there is room, and bound when it
-   * is there.
+   * The Pod is about to be written and somebody waits for it: it is placed at once if there is room, and bound when it
+   * exists.
    */
   foresee(pod: Pod): TakeBack | undefined {
     if (!waitsForNode(pod)) return undefined
@@ -148,7 +144,7 @@ export class Scheduler {
   }
 }
 
-/** A node says every few seconds that it is alive, which makes no room. */
+/** A node reports every few seconds that it is alive, which makes no room. */
 function couldMakeRoom(before: Node, now: Node): boolean {
   const facts = (node: Node) => [node.spec, node.metadata.labels, node.status?.allocatable, isNodeReady(node)]
   return !isDeepStrictEqual(facts(before), facts(now))

@@ -20,11 +20,11 @@ export interface TaintEvictionsOptions {
   readonly log: Logger
 }
 
-/** Takes Pods off a node whose taints (`NoExecute`) they do not tolerate, or not for longer. */
+/** Evicts Pods from a node whose `NoExecute` taints they do not tolerate, or no longer. */
 export class TaintEvictions {
   readonly #options: TaintEvictionsOptions
   readonly #queue: WorkQueue
-  /** Since when a Pod has been on such a node, as far as it was seen. */
+  /** Since when a Pod has been on such a node, as far as that was seen. */
   readonly #since = new Map<string, number>()
 
   constructor(options: TaintEvictionsOptions) {
@@ -72,7 +72,7 @@ export class TaintEvictions {
     return {}
   }
 
-  /** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+  /** Marks the Pod, so that controllers that count failures can tell this from the Pod's own failure. */
   async #tell(pod: Pod, signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options
     const reason = { reason: 'DeletionByTaintManager', message: 'Taint manager: deleting due to NoExecute taint' }

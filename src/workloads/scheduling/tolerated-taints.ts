@@ -16,7 +16,7 @@ const tolerationsSchema = z.array(tolerationSchema)
 export type Taint = z.infer<typeof taintSchema>
 type Toleration = z.infer<typeof tolerationSchema>
 
-/** The first taint that keeps the Pod from the node. `PreferNoSchedule` keeps nobody: there is only one node. */
+/** The first taint that keeps the Pod off the node. `PreferNoSchedule` keeps none off: there is only one node. */
 export function untoleratedTaint(pod: Pod, node: Node): Taint | undefined {
   const tolerations = tolerationsOf(pod)
   return taintsOf(node).find(
@@ -28,7 +28,7 @@ export function drivesPodsAway(node: Node | undefined): boolean {
   return node !== undefined && taintsOf(node).some(({ effect }) => effect === 'NoExecute')
 }
 
-/** How long a Pod may stay on a node whose taints drive Pods away; `undefined`: for as long as it likes. */
+/** How long a Pod may stay on a node whose taints evict Pods; `undefined`: as long as it likes. */
 export function toleratedMs(pod: Pod, node: Node): number | undefined {
   const tolerations = tolerationsOf(pod)
   let shortest: number | undefined
@@ -57,6 +57,6 @@ function tolerationsOf(pod: Pod): readonly Toleration[] {
 function tolerates({ key = '', operator = 'Equal', value = '', effect = '' }: Toleration, taint: Taint): boolean {
   if (effect !== '' && effect !== taint.effect) return false
   if (key !== '' && key !== taint.key) return false
-  // Without a key it is about all of them, which only `Exists` can say.
+  // Without a key it tolerates every taint, which requires `Exists`.
   return operator === 'Exists' || (key !== '' && operator === 'Equal' && value === (taint.value ?? ''))
 }

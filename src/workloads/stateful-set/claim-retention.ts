@@ -6,8 +6,8 @@ import type { StatefulSet } from '../../resources/stateful-set.ts'
 import { controllerReference } from '../owned/adopt-objects.ts'
 
 /**
- * Who must own a claim so that it goes when the retention policy says so: the set when it goes with the set, the Pod
- * when the set is scaled down past it. Undefined when they are right already.
+ * Who must own a claim so that it goes when the retention policy says so: the set, if it goes with the set; the Pod, if
+ * the set is scaled down past it. Undefined when the owners are right already.
  */
 export function ownersOfClaim(
   set: StatefulSet,
@@ -18,7 +18,7 @@ export function ownersOfClaim(
   const { whenDeleted = 'Retain', whenScaled = 'Retain' } = set.spec.persistentVolumeClaimRetentionPolicy ?? {}
   const before = claim.metadata.ownerReferences ?? []
   const foreign = before.filter(({ uid }) => uid !== set.metadata.uid && uid !== pod.metadata.uid)
-  // Whatever else manages the claim decides over it.
+  // Another controller of the claim decides about it.
   if (foreign.some(({ controller }) => controller === true)) return undefined
   const owners = [...foreign]
   if (leaving && whenScaled === 'Delete') owners.push(reference(pod))

@@ -4,7 +4,7 @@ import { isPodAvailable } from '../pods/pod-availability.ts'
 import { nonZero } from '../status-fields.ts'
 import { ordinalOf, revisionLabel } from './pod-identity.ts'
 
-/** Names of the revisions that Pods may have: the one they had before the rollout, and the one of the template. */
+/** Names of the revisions that Pods may have: the one from before the rollout, and the template's. */
 export interface RevisionNames {
   readonly current: string
   readonly update: string
@@ -21,7 +21,7 @@ export interface StatefulSetPlan {
 }
 
 /**
- * What to do next. One thing at a time, lowest ordinal first and highest gone first, unless Pods are managed in
+ * What to do next. One thing at a time, lowest ordinal first and highest removed first, unless Pods are managed in
  * parallel.
  */
 export function planStatefulSet(
@@ -42,7 +42,7 @@ export function planStatefulSet(
     const phase = pod?.status?.phase
     if (!pod) create.push({ ordinal, revision: revisionFor(set, ordinal, revisions) })
     else if (phase === 'Failed' || phase === 'Succeeded') {
-      // It is made anew when it is gone.
+      // It is created again when it is gone.
       if (!isPodTerminating(pod)) remove.push({ pod, reason: phase })
       if (ordered) return { create, remove }
       ending = true
@@ -61,7 +61,7 @@ export function planStatefulSet(
   return { create, remove: outdated ? [...remove, { pod: outdated, reason: 'outdated' }] : remove }
 }
 
-/** The highest that is not of the template's revision, once all above it are sound. */
+/** The highest Pod that does not have the template's revision, once all above it are healthy. */
 function nextOutdated(
   { spec }: StatefulSet,
   members: ReadonlyMap<number, Pod | undefined>,
@@ -93,7 +93,7 @@ function divide({ spec, metadata }: StatefulSet, pods: readonly Pod[]) {
   return { members, surplus: surplus.sort((a, b) => b.ordinal - a.ordinal).map(({ pod }) => pod) }
 }
 
-/** Below the partition Pods keep the revision they had. */
+/** Pods below the partition keep their revision. */
 function revisionFor({ spec }: StatefulSet, ordinal: number, { current, update }: RevisionNames): string {
   if (spec.updateStrategy?.type === 'OnDelete') return update
   return ordinal < (spec.ordinals?.start ?? 0) + partitionOf(spec) ? current : update

@@ -27,7 +27,7 @@ export function identityOf(set: StatefulSet, ordinal: number, revision: string):
   return { name, generateName: `${set.metadata.name}-`, labels }
 }
 
-/** The template with what is the Pod's own: its host name and its claims. */
+/** The template with the Pod's own host name and claims. */
 export function templateFor(set: StatefulSet, template: PodTemplate, ordinal: number): PodTemplate {
   const claims = claimNames(set, ordinal)
   const own = new Set(claims.map(({ volume }) => volume))

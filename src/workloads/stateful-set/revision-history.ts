@@ -19,7 +19,7 @@ export interface Revisions {
   readonly collisionCount: number
 }
 
-/** The set's revisions, oldest first, as they are known, and whether the template's is among them. */
+/** The set's known revisions, oldest first, and whether the template's is among them. */
 export function findRevision(set: StatefulSet, revisions: readonly ControllerRevision[]) {
   const sorted = revisions.toSorted(
     (left, right) => left.revision - right.revision || left.metadata.name.localeCompare(right.metadata.name),
@@ -29,15 +29,14 @@ export function findRevision(set: StatefulSet, revisions: readonly ControllerRev
   return { sorted, equal, next: (sorted.at(-1)?.revision ?? 0) + 1 }
 }
 
-/** The template that a revision has. */
+/** The template in a revision. */
 export function templateOf(revision: ControllerRevision): PodTemplate | undefined {
   const { $patch: _patch, ...template } = objectIn(objectIn(revision.data, 'spec'), 'template') ?? {}
   return podTemplateSchema.safeParse(template).data
 }
 
 /**
- * Finds the revision of the template, or makes it; going back to an earlier template makes that revision the newest
- * again.
+ * Finds or creates the revision of the template; going back to an earlier template makes its revision the newest again.
  */
 export async function syncRevisions(
   client: ClusterClient,
@@ -79,7 +78,7 @@ async function create(
   }
 }
 
-/** Revisions that nobody has any more, beyond the history that is to be kept: the oldest. */
+/** Revisions beyond the history limit that no Pod has any more: the oldest. */
 export function surplusRevisions(
   set: StatefulSet,
   { current, update }: Revisions,
@@ -92,7 +91,7 @@ export function surplusRevisions(
   return history.slice(0, Math.max(0, history.length - (set.spec.revisionHistoryLimit ?? 10)))
 }
 
-/** A patch that puts the template in place of another; `kubectl rollout undo` sends it as it is. */
+/** A patch that sets the template; `kubectl rollout undo` sends it as it is. */
 function dataOf({ spec }: StatefulSet) {
   return { spec: { template: { ...spec.template, $patch: 'replace' } } }
 }

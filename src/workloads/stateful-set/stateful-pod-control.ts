@@ -19,7 +19,7 @@ export interface StatefulPodControlOptions {
   readonly events: Events
 }
 
-/** Creates and deletes a StatefulSet's Pods and their claims, and says so in its events. */
+/** Creates and deletes a StatefulSet's Pods and their claims, and records Events about it. */
 export class StatefulPodControl {
   readonly #options: StatefulPodControlOptions
 
@@ -36,7 +36,7 @@ export class StatefulPodControl {
       await this.#createClaims(set, ordinal, signal)
       await client.create(podKind, pod, signal)
     } catch (error) {
-      // It is there already; the cache will show it.
+      // It exists already; the cache will show it.
       if (isStatusError(error, 'AlreadyExists') || isNamespaceEnding(error)) return
       const message = `create Pod ${name} in StatefulSet ${set.metadata.name} failed error: ${told(error)}`
       events.record(set, 'Warning', 'FailedCreate', message)
@@ -68,7 +68,7 @@ export class StatefulPodControl {
     events.record(set, 'Normal', 'SuccessfulDelete', message)
   }
 
-  /** Claims of Pods that wait for them, and whose end is whose. */
+  /** Creates claims that Pods are waiting for, and sets who owns the claims. */
   async keep(set: StatefulSet, pods: readonly Pod[], signal: AbortSignal): Promise<void> {
     if ((set.spec.volumeClaimTemplates ?? []).length === 0) return
     const end = (set.spec.ordinals?.start ?? 0) + (set.spec.replicas ?? 1)
@@ -105,7 +105,7 @@ export class StatefulPodControl {
     events.record(set, 'Normal', 'SuccessfulCreate', `${what} success`)
   }
 
-  /** Writes who owns a Pod's claims, by the set's retention policy. */
+  /** Sets the owners of a Pod's claims by the set's retention policy. */
   async #retain(set: StatefulSet, pod: Pod, leaving: boolean, signal: AbortSignal): Promise<void> {
     const { client, claims } = this.#options
     const { namespace } = set.metadata

@@ -68,7 +68,7 @@ export class StatefulSets {
     for (const owner of [controllerOf(object), previous && controllerOf(previous)]) {
       if (owner?.kind === 'StatefulSet') this.#queue.add({ namespace, name: owner.name })
     }
-    // Nobody's: only the set whose name it bears can take it in, if there is one.
+    // An orphan: only the set whose name it bears can adopt it, if there is one.
     const namesake = { namespace, name: name.replace(/-[^-]*$/, '') }
     if (!controllerOf(object) && this.#options.statefulSets.get(namesake)) this.#queue.add(namesake)
   }
@@ -84,7 +84,7 @@ export class StatefulSets {
     const known = ownedRevisions.of(uid)
     const revisions = await syncRevisions(client, set, known, signal)
     const names = { current: revisions.current.metadata.name, update: revisions.update.metadata.name }
-    // One moment for all: what is not yet available in the status is looked at again.
+    // The same time for all, so that what the status does not show as available is looked at again.
     const now = clock.now()
     await this.#writeStatus(set, statefulSetStatus(set, pods, names, revisions.collisionCount, now), signal)
     if (deletionTimestamp !== undefined) return {}

@@ -12,7 +12,7 @@ export interface ClientCertificate {
   readonly certificate: X509Certificate
 }
 
-/** A bearer token. Its digest is what it is known by, so that no comparison depends on the secret itself. */
+/** A bearer token. It is compared by its digest, so that no comparison takes a time that depends on the secret. */
 export class TokenCredential {
   readonly type = 'token'
   readonly token: string
@@ -27,18 +27,18 @@ export class TokenCredential {
   }
 }
 
-/** What a client proves itself with. */
+/** What a client proves its identity with. */
 export type Credential =
   | TokenCredential
-  /** The handshake has shown that its chain, its dates and its purpose are in order. */
+  /** The TLS handshake has already checked the chain, the dates and the purpose of the certificate. */
   | ({ readonly type: 'certificate' } & ClientCertificate)
 
-/** Who it is, or `undefined` when the credential is not known. */
+/** The user that a credential belongs to, or `undefined` when the credential is not known. */
 export type Authenticator = (credential: Credential) => User | undefined
 
 const digestOf = (text: string) => hash('sha256', text, 'buffer')
 
-/** Compares digests in constant time, and always all of them, so that the time taken says nothing. */
+/** Compares digests in constant time, and always all of them, so that the time taken reveals nothing. */
 export function knownTokens(entries: ReadonlyArray<{ readonly token: string; readonly user: User }>): Authenticator {
   const known = entries.map(({ token, user }) => ({ digest: digestOf(token), user: authenticated(user) }))
   return (credential) => {
@@ -51,12 +51,13 @@ export function knownTokens(entries: ReadonlyArray<{ readonly token: string; rea
 }
 
 /**
- * The subject of a client certificate is the user, as with Kubernetes: the common name and, as groups, the
- * organizations. It counts in a cluster only if that cluster's authority (PEM) signed it: one listener serves several.
+ * Takes users from client certificates as Kubernetes does: the common name is the user, the organizations are the
+ * groups. A certificate counts only if this cluster's authority (PEM) signed it, since one listener serves several
+ * clusters.
  */
 export function certificateUsers(authority: string): Authenticator {
   const { publicKey } = new X509Certificate(authority)
-  // A certificate lasts as long as its connection, and so does what was found out about it.
+  // Certificates live as long as their connections, so the users found for them are kept as long.
   const users = new WeakMap<X509Certificate, User | 'unknown'>()
   return (credential) => {
     if (credential.type !== 'certificate') return undefined
@@ -74,7 +75,7 @@ export function certificateUsers(authority: string): Authenticator {
   }
 }
 
-/** Tokens that the cluster itself has given out. */
+/** Takes users from the tokens that the cluster itself has issued to service accounts. */
 export function serviceAccountUsers(tokens: ServiceAccountTokens, now: () => number): Authenticator {
   return (credential) => (credential.type === 'token' ? tokens.verify(credential, now())?.user : undefined)
 }
@@ -91,11 +92,14 @@ export function firstKnown(...authenticators: readonly Authenticator[]): Authent
 
 export interface ShownCredentials {
   readonly credentials: readonly Credential[]
-  /** Somebody who shows something that does not count is refused; somebody who shows nothing is anonymous. */
+  /**
+   * Whether any credential was shown. A credential that is not accepted is refused; showing none at all means
+   * anonymous.
+   */
   readonly any: boolean
 }
 
-/** The certificate of the connection, then the token of the header. */
+/** The certificate of the connection first, then the token of the header. */
 export function credentialsOf(request: IncomingMessage): ShownCredentials {
   const certificate = certificateOf(request)
   const token = tokenOf(request)
@@ -107,7 +111,7 @@ export function credentialsOf(request: IncomingMessage): ShownCredentials {
 
 const tokens = new WeakMap<object, { readonly header: string; readonly token: TokenCredential | undefined }>()
 
-/** A connection sends the same header again and again: it is taken apart, and its digest made, once. */
+/** A connection sends the same header with every request, so it is parsed and digested only once. */
 function tokenOf({ socket, headers }: IncomingMessage): TokenCredential | undefined {
   const header = headers.authorization
   if (header === undefined) return undefined

@@ -13,7 +13,10 @@ interface Wish {
 
 const extraPrefix = 'impersonate-extra-'
 
-/** Who the request is to be made as: whom it names in its headers, if its user may `impersonate` each part of that. */
+/**
+ * The user that a request asks to be made as, by its `Impersonate-*` headers, if the actual user may `impersonate` each
+ * part.
+ */
 export function impersonated(user: User, request: IncomingMessage, authorizer: Authorizer): User {
   const wish = readWish(request)
   if (!wish) return user
@@ -36,7 +39,7 @@ function groupsOf({ name, groups }: Wish): readonly string[] {
 
 function readWish(request: IncomingMessage): Wish | undefined {
   const { headers } = request
-  // Almost nobody asks for it, and everybody would pay for the lists of single values.
+  // Checked first because hardly any request impersonates, and reading the headers as lists costs every request.
   if (!asksForIt(request.rawHeaders)) return undefined
   const { headersDistinct } = request
   const [name] = headersDistinct['impersonate-user'] ?? []

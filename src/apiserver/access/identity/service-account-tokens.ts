@@ -5,7 +5,7 @@ import { type JsonObject, isJsonObject, valueAtPath } from '../../../resources/j
 import type { SigningKey } from './signing-key.ts'
 import { type User, authenticated, serviceAccountGroups, serviceAccountUserName } from './user.ts'
 
-/** What a token can be bound to: it ends with the object. */
+/** The kinds of objects a token can be bound to: it becomes invalid when the object is deleted. */
 export const boundKinds = {
   Pod: { resource: 'pods', claim: 'pod', namespaced: true },
   Secret: { resource: 'secrets', claim: 'secret', namespaced: true },
@@ -23,7 +23,7 @@ export interface TokenWish {
   readonly now: number
 }
 
-/** With its SHA-256 digest. */
+/** A token together with its SHA-256 digest. */
 export interface OfferedToken {
   readonly token: string
   readonly digest: Buffer
@@ -31,23 +31,23 @@ export interface OfferedToken {
 
 export interface KnownToken {
   readonly user: User
-  /** Of those that were asked for, the ones the token is good for. */
+  /** Those of the requested audiences that the token is valid for. */
   readonly audiences: readonly string[]
 }
 
 const mostRemembered = 2_000
 
 /**
- * Tokens of service accounts: signed claims that count as long as what they speak of is there, the same as it was.
- * Nothing about a token is stored, so deleting the account (or the Pod it is bound to) is how it is revoked.
+ * Issues and verifies tokens of service accounts. A token is valid as long as the objects it names exist, with the same
+ * uid. Nothing is stored about tokens, so deleting the account (or the Pod a token is bound to) revokes it.
  */
 export class ServiceAccountTokens {
   readonly issuer: string
   readonly key: SigningKey
   readonly #store: Store
   /**
-   * Claims whose signature was checked, by the digest of their token: a check costs more
-   * than all the rest of a request.
+   * Claims whose signature was checked, by the digest of their token: checking one costs more than the rest of a
+   * request.
    */
   readonly #checked = new Map<string, JsonObject>()
 
@@ -57,7 +57,7 @@ export class ServiceAccountTokens {
     this.#store = options.store
   }
 
-  /** Audiences of somebody who names none. */
+  /** The audiences of a token for which none were requested. */
   get defaultAudiences(): readonly string[] {
     return [this.issuer]
   }
@@ -81,14 +81,14 @@ export class ServiceAccountTokens {
     })
   }
 
-  /** Said in the token of a Pod that has a node, though it ends with the Pod and not with the node. */
+  /** The node of a Pod, named in the Pod's token for information; the token ends with the Pod, not with the node. */
   #nodeOf(pod: KubernetesObject): JsonObject {
     const name = valueAtPath(pod, ['spec', 'nodeName'])
     if (typeof name !== 'string' || name === '') return {}
     return { node: { name, uid: this.#store.get({ resource: 'nodes', namespace: '', name })?.object.metadata.uid } }
   }
 
-  /** Whose token it is, and what for; `undefined` when it is not good any more or never was. */
+  /** Whose token it is and for which audiences; `undefined` when it is not valid, or no longer. */
   verify(token: OfferedToken, now: number, audiences = this.defaultAudiences): KnownToken | undefined {
     const claims = this.#claims(token)
     if (!claims || claims['iss'] !== this.issuer || !isCurrent(claims, now)) return undefined
@@ -141,7 +141,7 @@ export class ServiceAccountTokens {
     return authenticated(user)
   }
 
-  /** The very object, not one that came after it under the same name. */
+  /** Whether the object still exists, and is not another one that was created later under the same name. */
   #isThere(resource: string, namespace: string, { name, uid }: JsonObject): boolean {
     if (typeof name !== 'string' || typeof uid !== 'string') return false
     const metadata = this.#store.get({ resource, namespace, name })?.object.metadata

@@ -3,11 +3,11 @@ import { type JsonObject, isJsonObject } from '../../../resources/json-value.ts'
 
 const longestToken = 16 * 1024
 
-/** Signs and checks JSON web tokens with ES256, and nothing else: no token chooses how it is checked. */
+/** Signs and verifies JSON web tokens with ES256 only: a token cannot choose how it is verified. */
 export class SigningKey {
   readonly #private: KeyObject
   readonly #public: KeyObject
-  /** Names the key in the tokens it signed. */
+  /** The key ID that tokens name in their header. */
   readonly id: string
 
   /** PEM of a private key on the curve P-256. */
@@ -23,7 +23,7 @@ export class SigningKey {
     return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   }
 
-  /** Throws when it is not a key that can be used. */
+  /** Throws when the PEM is not a usable key. */
   static check(pem: string): void {
     void new SigningKey(pem)
   }
@@ -33,7 +33,7 @@ export class SigningKey {
     return `${text}.${sign('sha256', Buffer.from(text), this.#options(this.#private)).toString('base64url')}`
   }
 
-  /** The claims of a token that this key signed; `undefined` for anything else. */
+  /** The claims of a token that was signed with this key; `undefined` for anything else. */
   verify(token: string): JsonObject | undefined {
     const [head = '', claims = '', signature = '', ...rest] = token.length > longestToken ? [] : token.split('.')
     if (rest.length > 0 || signature === '') return undefined
@@ -44,7 +44,7 @@ export class SigningKey {
     return good ? decode(claims) : undefined
   }
 
-  /** As a JSON web key set shows it. */
+  /** The public key, as it is published in the JSON web key set. */
   get webKey(): JsonObject {
     const { kty, crv, x, y } = this.#public.export({ format: 'jwk' })
     return { use: 'sig', kty, kid: this.id, crv, alg: 'ES256', x, y }

@@ -10,10 +10,10 @@ const leastSeconds = 600
 const mostSeconds = 2 ** 32
 const mostAudiences = 64
 
-/** How the object that a token is to be bound to is found; throws NotFound. */
+/** Finds the object that a token is to be bound to; throws NotFound. */
 export type FindBound = (kind: BoundKind, name: string) => KubernetesObject
 
-/** `POST serviceaccounts/NAME/token`: the TokenRequest with its token. */
+/** Answers `POST serviceaccounts/NAME/token`: the TokenRequest with its token filled in. */
 export function answerTokenRequest(
   body: unknown,
   account: KubernetesObject,

@@ -1,4 +1,3 @@
-/** Who makes a request. */
 export interface User {
   readonly name: string
   readonly uid?: string | undefined
@@ -10,10 +9,10 @@ export const mastersGroup = 'system:masters'
 export const authenticatedGroup = 'system:authenticated'
 const unauthenticatedGroup = 'system:unauthenticated'
 
-/** Whoever shows no credential at all. What it may see is a matter of roles, like everybody's. */
+/** The user of requests without a credential. What it may see is decided by roles, as for everybody. */
 export const anonymous: User = { name: 'system:anonymous', groups: [unauthenticatedGroup] }
 
-/** Somebody whose credential was good: the group of all of those comes last, once. */
+/** A user whose credential was accepted, with the group of all authenticated users added at the end. */
 export function authenticated(user: User): User {
   if (user.groups.includes(authenticatedGroup) || user.groups.includes(unauthenticatedGroup)) return user
   return { ...user, groups: [...user.groups, authenticatedGroup] }
@@ -31,14 +30,14 @@ export function serviceAccountGroups(namespace: string): string[] {
   return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
 }
 
-/** The account that a user name means, when it means one. */
+/** The service account that a user name stands for, if it does. */
 export function serviceAccountOf(userName: string): { namespace: string; name: string } | undefined {
   const [system, kind, namespace, name, ...rest] = userName.split(':')
   if (system !== 'system' || kind !== 'serviceaccount' || !namespace || !name || rest.length > 0) return undefined
   return { namespace, name }
 }
 
-/** As reviews show a user. */
+/** The `userInfo` of reviews. */
 export function userInfo({ name, uid, groups, extra }: User): Record<string, unknown> {
   return {
     username: name,

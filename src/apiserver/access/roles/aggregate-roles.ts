@@ -6,8 +6,8 @@ import { readRules, showRule } from './policy-rule.ts'
 import type { RoleTable } from './role-table.ts'
 
 /**
- * Writes into aggregated ClusterRoles what they sum up to, for those who read them; decisions use the sums themselves.
- * Safe to call again at any time: it writes only what differs.
+ * Writes the rules of aggregated ClusterRoles into the objects, for those who read them; decisions use the table's own
+ * sums. Writes only what differs, so it can be called at any time.
  */
 export async function writeAggregatedRoles(api: ClusterApi, table: RoleTable): Promise<void> {
   for (const name of table.clusterRoleNames) {
@@ -17,7 +17,7 @@ export async function writeAggregatedRoles(api: ClusterApi, table: RoleTable): P
     try {
       await api.update(clusterRoleKind, { name }, { ...current, rules: rules.map((rule) => showRule(rule)) })
     } catch (error) {
-      // Somebody else was quicker: their change comes back here.
+      // Somebody else changed it first; that change triggers another run.
       if (!isStatusError(error, 'Conflict', 'NotFound')) throw error
     }
   }

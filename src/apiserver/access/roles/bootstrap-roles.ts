@@ -1,9 +1,6 @@
 import { rbacGroup } from './role-objects.ts'
 
-/**
- * The roles that every cluster has from its start, under Kubernetes' own names; and those that
- * let its roles reach our kinds.
- */
+/** The roles that every cluster starts with, under Kubernetes' own names, and those that extend them to our kinds. */
 
 interface BootstrapRule {
   readonly verbs: readonly string[]
@@ -16,7 +13,7 @@ export interface BootstrapRole {
   readonly name: string
   readonly labels?: Readonly<Record<string, string>>
   readonly rules?: readonly BootstrapRule[]
-  /** It is the sum of the roles with this label. */
+  /** The role is the sum of all roles with this label. */
   readonly sumOf?: string
 }
 
@@ -186,7 +183,7 @@ export const bootstrapRoles: readonly BootstrapRole[] = [
   },
 ]
 
-/** Each gives the role of its own name. */
+/** Each binds the role of its own name. */
 export const bootstrapBindings: readonly BootstrapBinding[] = [
   { name: 'cluster-admin', groups: ['system:masters'] },
   { name: 'system:basic-user', groups: ['system:authenticated'] },

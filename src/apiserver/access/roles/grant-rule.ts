@@ -11,8 +11,9 @@ import { TooComplicated } from './rule-index.ts'
 import { type User, isMaster } from '../identity/user.ts'
 
 /**
- * Nobody can give away more than they hold: who writes a role must hold every rule of it (or may `escalate`), who binds
- * one must hold every rule of the role (or may `bind` it). What comes without a user is the cluster's own doing.
+ * Prevents users from granting more than they hold: writing a role requires every rule in it (or the verb `escalate`),
+ * binding a role requires every rule of that role (or `bind`). Requests without a user come from the cluster itself and
+ * are not checked.
  */
 export function noEscalation(table: RoleTable, authorizer: Authorizer): AdmissionRule {
   return (request) => {
@@ -51,7 +52,7 @@ const allOfIt: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ['*'] },
 ]
 
-/** What garbage collection changes must stay possible for whoever collects. */
+/** Whether only the owner references changed: garbage collection must be able to do that without holding the rules. */
 function onlyOwnersChanged({ object, previous }: AdmissionRequest): boolean {
   return previous !== undefined && sameJson(withoutOwners(object), withoutOwners(previous))
 }
@@ -98,7 +99,7 @@ function refuseMissing(
   throw refused(request, `${who} ${grant}:\n${lines.join('\n')}${because}`)
 }
 
-/** What is too complicated to be judged is not granted. */
+/** Rules that are too complicated to compare are not granted. */
 function missingIn(request: AdmissionRequest, held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Missing {
   try {
     return missingRules(held, wanted)

@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../../resources/json-value.ts'
 import type { Attempt } from '../attempt.ts'
 
-/** One rule of a role. Either about resources or about paths. */
+/** One rule of a role, either about resources or about paths. */
 export interface PolicyRule {
   readonly verbs: readonly string[]
   readonly apiGroups: readonly string[]
@@ -10,7 +10,7 @@ export interface PolicyRule {
   readonly nonResourceURLs: readonly string[]
 }
 
-/** The `rules` of a role as it is stored; what is not a rule is not one. */
+/** The `rules` of a stored role; entries that are not rules are left out. */
 export function readRules(value: unknown): PolicyRule[] {
   if (!Array.isArray(value)) return []
   return value.filter(isJsonObject).map((rule) => ({
@@ -22,7 +22,7 @@ export function readRules(value: unknown): PolicyRule[] {
   }))
 }
 
-/** Once each: what is said twice means no more. */
+/** The strings of a list, without repetitions. */
 function texts(value: unknown): string[] {
   return Array.isArray(value) ? [...new Set(value.filter((item) => typeof item === 'string'))] : []
 }
@@ -30,7 +30,7 @@ function texts(value: unknown): string[] {
 const sets = new WeakMap<readonly string[], ReadonlySet<string>>()
 const fewest = 16
 
-/** Every request asks this of every rule: long lists are looked up, short ones gone through. */
+/** Asked of every rule by every request, so long lists are looked up in a set and short ones searched. */
 function has(list: readonly string[], value: string): boolean {
   if (list.length < fewest) return list.includes(value)
   let set = sets.get(list)
@@ -38,7 +38,7 @@ function has(list: readonly string[], value: string): boolean {
   return set.has(value)
 }
 
-/** As objects and reviews show it: without what it does not say. */
+/** A rule as objects and reviews show it, without its empty fields. */
 export function showRule(rule: PolicyRule): Record<string, readonly string[]> {
   const { verbs, apiGroups, resources, resourceNames, nonResourceURLs } = rule
   return {
@@ -62,7 +62,10 @@ function names(list: readonly string[], value: string): boolean {
   return has(list, value) || has(list, '*')
 }
 
-/** `*` is everything, `pods` not its subresources, and `*` + `/log` the subresource of whatever has one. */
+/**
+ * `*` covers everything, `pods` does not cover its subresources, and `*` + `/log` covers that subresource of every
+ * resource.
+ */
 export function coversResource(
   resources: readonly string[],
   resource: string,

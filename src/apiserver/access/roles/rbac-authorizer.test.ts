@@ -14,7 +14,7 @@ let authorizer: RbacAuthorizer
 let stopping: AbortController
 
 beforeEach(() => {
-  // So short a memory that a follower which falls behind must read everything again.
+  // So short a buffer that a follower which falls behind must read everything again.
   store = new MemoryStore({ watchBuffer: 3 })
   table = new RoleTable()
   authorizer = new RbacAuthorizer(table)

@@ -4,16 +4,16 @@ import { describeSubject, rbacGroup } from './role-objects.ts'
 import type { Grant, RoleTable } from './role-table.ts'
 import { type User, isMaster } from '../identity/user.ts'
 
-/** Says who may do what. */
+/** Decides who may do what. */
 export interface Authorizer {
   decide(user: User, attempt: Attempt): Decision
-  /** Everything a user may do in a namespace ('' for what holds everywhere), as far as it can be told. */
+  /** Everything a user may do in a namespace ('' for the whole cluster), as far as that can be listed. */
   rulesOf(user: User, namespace: string): HeldRules
 }
 
 export interface HeldRules {
   readonly rules: readonly PolicyRule[]
-  /** What could not be found out; empty when all could. */
+  /** What could not be resolved, such as a role that does not exist; empty when everything could. */
   readonly error: string
 }
 
@@ -24,7 +24,7 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ['*'] },
 ]
 
-/** Kubernetes' role-based access control: nothing is allowed but what a role that somebody was given says. */
+/** Kubernetes' role-based access control: only what a role bound to the user allows is allowed. */
 export class RbacAuthorizer implements Authorizer {
   readonly #table: RoleTable
 
@@ -51,7 +51,7 @@ export class RbacAuthorizer implements Authorizer {
       const found = this.#table.rulesOf(grant.role, grant.namespace)
       if (!found) missing.add(describeMissing(grant))
       for (const rule of found ?? []) {
-        // A role given in a namespace says nothing about paths.
+        // A role bound in a namespace grants nothing about paths.
         if (grant.namespace === '' || rule.nonResourceURLs.length === 0) rules.push(rule)
       }
     }
@@ -59,7 +59,7 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-/** Grants are asked again and again; the sentence is written once. */
+/** The same grants are used again and again, so the sentence about each is written once. */
 const decisions = new WeakMap<Grant, Decision>()
 
 function allowedBy(grant: Grant): Decision {
@@ -85,7 +85,9 @@ function joined(missing: ReadonlySet<string>): string {
 
 const publicPaths = new Set(['/healthz', '/livez', '/readyz', '/version', '/version/'])
 
-/** Where there are no roles: the masters do everything, everybody sees health and version. */
+/**
+ * The authorizer of a cluster without roles: `system:masters` may do everything, everybody may see health and version.
+ */
 export const mastersOnly: Authorizer = {
   decide(user, attempt) {
     if (isMaster(user)) return allowedAsMaster

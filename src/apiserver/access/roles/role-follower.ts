@@ -5,9 +5,9 @@ import type { RoleTable } from './role-table.ts'
 const resources = Object.values(rbacResources)
 
 /**
- * Keeps a table of roles as the store has them, until the signal is aborted or the store closes. A
- * change is in the table before the next request is read: the store hands it out in the turn of the
- * event loop in which it acknowledges it.
+ * Keeps a table of roles equal to the store until the signal is aborted or the store closes. A change is in the table
+ * before the next request is read, because the store reports it in the same turn of the event loop in which it
+ * acknowledges it.
  */
 export class RoleFollower {
   readonly #store: Store
@@ -15,7 +15,7 @@ export class RoleFollower {
   readonly #changed: () => void
   readonly #revisions: ReadonlyMap<string, number>
 
-  /** Reads everything there is before it returns. */
+  /** Reads everything that exists before it returns. */
   constructor(store: Store, table: RoleTable, changed: () => void = () => {}) {
     this.#store = store
     this.#table = table

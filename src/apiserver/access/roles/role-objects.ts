@@ -6,7 +6,7 @@ import { serviceAccountUserName } from '../identity/user.ts'
 
 export const rbacGroup = 'rbac.authorization.k8s.io'
 
-/** How the store calls them. */
+/** The names of these resources in the store. */
 export const rbacResources = {
   role: `roles.${rbacGroup}`,
   roleBinding: `rolebindings.${rbacGroup}`,
@@ -17,7 +17,7 @@ export const rbacResources = {
 export interface RoleFacts {
   readonly rules: readonly PolicyRule[]
   readonly labels: Readonly<Record<string, string>>
-  /** A ClusterRole that is the sum of others: those that one of these selects. */
+  /** For an aggregated ClusterRole: it is the sum of the roles that one of these selects. */
   readonly aggregates: readonly LabelSelector[] | undefined
 }
 
@@ -97,8 +97,8 @@ function readSubject(value: unknown): Subject[] {
 }
 
 /**
- * Under which key a subject is found; a service account is the user that it is, of the binding's own namespace unless
- * it says another. `undefined`: it means nobody.
+ * The key under which a subject's grants are found. A service account counts as its user name, in the binding's
+ * namespace unless it names another. `undefined`: the subject means nobody.
  */
 export function subjectKey({ kind, name, namespace }: Subject, bindingNamespace: string): string | undefined {
   if (kind === 'Group') return groupKey(name)
@@ -115,7 +115,7 @@ export function groupKey(name: string): string {
   return `group ${name}`
 }
 
-/** `User "eve"`, as decisions tell it. */
+/** `User "eve"`, as decisions name it. */
 export function describeSubject({ kind, name, namespace }: Subject): string {
   return `${kind} ${JSON.stringify(kind === 'ServiceAccount' ? `${name}/${namespace ?? ''}` : name)}`
 }

@@ -15,7 +15,7 @@ import {
 } from './role-objects.ts'
 import type { User } from '../identity/user.ts'
 
-/** A role given to a subject. */
+/** A role bound to a subject. */
 export interface Grant {
   readonly binding: string
   /** Empty for the whole cluster. */
@@ -24,14 +24,14 @@ export interface Grant {
   readonly subject: Subject
 }
 
-/** Every role and binding of a cluster, found by whom they concern: a decision looks only at its user's own grants. */
+/** All roles and bindings of a cluster, indexed by subject, so that a decision looks only at its user's own grants. */
 export class RoleTable {
   readonly #roles = new Map<string, RoleFacts>()
   readonly #clusterRoles = new Map<string, RoleFacts>()
   readonly #bindings = new Map<string, readonly Grant[]>()
   /** By namespace ('' for the whole cluster), then by subject. */
   readonly #grants = new Map<string, Map<string, Set<Grant>>>()
-  /** Sums of aggregated roles; good until any ClusterRole changes. */
+  /** Rules of aggregated roles, valid until any ClusterRole changes. */
   readonly #sums = new Map<string, readonly PolicyRule[]>()
 
   put(resource: string, object: KubernetesObject): void {
@@ -64,7 +64,7 @@ export class RoleTable {
     }
   }
 
-  /** Makes room for a resource to be read anew. */
+  /** Forgets everything of a resource, before it is read again. */
   clear(resource: string): void {
     if (resource === rbacResources.role) this.#roles.clear()
     else if (resource === rbacResources.clusterRole) {
@@ -79,7 +79,7 @@ export class RoleTable {
     }
   }
 
-  /** What a user was given: for the whole cluster first, then in the namespace. */
+  /** The grants of a user: those for the whole cluster first, then those of the namespace. */
   *grantsOf(user: User, namespace: string | undefined): Generator<Grant> {
     yield* this.#grantsIn('', user)
     if (namespace !== undefined && namespace !== '') yield* this.#grantsIn(namespace, user)
@@ -92,12 +92,12 @@ export class RoleTable {
     for (const group of user.groups) yield* bySubject.get(groupKey(group)) ?? []
   }
 
-  /** `undefined`: the role is not there. */
+  /** The rules of a role; `undefined` when there is no such role. */
   rulesOf({ kind, name }: RoleReference, namespace: string): readonly PolicyRule[] | undefined {
     return kind === 'Role' ? this.#roles.get(`${namespace}/${name}`)?.rules : this.#clusterRules(name)
   }
 
-  /** The sum that an aggregated ClusterRole should show; `undefined` when it is none. */
+  /** The rules that an aggregated ClusterRole should show; `undefined` when the role is not aggregated. */
   aggregated(name: string): readonly PolicyRule[] | undefined {
     return this.#clusterRoles.get(name)?.aggregates ? this.#clusterRules(name) : undefined
   }
@@ -118,7 +118,7 @@ export class RoleTable {
     return sum
   }
 
-  /** Each role is gone into once, so that roles which sum up each other come to an end. */
+  /** Visits each role once, so that roles which aggregate each other do not loop for ever. */
   #sumUp(aggregates: readonly LabelSelector[], rules: Map<string, PolicyRule>, visited: Set<string>): void {
     for (const [name, role] of this.#clusterRoles) {
       if (visited.has(name) || !aggregates.some((selector) => matchesLabels(selector, role.labels))) continue

@@ -1,7 +1,7 @@
 import type { PolicyRule } from './policy-rule.ts'
 import { RuleIndex, type RuleSet, TooComplicated, common, meet } from './rule-index.ts'
 
-/** A rule about a single verb of a single thing: a path, or what a group calls a resource, perhaps one of that name. */
+/** A rule about one verb on one thing: a path, or a resource of a group, perhaps with a name. */
 interface Single {
   readonly verb?: string | undefined
   readonly url?: string | undefined
@@ -10,18 +10,21 @@ interface Single {
   readonly name?: string | undefined
 }
 
-/** More than these are not told one by one. */
+/** At most this many missing rules are listed. */
 const mostMissing = 200
-/** Sets that are intersected for one question, each counted by its size. */
+/** The bound on the work for one question: set intersections, each counted by its size. */
 const mostWork = 4_000_000
 
 export interface Missing {
   readonly rules: readonly PolicyRule[]
-  /** `false`: there is more that is missing. */
+  /** `false` when more is missing than is listed. */
   readonly isAll: boolean
 }
 
-/** What `wanted` allows and `held` does not, as few rules; none when everything is held. Throws TooComplicated. */
+/**
+ * What `wanted` allows and `held` does not, as few rules as possible; empty when everything is held. Throws
+ * TooComplicated.
+ */
 export function missingRules(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): Missing {
   const search = new MissingSearch(held)
   for (const rule of distinct(wanted)) search.look(rule)
@@ -38,7 +41,7 @@ interface WantedList {
 interface Choice {
   readonly of: keyof Single
   readonly values: ReadonlyArray<readonly [value: string | undefined, rules: RuleSet]>
-  /** Held rules that allow every value of this list and of those after it. */
+  /** The held rules that allow every value of this list and of all lists after it. */
   readonly forAll: RuleSet
 }
 
@@ -77,7 +80,7 @@ class MissingSearch {
     ])
   }
 
-  /** Short lists first: where they part ways, the long ones are still judged as a whole. */
+  /** Short lists come first: they branch least, and the long ones after them can mostly be judged as a whole. */
   #search(lists: readonly WantedList[]): void {
     if (this.isFull || lists.some(({ list }) => list.length === 0)) return
     let forAll = this.#held.all
@@ -93,8 +96,8 @@ class MissingSearch {
   }
 
   /**
-   * Goes through what is wanted list by list. Where one held rule allows all that is still to be chosen there is
-   * nothing to find, which mostly is at once; the rest is looked at value by value.
+   * Goes through the wanted lists one after the other. Where a single held rule allows everything that is left, there
+   * is nothing missing, which mostly shows at once; otherwise each value is looked at.
    */
   #within(choices: readonly Choice[], at: number, rules: RuleSet, chosen: Single): void {
     this.#count(1)

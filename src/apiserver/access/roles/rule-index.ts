@@ -1,19 +1,19 @@
 import { type PolicyRule, matchesUrl } from './policy-rule.ts'
 
-/** What is asked is too complicated to be answered within reasonable time and memory. */
+/** The question would take too much time or memory to answer. */
 export class TooComplicated extends Error {
   override readonly name = 'TooComplicated'
 }
 
-/** Words of all sets of an index together. */
+/** The bound on the memory of an index, in words of all its sets together. */
 const mostWords = 4_000_000
 
-/** Some of the held rules, a bit for each. */
+/** Some of the held rules, one bit each. */
 export type RuleSet = Uint32Array
 
 /**
- * The rules that somebody holds, found by what they say: for a verb, a group, a resource, a name or a path, those that
- * allow it. What is wanted is then judged by intersecting sets, and never spelled out as the product of its lists.
+ * The rules that somebody holds, indexed by verb, group, resource, name and path. What is wanted is judged by
+ * intersecting these sets, never by spelling out the product of its lists.
  */
 export class RuleIndex {
   readonly #words: number
@@ -38,7 +38,7 @@ export class RuleIndex {
       for (const group of rule.apiGroups) this.#groups.put(group, index)
       for (const resource of rule.resources) this.#resources.put(resource, index)
       for (const name of rule.resourceNames) this.#names.put(`n${name}`, index)
-      // A rule that names nothing is about everything of its kind.
+      // A rule without names is about all names.
       if (rule.resourceNames.length === 0) this.#names.put('*', index)
       for (const path of rule.nonResourceURLs) this.#putPath(path, index)
     }
@@ -62,7 +62,9 @@ export class RuleIndex {
     return this.#resources.find(text, `${resource}/${subresource}`, `*/${subresource}`)
   }
 
-  /** `undefined`: without a name, which only a rule about all names allows. */
+  /**
+   * The rules that allow this name; `undefined` is a request without a name, which only rules about all names allow.
+   */
   withName(name: string | undefined): RuleSet {
     return name === undefined ? this.#names.find('*') : this.#names.find(`n${name}`)
   }
@@ -87,7 +89,7 @@ export class RuleIndex {
   }
 }
 
-/** Which rules have a value in one of their lists. `*` stands for every value. */
+/** Which rules have a given value in one of their lists. `*` stands for every value. */
 class Dimension {
   readonly #words: number
   readonly #room: { left: number }
@@ -132,14 +134,14 @@ function addAll(rules: RuleSet, others: RuleSet): void {
   for (let word = 0; word < rules.length; word += 1) rules[word] = (rules[word] ?? 0) | (others[word] ?? 0)
 }
 
-/** Those that are in both. */
+/** The rules that are in both sets. */
 export function common(one: RuleSet, other: RuleSet): RuleSet {
   const both = new Uint32Array(one.length)
   for (let word = 0; word < both.length; word += 1) both[word] = (one[word] ?? 0) & (other[word] ?? 0)
   return both
 }
 
-/** Whether any is in both. */
+/** Whether any rule is in both sets. */
 export function meet(one: RuleSet, other: RuleSet): boolean {
   for (let word = 0; word < one.length; word += 1) if (((one[word] ?? 0) & (other[word] ?? 0)) !== 0) return true
   return false

@@ -3,7 +3,7 @@ import { type FieldSet, type MutableFieldSet, isLeaf, leaf } from './field-set.t
 import { type ListShape, type MapShape, type Shape, formOf, itemElement } from './field-shape.ts'
 import { fieldElement } from './path-element.ts'
 
-/** Which fields make two objects differ. No field is in two of the sets. */
+/** The fields in which two objects differ. No field is in two of the sets. */
 export interface Comparison {
   readonly added?: FieldSet | undefined
   readonly modified?: FieldSet | undefined
@@ -11,10 +11,10 @@ export interface Comparison {
 }
 
 const same: Comparison = {}
-/** There is no such field: not even one that holds nothing. */
+/** There is no such field, not even one that is null. */
 const absent = Symbol('absent')
 
-/** These belong to nobody: the server keeps them, or they say which object it is. */
+/** These belong to no manager: the server sets them, or they identify the object. */
 const untrackedMetadata = [
   'name',
   'namespace',
@@ -34,7 +34,7 @@ export const untrackedFields: FieldSet = {
   'f:metadata': { '.': leaf, ...Object.fromEntries(untrackedMetadata.map((field) => [fieldElement(field), leaf])) },
 }
 
-/** Compares two objects of a kind; before it is created there is nothing of it but what Go always writes. */
+/** Compares two objects of a kind. Without a previous one, everything is new but the fields that Go always writes. */
 export function compareObjects(previous: JsonObject | undefined, after: JsonObject, shape: Shape): Comparison {
   if (!shape.map || previous === after) return same
   const before = previous ?? {}
@@ -59,7 +59,7 @@ function compareMetadata(before: JsonObject, after: JsonObject, shape: Shape): C
   return parts.comparison()
 }
 
-/** Both are there; what holds nothing is `null`. */
+/** Compares two existing values; an empty one is `null`. */
 function compareValues(before: unknown, after: unknown, shape: Shape): Comparison {
   if (before === after) return same
   const form = formOf(shape, after ?? before)
@@ -73,7 +73,7 @@ function compareLeaves(before: unknown, after: unknown): Comparison {
   return sameJson(before, after) ? same : { modified: leaf }
 }
 
-/** An object became a list, or the like: everything below goes, everything below comes. */
+/** An object became a list, or the like: everything below is removed and everything new is added. */
 function compareForms(before: unknown, after: unknown, shape: Shape): Comparison {
   const gone = compareValues(before, null, shape)
   const come = compareValues(null, after, shape)
@@ -99,7 +99,7 @@ function compareField(parts: Parts, map: MapShape, field: string, left: unknown,
   else parts.take(element, compareValues(before, after, shape))
 }
 
-/** What Go always writes is there even when nobody said anything of it. */
+/** A field that Go always writes exists even if nobody set it. */
 function valueOf(map: MapShape, field: string, holder: unknown): unknown {
   if (!isJsonObject(holder)) return absent
   const value = Object.hasOwn(holder, field) ? holder[field] : undefined
@@ -108,7 +108,7 @@ function valueOf(map: MapShape, field: string, holder: unknown): unknown {
   return map.present.includes(field) ? {} : null
 }
 
-/** Everything there is in a value that the other side has not, itself included. */
+/** Everything in a value that only one side has, including itself. */
 function wholeOf(value: unknown, shape: Shape): FieldSet {
   const below: MutableFieldSet = {}
   if (shape.map && !shape.map.atomic && isJsonObject(value)) {
@@ -157,7 +157,7 @@ function compareLists(left: unknown, right: unknown, list: ListShape): Compariso
   return parts.comparison()
 }
 
-/** Items of one name that there are several of count as one piece. */
+/** Items with the same name are compared as one. */
 function compareItems(left: readonly unknown[], right: readonly unknown[], shape: Shape): Comparison {
   if (left.length === 0 && right.length === 1) return { added: wholeOf(right[0], shape) }
   if (left.length === 1 && right.length === 0) return { removed: wholeOf(left[0], shape) }
@@ -171,7 +171,7 @@ function itemsByName(list: ListShape, items: readonly unknown[]): Map<string, un
   const named = new Map<string, unknown[]>()
   for (const item of items) {
     const name = itemElement(list, item)
-    // What cannot be named cannot be owned; validation has its own word on it.
+    // What has no name cannot be owned; validation will complain about it.
     if (!('element' in name)) continue
     const others = named.get(name.element)
     if (others) others.push(item)
@@ -180,7 +180,7 @@ function itemsByName(list: ListShape, items: readonly unknown[]): Map<string, un
   return named
 }
 
-/** The three sets below one element, made only when there is something for them. */
+/** The three sets below one element, created only when needed. */
 class Parts {
   #added: MutableFieldSet | undefined
   #modified: MutableFieldSet | undefined

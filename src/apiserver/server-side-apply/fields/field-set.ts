@@ -1,8 +1,7 @@
 /**
- * A set of fields, in the form the wire has it (FieldsV1): every key is an element of a path (`f:name`,
- * `k:{"name":"x"}`, `v:"x"`, `i:0`), and what is under it are the fields below. An element belongs to the set itself
- * when nothing is below it, or when `.` says so. As the form of the wire is also the form that sets are worked with,
- * nothing is translated on a write.
+ * A set of fields in the form of the wire (FieldsV1). Every key is an element of a path (`f:name`, `k:{"name":"x"}`,
+ * `v:"x"`, `i:0`), and its value holds the fields below. An element is in the set itself if nothing is below it, or if
+ * `.` is. Sets are worked with in this form, so nothing is translated on a write.
  */
 export interface FieldSet {
   readonly [element: string]: FieldSet
@@ -10,10 +9,10 @@ export interface FieldSet {
 
 export type MutableFieldSet = Record<string, FieldSet>
 
-/** One field with nothing below it. */
+/** A field with nothing below it. */
 export const leaf: FieldSet = Object.freeze({})
 
-/** An element with what is below it. Nothing at all is `undefined`: the empty set. */
+/** A node for an element: whether it is in the set itself, and what is below it. `undefined` is the empty set. */
 export function fieldNode(belongs: boolean, below: MutableFieldSet | undefined): FieldSet | undefined {
   if (below === undefined || isLeaf(below)) return belongs ? leaf : undefined
   return belongs ? { '.': leaf, ...below } : below
@@ -24,12 +23,12 @@ export function isLeaf(set: FieldSet): boolean {
   return true
 }
 
-/** Whether the element that has this below it is itself in the set. */
+/** Whether the element of this node is itself in the set. */
 export function belongs(node: FieldSet): boolean {
   return node['.'] !== undefined || isLeaf(node)
 }
 
-/** The field sets of objects: an object as a whole belongs to nobody, so without fields it is the empty set. */
+/** For the field sets of whole objects: an object itself belongs to nobody, so without fields the set is empty. */
 export function nonEmpty(set: FieldSet | undefined): FieldSet | undefined {
   return set === undefined || isLeaf(set) ? undefined : set
 }
@@ -49,14 +48,14 @@ export function union(one: FieldSet | undefined, other: FieldSet | undefined): F
   return fieldNode(belongs(one) || belongs(other), below)
 }
 
-/** The same for the sets of whole objects, of which an empty one is no field. */
+/** The union for sets of whole objects, where an empty set is not a field. */
 export function unionOfObjects(one: FieldSet | undefined, other: FieldSet | undefined): FieldSet | undefined {
   const first = nonEmpty(one)
   const second = nonEmpty(other)
   return first && second ? union(first, second) : (first ?? second)
 }
 
-/** Of very many: in pairs, so that none is copied again for each of the others. */
+/** The union of very many sets, in pairs, so that nothing is copied again for each of the others. */
 export function unionOfAll(sets: Iterable<FieldSet>): FieldSet | undefined {
   let round: Array<FieldSet | undefined> = [...sets]
   while (round.length > 1) {
@@ -78,7 +77,7 @@ export function intersection(one: FieldSet | undefined, other: FieldSet | undefi
   return fieldNode(belongs(one) && belongs(other), below)
 }
 
-/** What is in the one and not in the other. A field of the other takes away that field alone, not what is below it. */
+/** What is in one set and not in the other. A field of the other removes only that field, not those below it. */
 export function difference(one: FieldSet | undefined, other: FieldSet | undefined): FieldSet | undefined {
   if (one === undefined || other === undefined) return one
   let changed = false
@@ -95,7 +94,7 @@ export function difference(one: FieldSet | undefined, other: FieldSet | undefine
   return changed || stays !== belonged ? fieldNode(stays, below) : one
 }
 
-/** The same with everything below a field of the other. */
+/** The same, but a field of the other also removes everything below it. */
 export function withoutBranches(one: FieldSet | undefined, other: FieldSet | undefined): FieldSet | undefined {
   if (one === undefined || other === undefined) return one
   if (belongs(other)) return undefined
@@ -119,7 +118,7 @@ export function setOfPath(path: readonly string[]): FieldSet {
   return path.reduceRight<FieldSet>((below, element) => ({ [element]: below }), leaf)
 }
 
-/** Every path of the set: those that end here first, then those that lead on, each in the order of `compare`. */
+/** Every path of the set: first those that end here, then longer ones, each in the order of `compare`. */
 export function pathsOf(
   set: FieldSet | undefined,
   compare: (one: string, other: string) => number,

@@ -4,7 +4,7 @@ import { keyElement, valueElement } from './path-element.ts'
 
 export type ScalarType = 'string' | 'numeric' | 'boolean' | 'any'
 
-/** How a value merges: as one piece (scalars and whatever is atomic), by fields, or by items that have a name. */
+/** How a value is merged: as a whole (scalars and atomic values), by fields, or by named items. */
 export interface Shape {
   readonly scalar?: ScalarType | undefined
   readonly list?: ListShape | undefined
@@ -13,31 +13,31 @@ export interface Shape {
 
 export interface ListShape {
   readonly how: 'atomic' | 'set' | 'map'
-  /** What names an item of a `map`. */
+  /** The fields that name an item of a `map`. */
   readonly keys: readonly string[]
   readonly items: Shape
 }
 
 export interface MapShape {
   readonly atomic: boolean
-  /** Fields that hold an object even where the object at hand says nothing of them. */
+  /** Fields that hold an object even if the object at hand does not mention them. */
   readonly present: readonly string[]
   isDeclared(field: string): boolean
   /** `undefined`: there is no such field. */
   field(name: string): Shape | undefined
   defaultOf(field: string): unknown
-  /** Whether Go writes the field whether or not it holds anything: nobody adds or removes it then. */
+  /** Whether Go always writes the field: then nobody adds or removes it. */
   isAlwaysThere(field: string): boolean
 }
 
-/** Anything in one piece. */
+/** Any value, merged as a whole. */
 const untyped: Shape = {
   scalar: 'any',
   list: atomicList(() => untyped),
   map: freeMap(true, () => untyped),
 }
 
-/** Free-form: objects by field, everything else in one piece. */
+/** Values without a schema: objects by field, everything else as a whole. */
 const deduced: Shape = {
   scalar: 'any',
   list: atomicList(() => untyped),
@@ -47,9 +47,9 @@ const deduced: Shape = {
 const shapes = new WeakMap<StructuralSchema, Shape>()
 const preservingShapes = new WeakMap<StructuralSchema, Shape>()
 
-/** The shape of what a schema describes, worked out when first asked for: schemas may hold themselves. */
+/** The shape of what a schema describes, derived on demand because schemas may contain themselves. */
 export function shapeOf(schema: StructuralSchema, inherited = false): Shape {
-  // What a schema preserves, so do the schemas written inside it; a type with a name speaks for itself.
+  // Schemas written inside one that preserves unknown fields do so, too; a named type speaks for itself.
   const named = schema['x-sluice-type-name'] !== undefined
   const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true || (inherited && !named)
   const scalar = scalarShape(schema)
@@ -70,7 +70,7 @@ const scalars: Readonly<Record<ScalarType, Shape>> = {
   any: { scalar: 'any' },
 }
 
-/** Most schemas are of scalars, and a definition may have very many: these are not worked out for each. */
+/** Most schemas describe scalars, and a definition may have very many, so they share a few shapes. */
 function scalarShape({ type, format }: StructuralSchema): Shape | undefined {
   switch (type) {
     case 'string':
@@ -123,7 +123,7 @@ function mapShape(schema: StructuralSchema, preserves: boolean): MapShape {
     const { properties } = schema
     return properties !== undefined && Object.hasOwn(properties, name) ? properties[name] : undefined
   }
-  // Asked for at every write: only the first time is it worked out.
+  // Used by every write, so it is derived only once.
   const known = new Map<string, Shape>()
   let others: { readonly shape: Shape | undefined } | undefined
   const field = (name: string): Shape | undefined => {
@@ -169,7 +169,7 @@ function freeMap(atomic: boolean, field: () => Shape): MapShape {
   return { atomic, present: [], isDeclared: nothing, field, defaultOf: () => undefined, isAlwaysThere: nothing }
 }
 
-/** As what a value is to be taken; what fits nothing is taken for the first thing it could be. */
+/** The form in which a value is merged; a value that fits none is taken for the first that is possible. */
 export function formOf(shape: Shape, value: unknown): 'map' | 'list' | 'scalar' {
   if (Array.isArray(value) && shape.list) return 'list'
   if (isJsonObject(value) && shape.map) return 'map'
@@ -178,7 +178,7 @@ export function formOf(shape: Shape, value: unknown): 'map' | 'list' | 'scalar' 
   return shape.scalar ? 'scalar' : 'list'
 }
 
-/** The name of an item in its list; a string that is no element says why it has none. */
+/** The name of an item in its list, or a string that says why it has none. */
 export function itemElement(list: ListShape, item: unknown): { element: string } | { why: string } {
   if (list.how === 'set') {
     if (Array.isArray(item)) return { why: 'not supported: associative list with lists as elements' }

@@ -2,8 +2,8 @@ import { type JsonObject, isJsonObject, sameJson } from '../../../resources/json
 import { type ListShape, type MapShape, type Shape, formOf, itemElement } from './field-shape.ts'
 
 /**
- * What is applied, laid over what is there. Nothing is removed by it; the order of items follows what is applied. Where
- * it says nothing new, what is there stays the very same: then nothing of it is to be judged or compared again.
+ * Lays what is applied over what is there. Nothing is removed; the order of items follows what is applied. Where
+ * nothing is new, the very same value is returned, so that it need not be validated or compared again.
  */
 export function mergeObjects(live: JsonObject, applied: JsonObject, shape: Shape): JsonObject {
   const merged = mergeValues(live, applied, shape)
@@ -42,8 +42,8 @@ function mergeMaps(live: unknown, applied: unknown, map: MapShape): JsonObject {
 }
 
 /**
- * Items of both sides by name. What only the live object has keeps its place among its neighbours; what both have comes
- * in the order of what is applied.
+ * Merges the items of both sides by name. Items that only the live object has keep their place among their neighbours;
+ * items of both come in the order of what is applied.
  */
 function mergeLists(live: unknown, applied: unknown, list: ListShape): unknown {
   const before = namedItems(list, live)
@@ -108,7 +108,7 @@ function namedItems(list: ListShape, value: unknown): NamedItems {
     if (!('element' in name)) continue
     names.push(name.element)
     all.push(item)
-    // Of several with one name none is merged with: what is applied replaces them.
+    // Items that share a name are not merged with: what is applied replaces them.
     items.set(name.element, items.has(name.element) ? undefined : item)
   }
   return { names, all, items }

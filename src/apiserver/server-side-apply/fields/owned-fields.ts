@@ -3,12 +3,12 @@ import { type FieldSet, type MutableFieldSet, fieldNode, leaf, nonEmpty } from '
 import { type ListShape, type MapShape, type Shape, formOf, itemElement } from './field-shape.ts'
 import { fieldElement } from './path-element.ts'
 
-/** The fields a manifest speaks of: what whoever applies it comes to own. */
+/** The fields a manifest mentions, which whoever applies it comes to own. */
 export function ownedFields(manifest: unknown, shape: Shape): FieldSet | undefined {
   return nonEmpty(fieldsBelow(manifest, shape))
 }
 
-/** `leaf`: the value is a field in one piece. `undefined`: nothing of it is owned, not even itself. */
+/** `leaf`: the value is one field. `undefined`: nothing of it is owned, not even itself. */
 function fieldsBelow(value: unknown, shape: Shape): FieldSet | undefined {
   const form = formOf(shape, value)
   if (form === 'map' && shape.map) return shape.map.atomic ? leaf : fieldsOfMap(value, shape.map)
@@ -36,7 +36,7 @@ function itemsOfList(value: unknown, list: ListShape): FieldSet | undefined {
   for (const item of value) {
     const name = itemElement(list, item)
     if (!('element' in name)) continue
-    // Of several with one name only the name is owned.
+    // Of several items with one name, only the name is owned.
     const node = below[name.element] ? leaf : withItself(fieldsBelow(item, list.items), true)
     if (node) below[name.element] = node
   }

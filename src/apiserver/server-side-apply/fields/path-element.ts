@@ -3,14 +3,17 @@ import { type FieldSet, type MutableFieldSet, leaf } from './field-set.ts'
 
 const mostHeld = 4096
 const longestHeld = 64
-/** So many others come before those that are held are forgotten: an object of very many names is not worth it. */
+/**
+ * After this many other names, the remembered ones are forgotten: an object with very many names is not worth
+ * remembering.
+ */
 const othersBeforeForgetting = 100_000
 const heldElements = new Map<string, string>()
 let others = 0
 
 /**
- * Held for names that come again, as nearly all do: as keys of objects texts that are put together anew cost several
- * times as much as those that have been keys before.
+ * The element for a field name. Remembered, because nearly all names come again, and a newly concatenated string costs
+ * several times as much as a key of an object as one that has been a key before.
  */
 export function fieldElement(name: string): string {
   const held = heldElements.get(name)
@@ -30,12 +33,12 @@ function isFull(): boolean {
   return false
 }
 
-/** The item of a set: by its value. */
+/** The element for an item of a set: its value. */
 export function valueElement(item: unknown): string {
   return `v:${JSON.stringify(item)}`
 }
 
-/** The item of a list that is a map: by the fields that are its key, sorted by name. */
+/** The element for an item of a map-like list: its key fields, sorted by name. */
 export function keyElement(key: ReadonlyArray<readonly [string, unknown]>): string {
   const parts = key.toSorted(byName).map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`)
   return `k:{${parts.join(',')}}`
@@ -45,7 +48,7 @@ function byName([one]: readonly [string, unknown], [other]: readonly [string, un
   return one < other ? -1 : 1
 }
 
-/** As messages show it: `.spec`, `[name="main"]`, `[="x"]`, `[0]`. */
+/** An element as messages show it: `.spec`, `[name="main"]`, `[="x"]`, `[0]`. */
 export function shownElement(element: string): string {
   const rest = element.slice(2)
   switch (element[0]) {
@@ -74,7 +77,7 @@ export function shownValue(value: unknown): string {
 
 const kinds = 'fkvi'
 
-/** The order of Kubernetes: fields by name, then keys and values by what they hold, then indexes. */
+/** Kubernetes' order: fields by name, then keys and values by content, then indexes. */
 export function compareElements(one: string, other: string): number {
   const kind = kinds.indexOf(one[0] ?? '') - kinds.indexOf(other[0] ?? '')
   if (kind !== 0 || one === other) return kind
@@ -117,7 +120,7 @@ function parsed(text: string): unknown {
 
 const deepest = 64
 
-/** A field set that a client sent, with its elements in our own writing. `undefined`: it is none. */
+/** Reads a field set that a client sent, with its elements in our own notation. `undefined`: it is not a field set. */
 export function readFieldSet(input: unknown, depth = 0): FieldSet | undefined {
   if (!isJsonObject(input) || depth > deepest) return undefined
   const set: MutableFieldSet = {}
@@ -127,7 +130,7 @@ export function readFieldSet(input: unknown, depth = 0): FieldSet | undefined {
       continue
     }
     const own = readElement(element)
-    // Kinds of elements that are not known are passed over, as Kubernetes does.
+    // Unknown kinds of elements are ignored, as in Kubernetes.
     if (own === 'unknown') continue
     const inner = own === undefined ? undefined : readFieldSet(below, depth + 1)
     if (own === undefined || inner === undefined) return undefined

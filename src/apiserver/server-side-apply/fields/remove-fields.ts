@@ -9,7 +9,7 @@ export function removeFields(object: JsonObject, fields: FieldSet | undefined, s
   return isJsonObject(left) ? left : {}
 }
 
-/** `null`: nothing of it is left, though nobody said that the field itself goes. */
+/** `null`: nothing of it is left, though the field itself was not removed. */
 function valueWithout(value: unknown, fields: FieldSet, shape: Shape): unknown {
   const form = formOf(shape, value)
   if (form === 'map')
@@ -43,8 +43,8 @@ function listWithout(value: readonly unknown[], fields: FieldSet, { list }: Shap
 }
 
 /**
- * The set with the fields that its paths lead through, as far as the schema names them: whoever
- * has `spec.replicas` has `spec`.
+ * Adds the fields that the set's paths lead through, as far as the schema names them: whoever owns `spec.replicas` owns
+ * `spec`.
  */
 export function withNamedFields(fields: FieldSet | undefined, shape: Shape | undefined): FieldSet | undefined {
   if (fields === undefined) return undefined

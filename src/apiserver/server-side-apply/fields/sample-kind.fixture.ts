@@ -8,7 +8,7 @@ import type { TrackedKind } from '../managers/tracked-kind.ts'
 const text: StructuralSchema = { type: 'string' }
 const whole: StructuralSchema = { type: 'integer' }
 
-/** A kind with a field of every way to merge. */
+/** A kind with a field for every way to merge. */
 const schema: StructuralSchema = {
   type: 'object',
   properties: {
@@ -70,14 +70,14 @@ export function sample(spec?: JsonObject, metadata: JsonObject = {}): JsonObject
   return { apiVersion: 'test.dev/v1', kind: 'Sample', metadata: { name: 's', ...metadata }, ...(spec && { spec }) }
 }
 
-/** A set from paths such as `f:spec f:replicas`. */
+/** A set of paths such as `f:spec f:replicas`. */
 export function fieldSet(...paths: string[]): FieldSet | undefined {
   return paths
     .map((path) => setOfPath(path.split(' ')))
     .reduce<FieldSet | undefined>((all, path) => unionOfObjects(all, path), undefined)
 }
 
-/** Everything below `f:spec`. */
+/** The same, with every path below `f:spec`. */
 export function inSpec(...paths: string[]): FieldSet | undefined {
   const below = fieldSet(...paths)
   return below && fieldNode(false, { 'f:spec': below })

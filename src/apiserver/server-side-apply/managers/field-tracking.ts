@@ -11,13 +11,12 @@ import { managersBefore, metadataOf, trackUpdate } from './track-update.ts'
 import type { Phases } from '../../writing/write-phases.ts'
 import { type TrackedKind, countedAtBirth, countedFields, trackedKind } from './tracked-kind.ts'
 
-/** Who writes, and when. */
 export interface Writer {
   readonly manager: string
   readonly now: number
 }
 
-/** A new object with the account of who manages its fields: whoever created it. */
+/** A new object with its managed fields, which belong to whoever created it. */
 export function trackCreated(kind: Kind, sent: unknown, next: KubernetesObject, writer: Writer): KubernetesObject {
   const tracked = trackedKind(kind)
   const before = managersBefore(undefined, managedFieldsOf(sent))
@@ -27,13 +26,13 @@ export function trackCreated(kind: Kind, sent: unknown, next: KubernetesObject, 
 
 export interface Written {
   readonly current: KubernetesObject
-  /** As the client said it. */
+  /** As the client sent it. */
   readonly sent: unknown
   readonly next: KubernetesObject
   readonly subresource?: string | undefined
 }
 
-/** A changed object with the account as it is then: what was changed belongs to whoever changed it. */
+/** A changed object with its managed fields: what was changed belongs to whoever changed it. */
 export function trackChanged(kind: Kind, written: Written, writer: Writer): KubernetesObject {
   const { current, sent, next, subresource } = written
   if (subresource === 'scale') return trackScaled(kind, written, writer)
@@ -63,14 +62,14 @@ function trackScaled(kind: Kind, { current, next }: Written, writer: Writer): Ku
 }
 
 export interface AppliedManifest {
-  /** What is there, if it is: of the scale subresource, the object that is scaled. */
+  /** The existing object, if there is one; for the scale subresource, the object that is scaled. */
   readonly current: KubernetesObject | undefined
   readonly manifest: JsonObject
   readonly force: boolean
   readonly subresource?: string | undefined
 }
 
-/** What to write when a manifest is applied: the merged object, its managers in `metadata.managedFields`. */
+/** What to write when a manifest is applied: the merged object with its managers in `metadata.managedFields`. */
 export function* applyTo(kind: Kind, applied: AppliedManifest, writer: Writer): Phases<JsonObject> {
   const { current, manifest, force, subresource } = applied
   const managers = managersOf(current?.metadata.managedFields)
@@ -115,7 +114,7 @@ function* applyToScale(
   return withManagers(result.object, managersOfScaled(before, result.managers, { apiVersion, replicasPath }), current)
 }
 
-/** The account that an applied object brings with it. */
+/** Keeps the managers that an applied object carries. */
 export function withAppliedManagers(next: KubernetesObject, applied: unknown): KubernetesObject {
   const managedFields = managedFieldsOf(applied)
   if (managedFields === undefined) return withoutManagers(next)
@@ -145,7 +144,7 @@ function managedFieldsOf(sent: unknown): unknown {
   return valueAtPath(sent, ['metadata', 'managedFields'])
 }
 
-/** Entries that did not change stay the very same: nothing is to be compared or written out again. */
+/** Unchanged entries stay the very same objects, so that they need not be compared or encoded again. */
 function withManagers<T extends JsonObject>(next: T, managers: Managers, current?: KubernetesObject): T {
   const live = current?.metadata.managedFields
   const managedFields = live !== undefined && managersOf(live) === managers ? live : writeManagers(managers)
@@ -153,7 +152,7 @@ function withManagers<T extends JsonObject>(next: T, managers: Managers, current
   return { ...next, metadata: { ...metadataOf(next), managedFields } }
 }
 
-/** The account is no part of what is decoded and judged: it is worked out here, not taken from anybody. */
+/** Managed fields are computed here, never taken from a client, so they take no part in decoding and validation. */
 export function withoutManagers<T extends JsonObject>(object: T): T {
   const { managedFields, ...metadata } = metadataOf(object)
   return managedFields === undefined ? object : { ...object, metadata }

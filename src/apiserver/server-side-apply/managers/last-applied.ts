@@ -7,7 +7,10 @@ import type { TrackedKind } from './tracked-kind.ts'
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
 const mostAnnotationBytes = 256 * 1024
 
-/** What kubectl applied without the server and is still as it applied it: its own, whoever the account says has it. */
+/**
+ * Fields that kubectl applied on the client's side and that are still as it applied them: kubectl may change them,
+ * whoever manages them.
+ */
 export function allowedByLastApplied(live: JsonObject, kind: TrackedKind): FieldSet | undefined {
   const applied = lastApplied(live)
   if (!applied || applied['apiVersion'] !== kind.apiVersion) return undefined
@@ -26,9 +29,7 @@ function lastApplied(live: JsonObject): JsonObject | undefined {
   }
 }
 
-/**
- * Keeps the annotation of an object that has one in step, so that kubectl can go back to applying without the server.
- */
+/** Keeps the annotation of client-side apply up to date on objects that have it, so that kubectl can go back to it. */
 export function withLastApplied(object: JsonObject, manifest: JsonObject): JsonObject {
   const { metadata } = object
   if (!isJsonObject(metadata) || !isJsonObject(metadata['annotations'])) return object
@@ -51,7 +52,7 @@ function bytes(value: unknown): number {
   return typeof value === 'string' ? Buffer.byteLength(value) : 0
 }
 
-/** As Go writes JSON: fields by name, and nothing in it that HTML could mistake. */
+/** JSON as Go writes it: sorted fields, with `<`, `>` and `&` escaped. */
 function goJson(value: unknown): string {
   const unsafe = /[<>&\u2028\u2029]/g
   return JSON.stringify(sorted(value)).replaceAll(

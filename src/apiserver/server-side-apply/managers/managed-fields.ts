@@ -2,7 +2,7 @@ import { isJsonObject } from '../../../resources/json-value.ts'
 import { type FieldSet, nonEmpty } from '../fields/field-set.ts'
 import { readFieldSet } from '../fields/path-element.ts'
 
-/** Who manages which fields: one entry of `metadata.managedFields`. */
+/** One entry of `metadata.managedFields`: who manages which fields. */
 export interface Manager {
   readonly manager: string
   readonly operation: 'Apply' | 'Update'
@@ -12,12 +12,12 @@ export interface Manager {
   readonly subresource?: string | undefined
 }
 
-/** The managers of an object by who they are. */
+/** The managers of an object, by `managerId`. */
 export type Managers = ReadonlyMap<string, Manager>
 
 /**
- * Who a manager is: one that applies is the same whatever version it applies. In Kubernetes' own writing,
- * which is also what it sorts by.
+ * Identifies a manager; one that applies is the same in every version. In Kubernetes' own notation, which also
+ * determines the order.
  */
 export function managerId({ manager, operation, apiVersion, subresource }: Omit<Manager, 'fields'>): string {
   return JSON.stringify({
@@ -28,7 +28,7 @@ export function managerId({ manager, operation, apiVersion, subresource }: Omit<
   })
 }
 
-/** The managers as stored; `undefined` when what a client sent is no such list. */
+/** Reads managed fields; `undefined` when what a client sent is not valid. */
 export function readManagers(entries: unknown): Managers | undefined {
   const managers = new Map<string, Manager>()
   if (entries === undefined || entries === null) return managers
@@ -58,7 +58,7 @@ function readManager(entry: unknown): Manager | undefined {
   }
 }
 
-/** Most objects of a kind share these with others, and a store holds equal ones once. */
+/** Most objects of a kind share field sets, and a store holds equal ones once. */
 const readSets = new WeakMap<object, FieldSet>()
 
 function fieldsOf(input: unknown): FieldSet | undefined {
@@ -72,10 +72,9 @@ function fieldsOf(input: unknown): FieldSet | undefined {
 
 const nobody: Managers = new Map()
 
-/** Entries that were read once already: objects are shared and never changed in place. */
+/** Entries that were read before; objects are shared and never changed in place. */
 const readEntries = new WeakMap<object, Managers>()
 
-/** The managers of a stored object. */
 export function managersOf(entries: unknown): Managers {
   if (typeof entries !== 'object' || entries === null) return nobody
   const known = readEntries.get(entries)
@@ -86,7 +85,8 @@ export function managersOf(entries: unknown): Managers {
 }
 
 /**
- * As `metadata.managedFields` has them: those that apply first, then by time and name. `undefined` when there are none.
+ * The managers as `metadata.managedFields` holds them: those that apply first, then by time and name. `undefined` when
+ * there are none.
  */
 export function writeManagers(managers: Managers): Array<Record<string, unknown>> | undefined {
   const kept = [...managers.values()].filter(({ fields }) => nonEmpty(fields) !== undefined)

@@ -8,19 +8,21 @@ import { ownedFields } from '../fields/owned-fields.ts'
 import { removeFields, withNamedFields } from '../fields/remove-fields.ts'
 import type { Phases } from '../../writing/write-phases.ts'
 
-/** Takes fields out of a set that do not count for a request, such as the status outside of the status subresource. */
+/** Removes fields that do not count for a request, such as the status outside of its subresource. */
 export type FieldFilter = (fields: FieldSet | undefined) => FieldSet | undefined
 
 export interface Taken {
-  /** The very same when nothing was taken from anybody. */
+  /** The very same map when no manager lost anything. */
   readonly managers: Managers
-  /** What was added or changed, and so belongs to whoever did it. */
+  /** The added or changed fields, which belong to whoever wrote them. */
   readonly taken: FieldSet | undefined
-  /** What each of the others had of it. */
+  /** What each of the other managers lost. */
   readonly conflicts: ReadonlyMap<string, FieldSet>
 }
 
-/** What becomes of the managers when an object changes: what was changed, added or removed is no longer theirs. */
+/**
+ * The managers after an object changed: changed, added and removed fields no longer belong to their previous managers.
+ */
 export function takeFields(
   before: JsonObject | undefined,
   after: JsonObject,
@@ -53,11 +55,11 @@ function filtered({ added, modified, removed }: Comparison, filter: FieldFilter)
 export interface Applied {
   readonly object: JsonObject
   readonly managers: Managers
-  /** What others manage and the manifest says otherwise: only to be taken by force. */
+  /** Fields of other managers that the manifest contradicts: they can only be taken by force. */
   readonly conflicts: ReadonlyMap<string, FieldSet>
 }
 
-/** What an object becomes when a manifest is applied to it, and who manages what then. */
+/** The object after a manifest is applied to it, and its managers. */
 export function* applyManifest(
   live: JsonObject | undefined,
   manifest: JsonObject,
@@ -78,19 +80,19 @@ export function* applyManifest(
   const left = new Map(others)
   const fields = difference(everything, untrackedFields)
   if (fields === undefined) left.delete(id)
-  // Whoever changes nothing has no time, or keeps the one it had.
+  // A manager that changes nothing has no time, or keeps the one it had.
   else left.set(id, { ...applier, fields, time: live && sameJson(live, object) ? last?.time : applier.time })
   return { object, managers: left, conflicts }
 }
 
-/** Removes what the manager applied before and no longer does, unless somebody else has it too. */
+/** Removes what the manager applied before and no longer does, unless another manager has it, too. */
 function* prune(
   merged: JsonObject,
   managers: Managers,
   { last, applied }: { readonly last: FieldSet | undefined; readonly applied: FieldSet | undefined },
   shape: Shape,
 ): Phases<JsonObject> {
-  // What it still applies is not pruned, and mostly that is all it applied before.
+  // Mostly everything that was applied before still is, and nothing need be pruned.
   if (last === undefined || difference(last, applied) === undefined) return merged
   const lastNamed = withNamedFields(last, shape)
   const pruned = removeFields(merged, lastNamed, shape)

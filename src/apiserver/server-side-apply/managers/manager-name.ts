@@ -2,11 +2,11 @@ import { type FieldError, invalid, tooLong } from '../../../resources/field-erro
 import { StatusError, invalidObject } from '../../../resources/status-error.ts'
 
 const mostBytes = 128
-/** What most names are made of. */
+/** Matches most names. */
 const plain = /^[\x20-\x7e]{0,128}$/
 const unprintable = /[^\P{C}\p{Cf}]|[\p{Zl}\p{Zp}]/u
 
-/** To whom written fields belong: whom the client names, else the program it says it is. */
+/** The manager that owns written fields: the one the client names, or else its program's name. */
 export function managerName(fieldManager: string, userAgent: string): string {
   if (fieldManager !== '') return fieldManager
   const [program = ''] = userAgent.split('/', 1)
@@ -29,7 +29,7 @@ export function checkManagerName(fieldManager: string): FieldError[] {
   return errors
 }
 
-/** Refuses what the query says of a write: `PatchOptions.meta.k8s.io "" is invalid: …`. */
+/** Refuses invalid options of a write: `PatchOptions.meta.k8s.io "" is invalid: …`. */
 export function refuseOptions(
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   errors: readonly FieldError[],

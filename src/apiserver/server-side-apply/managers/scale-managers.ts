@@ -5,7 +5,7 @@ import { fieldElement } from '../fields/path-element.ts'
 const scaleVersion = 'autoscaling/v1'
 const replicasOfScale = setOfPath(['f:spec', 'f:replicas'])
 
-/** Who manages the replicas of an object, as managers of its scale. */
+/** The managers of an object's replicas, as managers of its scale. */
 export function managersOfScale(managers: Managers, replicasPath: readonly string[]): Managers {
   const path = replicasPath.map(fieldElement)
   const ofScale = new Map<string, Manager>()
@@ -17,7 +17,7 @@ export function managersOfScale(managers: Managers, replicasPath: readonly strin
   return ofScale
 }
 
-/** And back: whoever lost the replicas of the scale lost those of the object, and whoever got them has them there. */
+/** The reverse: whoever lost or gained the replicas of the scale lost or gained those of the object. */
 export function managersOfScaled(
   before: Managers,
   ofScale: Managers,
@@ -32,7 +32,7 @@ export function managersOfScaled(
   }
   for (const [id, manager] of ofScale) {
     if (before.has(id) || !hasPath(manager.fields, ['f:spec', 'f:replicas'])) continue
-    // Without a time, as with Kubernetes, which knows only the times of the object's own managers here.
+    // Without a time, as in Kubernetes, which only knows the times of the object's own managers here.
     const scaling = { ...manager, apiVersion, time: undefined, fields: replicas }
     managers.set(managerId(scaling), scaling)
   }

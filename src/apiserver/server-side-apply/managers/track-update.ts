@@ -7,7 +7,7 @@ import type { TrackedKind } from './tracked-kind.ts'
 
 export interface TrackedUpdate {
   readonly kind: TrackedKind
-  /** `undefined`: the object is created. */
+  /** `undefined`: the object is being created. */
   readonly current: JsonObject | undefined
   readonly next: JsonObject
   readonly manager: string
@@ -19,10 +19,10 @@ export interface TrackedUpdate {
 const mostUpdateManagers = 10
 const oldChanges = 'ancient-changes'
 
-/** Who manages what after an object was created, replaced or patched. */
+/** The managers after an object was created, replaced or patched. */
 export function trackUpdate(before: Managers, update: TrackedUpdate): Managers {
   const { current, next, kind, filter, subresource, now } = update
-  // An object that nobody kept account of is not kept account of before somebody applies to it.
+  // An object without managed fields stays so until somebody applies to it.
   if (before.size === 0 && current !== undefined) return before
   const { managers, taken } = takeFields(current, next, before, { shape: kind.shape, filter })
   if (taken === undefined) return managers
@@ -33,7 +33,10 @@ export function trackUpdate(before: Managers, update: TrackedUpdate): Managers {
   return capped(new Map(managers).set(id, { ...who, fields, time: timestamp(now) }))
 }
 
-/** Whom an update starts from: a client may say who manages what, but not by leaving it out, nor in a subresource. */
+/**
+ * The managers that an update starts from: a client may send its own, but not by leaving them out, and not in a
+ * subresource.
+ */
 export function managersBefore(current: JsonObject | undefined, sent: unknown, subresource?: string): Managers {
   const live = metadataOf(current)['managedFields']
   if (subresource !== undefined || sent === undefined || sent === null || sent === live) return managersOf(live)
@@ -42,7 +45,7 @@ export function managersBefore(current: JsonObject | undefined, sent: unknown, s
   return told === undefined || told.size === 0 ? managersOf(live) : told
 }
 
-/** `[]` and `[{}]` say: forget all managers. */
+/** `[]` and `[{}]` mean: forget all managers. */
 function isReset(sent: unknown): boolean {
   if (!Array.isArray(sent)) return false
   const first: unknown = sent[0]
@@ -54,7 +57,7 @@ export function metadataOf(object: JsonObject | undefined): JsonObject {
   return isJsonObject(metadata) ? metadata : {}
 }
 
-/** Only so many that update are kept apart: the oldest of a version become one. */
+/** Bounds the number of managers that update: the oldest of a version are combined into one. */
 function capped(managers: Map<string, Manager>): Map<string, Manager> {
   const updaters = [...managers].filter(([, { operation }]) => operation === 'Update')
   if (updaters.length <= mostUpdateManagers) return managers
@@ -76,7 +79,7 @@ function capped(managers: Map<string, Manager>): Map<string, Manager> {
   return managers
 }
 
-/** Those of a version that become one, oldest first. */
+/** The managers of a version that are combined, oldest first. */
 type Bucket = Array<readonly [id: string, manager: Manager]>
 
 function gather(managers: Map<string, Manager>, bucket: Bucket, apiVersion: string): void {

@@ -7,7 +7,7 @@ import { type Shape, shapeOf } from '../fields/field-shape.ts'
 import type { FieldFilter } from './manager-changes.ts'
 import { fieldElement } from '../fields/path-element.ts'
 
-/** What of a kind matters to who manages its fields. */
+/** What tracking the fields of a kind needs to know about it. */
 export interface TrackedKind {
   readonly apiVersion: string
   readonly kind: string
@@ -45,14 +45,14 @@ function withMetadata(schema: StructuralSchema): StructuralSchema {
   return { ...schema, properties: { ...schema.properties, ...common } }
 }
 
-/** Beyond the spec, what a write of the status leaves alone and so gives to nobody. */
+/** What a status write leaves alone beside the spec, and so gives to nobody. */
 const keptByStatus: Readonly<Record<string, readonly string[]>> = {
   Pod: ['metadata.deletionTimestamp', 'metadata.ownerReferences'],
   Deployment: ['metadata.labels'],
   CustomResourceDefinition: ['metadata'],
 }
 
-/** What the server itself gives a new object when the client did not: nobody's. */
+/** What the server sets in a new object when the client did not; it belongs to nobody. */
 const givenAtBirth: Readonly<Record<string, readonly string[]>> = {
   Namespace: ['spec'],
   Service: ['spec.clusterIP', 'spec.clusterIPs', 'spec.ipFamilies', 'spec.ipFamilyPolicy'],
@@ -69,15 +69,13 @@ const givenAtBirth: Readonly<Record<string, readonly string[]>> = {
   Job: ['spec.selector'],
 }
 
-/**
- * Which fields count for a request: a write of the object leaves its status alone, one of the status everything else.
- */
+/** Which fields count for a request: writing the object leaves its status alone, writing the status everything else. */
 export function countedFields(kind: TrackedKind, subresource: string | undefined): FieldFilter {
   if (subresource === 'status') return kind.isCustom ? withoutSpec : statusFilter(kind.kind)
   return kind.hasStatus ? withoutStatus : everything
 }
 
-/** Of a new object: what the client sent and what follows from it by defaults. */
+/** The fields of a new object that count: what the client sent, and the defaults that follow from it. */
 export function countedAtBirth(kind: TrackedKind, sent: unknown): FieldFilter {
   const counted = countedFields(kind, undefined)
   const given = kind.isCustom ? undefined : givenAtBirth[kind.kind]

@@ -78,7 +78,7 @@ describe('a connection of SPDY/3.1', () => {
     expect(accepted).toEqual(['a', 'b'])
     expect(String(streams[0]?.read())).toBe('one')
     expect(String(streams[1]?.read())).toBe('two')
-    // The client has said its last on it, the server has not.
+    // The client has finished on this stream, the server has not.
     streams[1]?.end('answer')
     await expect.poll(() => peer.has({ type: 'data', stream: 3, last: true })).toBe(true)
     expect(peer.said(3)).toBe('answer')

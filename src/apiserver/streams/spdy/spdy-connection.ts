@@ -8,7 +8,7 @@ export interface SpdyConnectionOptions {
   readonly clock: Clock
   /** Called for each stream the client opens. `false` refuses it. */
   readonly accept: (stream: FedStream, headers: SpdyHeaders, id: number) => boolean
-  /** Called whenever something flows that is not only there to keep the connection open. */
+  /** Called whenever anything but keep-alive traffic flows. */
   readonly touch: () => void
 }
 
@@ -20,9 +20,9 @@ const mostUnsent = 8 * 2 ** 20
 const noHeaders: SpdyHeaders = new Map()
 
 /**
- * The server's side of SPDY/3.1, over a socket or a tunnel, as far as Kubernetes uses it. Its clients do
- * not take part in flow control, so none is applied: a stream that nobody reads stops the whole
- * connection, as it does with Kubernetes.
+ * The server's side of SPDY/3.1, over a socket or a tunnel, as far as Kubernetes uses it. Its clients do not take part
+ * in flow control, so none is applied: a stream that nobody reads stops the whole connection, as it does with
+ * Kubernetes.
  */
 export class SpdyConnection {
   readonly #transport: Duplex
@@ -50,19 +50,19 @@ export class SpdyConnection {
     return this.#left.signal
   }
 
-  /** Reads until the client leaves, and resolves when the connection is gone. */
+  /** Reads until the client leaves; resolves when the connection is gone. */
   async receive(): Promise<void> {
     try {
       for await (const chunk of this.#transport.iterator({ destroyOnReturn: false })) {
         if (!Buffer.isBuffer(chunk)) continue
         for (const frame of this.#frames.read(chunk)) {
           await this.#handle(frame)
-          // A client that asks for answers and takes none of them is not listened to.
+          // A client that demands replies and does not read them is not read from either.
           if (this.#transport.writableLength > mostUnsent) await this.#drained()
         }
       }
     } catch (error) {
-      // Anything else is the connection itself, which broke.
+      // Any other error means that the connection itself broke.
       if (error instanceof SpdyViolation) this.#goAway(1)
     } finally {
       this.#over()
@@ -71,7 +71,7 @@ export class SpdyConnection {
     }
   }
 
-  /** Takes no new streams and says so. */
+  /** Refuses new streams and says so. */
   close(): void {
     this.#goAway(0)
   }
@@ -94,7 +94,7 @@ export class SpdyConnection {
       }
       case 'headers':
       case 'reply':
-        // Their headers say nothing to us, but belong to the compressed stream of all headers.
+        // These headers are of no use here, but they are part of the compressed stream of all headers.
         await this.#reader.read(frame.headers)
         if (frame.last) this.#streams.get(frame.stream)?.feedEnd()
         return
@@ -102,7 +102,7 @@ export class SpdyConnection {
         this.#remove(frame.stream)?.destroy()
         return
       case 'ping':
-        // Even ones are answers to our own.
+        // Even IDs are replies to our own pings.
         if (frame.id % 2 === 1) this.#send(frame)
         return
       case 'goAway':
@@ -137,7 +137,7 @@ export class SpdyConnection {
   }
 
   #refuseUnknown(id: number): void {
-    // What was on its way when a stream ended is nobody's mistake.
+    // Data that was on its way when a stream ended is nobody's mistake.
     if (id > this.#newest) this.#send({ type: 'reset', stream: id, status: resetStatus.invalidStream })
   }
 

@@ -1,4 +1,4 @@
-/** Names and values of headers that SPDY/3 compresses with, each behind its length in four bytes. */
+/** Header names and values that SPDY/3 compresses with, each preceded by its length in four bytes. */
 const words = `options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow
 authorization cache-control connection content-base content-encoding content-language content-length content-location
 content-md5 content-range content-type date etag expect expires from host if-match if-modified-since if-none-match if-range
@@ -6,7 +6,7 @@ if-unmodified-since last-modified location max-forwards pragma proxy-authenticat
 server te trailer transfer-encoding upgrade user-agent vary via warning www-authenticate method get status 200_OK version
 HTTP/1.1 url public set-cookie keep-alive origin`
 
-/** What follows them, without lengths. */
+/** The rest of the dictionary, without lengths. */
 const rest =
   '100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 Non-Authoritative ' +
   'Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 Forbidden404 Not Found500 Internal ' +
@@ -14,7 +14,7 @@ const rest =
   'Tue, Wed, Thu, Fri, Sat, Sun, GMTchunked,text/html,image/png,image/jpg,image/gif,application/xml,application/xhtml+xml,' +
   'text/plain,text/javascript,publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.'
 
-/** The dictionary of the SPDY/3 specification; its Adler-32, e3c6a7c2, is what compressed headers begin with. */
+/** The dictionary of the SPDY/3 specification. Compressed headers begin with its Adler-32, e3c6a7c2. */
 export const spdyDictionary: Buffer = Buffer.concat([
   ...words.split(/\s+/).map((word) => lengthPrefixed(Buffer.from(word.replace('_', ' ')))),
   Buffer.from(rest),

@@ -15,7 +15,7 @@ export type SpdyFrame =
   | { readonly type: 'windowUpdate'; readonly stream: number; readonly delta: number }
   | { readonly type: 'settings' }
 
-/** The peer does not speak SPDY/3.1, or not properly: the connection cannot go on. */
+/** The peer does not speak proper SPDY/3.1: the connection cannot go on. */
 export class SpdyViolation extends Error {
   override readonly name = 'SpdyViolation'
 }
@@ -38,7 +38,7 @@ const headBytes = 8
 const largestControl = 64 * 2 ** 10
 const largestData = 4 * 2 ** 20
 
-/** Takes a stream of bytes apart into frames, within bounds. */
+/** Splits a stream of bytes into frames, within bounds. */
 export class SpdyFrameReader {
   #chunks: Buffer[] = []
   #size = 0
@@ -51,7 +51,7 @@ export class SpdyFrameReader {
     return bytes
   }
 
-  /** The frames that are complete with these bytes. */
+  /** The frames that these bytes complete. */
   *read(chunk: Buffer): Generator<SpdyFrame> {
     this.#chunks.push(chunk)
     this.#size += chunk.length

@@ -3,7 +3,7 @@ import type { HttpExchange } from '../../http/http-exchange.ts'
 
 const versionHeader = 'X-Stream-Protocol-Version'
 
-/** The headers of the 101 that answers a client of SPDY/3.1, with the first of its protocols that is `supported`. */
+/** The headers of the 101 for a SPDY/3.1 client, with the first of its protocols that is `supported`. */
 export function spdyHandshake(
   { request, response }: HttpExchange,
   supported: readonly string[],

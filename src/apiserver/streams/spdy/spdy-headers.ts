@@ -9,7 +9,7 @@ const mostHeaders = 100
 const largestStored = 65_535
 const emptyBlock = Buffer.of(0, 0, 0, 0xff, 0xff)
 
-/** Reads header blocks. All blocks of a connection are one compressed stream, so they must be read in their order. */
+/** Reads header blocks. All blocks of a connection are one compressed stream, so they must be read in order. */
 export class HeaderReader {
   readonly #inflate = createInflate({ dictionary: spdyDictionary, finishFlush: constants.Z_SYNC_FLUSH })
   #failed: Error | undefined
@@ -26,7 +26,7 @@ export class HeaderReader {
     this.#inflate.close()
   }
 
-  /** A small block can say that it is very long: it is read only as far as a client has reason to write. */
+  /** A small block can expand to a huge one, so it is only read as far as a client has reason to write. */
   #expand(block: Buffer): Promise<Buffer> {
     const inflate = this.#inflate
     return new Promise((resolve, reject) => {
@@ -57,8 +57,8 @@ export class HeaderReader {
 }
 
 /**
- * Writes header blocks, without compressing anything: answers have hardly any headers. The form is that of zlib all the
- * same, with an empty block at the end of each, at which readers stop to wait for the next one.
+ * Writes header blocks without compression, since answers have hardly any headers. The format is still that of zlib,
+ * with an empty block at the end of each, at which readers stop to wait for the next one.
  */
 export class HeaderWriter {
   #begun = false

@@ -35,7 +35,7 @@ export async function spdySession(
       const name = headers.get('streamtype') ?? ''
       if (!isStreamName(name) || !expected.includes(name) || opened.has(name)) return false
       opened.set(name, stream)
-      // What a client sends against the stream goes nowhere; nobody is there to read it.
+      // Whatever a client sends on an output stream is discarded.
       if (name !== 'stdin' && name !== 'resize') stream.resume()
       if (opened.size === expected.length) complete.resolve(true)
       return true

@@ -78,7 +78,7 @@ describe('frames of SPDY/3.1', () => {
   })
 })
 
-/** As a client compresses them: one stream for all blocks of the connection. */
+/** Compresses blocks as a client does: one stream for all blocks of the connection. */
 function blocksOf(...all: readonly Buffer[]): Promise<Buffer[]> {
   const deflate = createDeflate({ dictionary: spdyDictionary })
   const out = deflate.pipe(new PassThrough())

@@ -34,7 +34,7 @@ export class TestWebSocket {
     this.#socket.write(Buffer.concat([frameHead(opcode, bytes.length, final, mask), unmasked(bytes, mask)]))
   }
 
-  /** A message of a channel, in the binary form. */
+  /** Sends a message on a channel, in binary form. */
   say(channel: number, text: string | Buffer): void {
     this.send(opcodes.binary, Buffer.concat([Buffer.of(channel), Buffer.from(text)]))
   }
@@ -53,7 +53,7 @@ export class TestWebSocket {
     return Buffer.concat(messages.map(({ payload }) => payload.subarray(1))).toString()
   }
 
-  /** What the server closed with. */
+  /** The code the server closed with. */
   get closeCode(): number | undefined {
     const frame = this.frames.find(({ opcode }) => opcode === opcodes.close)
     return frame && readClose(frame.payload).code

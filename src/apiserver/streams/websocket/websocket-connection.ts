@@ -12,19 +12,19 @@ import {
 } from './websocket-frames.ts'
 import { type Message, MessageAssembler } from './websocket-messages.ts'
 
-/** Clients write in pieces of 32 or 64 KiB; what is far beyond that is not one of them. */
+/** Clients write in pieces of 32 or 64 KiB; whatever sends far more is not one of them. */
 const largestMessage = 4 * 2 ** 20
 /**
- * How often the client is pinged. Its answer does not matter, but the attempt does: while nothing is read because a
- * program takes no input, only a write that fails tells that the client has left.
+ * How often the client is pinged. The answer does not matter, but the attempt does: while nothing is read because a
+ * program takes no input, only a failed write shows that the client has left.
  */
 const pingEveryMs = 10_000
 /** How long a closed connection waits for the other side to close it, too. */
 const lingerMs = 2_000
 
 /**
- * The server's side of a WebSocket, once its handshake is done. Messages are handed on one at a time, so that
- * a slow taker slows the client.
+ * The server's side of a WebSocket after its handshake. Messages are passed on one at a time, so that a slow consumer
+ * slows the client down.
  */
 export class WebSocketConnection {
   readonly #socket: Duplex
@@ -50,9 +50,7 @@ export class WebSocketConnection {
     return this.#left.signal
   }
 
-  /**
-   * Reads until the client closes, and resolves when the connection is gone. Messages after our own close are dropped.
-   */
+  /** Reads until the client closes; resolves when the connection is gone. Messages after our own close are dropped. */
   async receive(take: (message: Message) => void | Promise<void>): Promise<void> {
     try {
       for await (const chunk of this.#socket.iterator({ destroyOnReturn: false })) {
@@ -64,7 +62,7 @@ export class WebSocketConnection {
         }
       }
     } catch (error) {
-      // Anything else is the connection itself, which broke.
+      // Any other error means that the connection itself broke.
       if (error instanceof WebSocketViolation) this.close(error.code, error.message)
     } finally {
       this.#over()
@@ -80,7 +78,7 @@ export class WebSocketConnection {
     this.#socket.write(encodeFrame(opcode, payload), sent)
   }
 
-  /** Says that nothing more comes; the client answers by closing. */
+  /** Says that nothing more follows; the client answers by closing. */
   close(code: number, reason = ''): void {
     if (this.#closeSent) return
     this.send(opcodes.close, closePayload(code, reason))
@@ -88,7 +86,7 @@ export class WebSocketConnection {
     this.#cancelPing()
   }
 
-  /** Closes, and does not wait long for the client to do so, too. */
+  /** Closes, without waiting long for the client to close, too. */
   hangUp(code: number, reason: string): void {
     this.close(code, reason)
     const cancel = this.#clock.after(lingerMs, () => this.#socket.destroy())
@@ -102,7 +100,7 @@ export class WebSocketConnection {
   #received(frame: Frame): Message | undefined {
     if (frame.opcode === opcodes.ping) {
       this.#pong = frame.payload
-      // Answers wait in line, and only the newest of them counts: a client that only pings fills no buffer.
+      // Only the newest pong waits to be sent, so that a client that only pings fills no buffer.
       if (!this.#socket.writableNeedDrain) this.#sendPong()
       return undefined
     }
@@ -132,7 +130,7 @@ export class WebSocketConnection {
     this.#left.abort()
   }
 
-  /** The close frame must arrive: a connection that is dropped with bytes unread takes what was sent with it. */
+  /** The close frame must arrive: dropping a connection with unread bytes would discard what was sent. */
   async #linger(): Promise<void> {
     const socket = this.#socket
     if (socket.destroyed) return
@@ -142,7 +140,7 @@ export class WebSocketConnection {
         cancel()
         resolve()
       })
-      // It closes by itself when both sides have said their last.
+      // It closes by itself when both sides are done.
       socket.end()
       socket.resume()
     })

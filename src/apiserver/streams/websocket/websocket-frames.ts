@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 
-/** What RFC 6455 calls them. */
+/** The opcodes of RFC 6455. */
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
 
 export type Opcode = (typeof opcodes)[keyof typeof opcodes]
@@ -26,8 +26,8 @@ const known = new Set<number>(Object.values(opcodes))
 const longestControl = 125
 
 /**
- * Takes what a client sends apart into frames. Strict: what RFC 6455 forbids is a violation,
- * never something to guess about.
+ * Splits what a client sends into frames. Strict: whatever RFC 6455 forbids is a violation, never something to guess
+ * about.
  */
 export class FrameReader {
   readonly #mostBytes: number
@@ -35,12 +35,12 @@ export class FrameReader {
   #size = 0
   #needed = 2
 
-  /** No frame may be larger. */
+  /** The largest frame allowed. */
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes
   }
 
-  /** The frames that are complete with these bytes. */
+  /** The frames that these bytes complete. */
   *read(chunk: Buffer): Generator<Frame> {
     this.#chunks.push(chunk)
     this.#size += chunk.length
@@ -61,7 +61,7 @@ export class FrameReader {
     }
   }
 
-  /** `undefined`: the head itself is not complete yet. */
+  /** `undefined`: the head is not complete yet. */
   #head(bytes: Buffer): { final: boolean; opcode: Opcode; begin: number; length: number } | undefined {
     const first = bytes.readUInt8(0)
     const second = bytes.readUInt8(1)
@@ -100,14 +100,11 @@ function readLength(bytes: Buffer, short: number): number {
   if (short < 126) return short
   const length = short === 126 ? bytes.readUInt16BE(2) : bytes.readBigUInt64BE(2)
   if (length < (short === 126 ? 126 : 65_536)) throw new WebSocketViolation(1002, 'a length is longer than it need be')
-  // Whatever is larger than a number can say is larger than any limit, too.
+  // A length that does not fit a number exceeds every limit, too.
   return Number(length)
 }
 
-/**
- * A copy, with every byte combined with one of the mask's four. By whole words, which is
- * several times as fast as by bytes.
- */
+/** A copy with the four bytes of the mask applied. Word by word, which is several times as fast as byte by byte. */
 export function unmasked(payload: Buffer, mask: Buffer): Buffer {
   const words = new Uint32Array(Math.ceil(payload.length / 4))
   const plain = Buffer.from(words.buffer)
@@ -117,9 +114,7 @@ export function unmasked(payload: Buffer, mask: Buffer): Buffer {
   return plain.subarray(0, payload.length)
 }
 
-/**
- * The head of a frame; its payload follows. With a mask it is a client's frame, whose payload the caller has masked.
- */
+/** The head of a frame, before its payload. With a mask it is a client's frame, whose payload the caller has masked. */
 export function frameHead(opcode: Opcode, length: number, final = true, mask?: Buffer): Buffer {
   const extra = length < 126 ? 0 : length < 65_536 ? 2 : 8
   const head = Buffer.alloc(2 + extra)
@@ -134,7 +129,7 @@ export function encodeFrame(opcode: Opcode, payload: Buffer): Buffer {
   return Buffer.concat([frameHead(opcode, payload.length), payload])
 }
 
-/** A close code and reason as they stand in a close frame; 1005 is what an empty one means. */
+/** The code and reason of a close frame; an empty one means 1005. */
 export function readClose(payload: Buffer): { code: number; reason: string } {
   if (payload.length === 0) return { code: 1005, reason: '' }
   if (payload.length === 1) throw new WebSocketViolation(1002, 'a close code has two bytes')
@@ -148,7 +143,7 @@ export function readClose(payload: Buffer): { code: number; reason: string } {
 
 export function closePayload(code: number, reason: string): Buffer {
   let text = Buffer.from(reason)
-  // Cut at a character: half of one would not be UTF-8.
+  // Cut between characters: half of one would not be UTF-8.
   for (let length = longestControl - 2; text.length > longestControl - 2 || !isUtf8(text); length -= 1) {
     text = text.subarray(0, length)
   }

@@ -24,7 +24,7 @@ export function agreedProtocol<Name extends string>(request: IncomingMessage, su
   )
 }
 
-/** The headers of the 101 that answers this request. Throws when it is not a proper WebSocket handshake. */
+/** The headers of the 101 for this request. Throws when it is not a proper WebSocket handshake. */
 export function handshakeHeaders(request: IncomingMessage, protocol: string): Record<string, string> {
   const { headers, method } = request
   if (method !== 'GET') throw new StatusError('BadRequest', 'a WebSocket handshake is a GET')

@@ -6,7 +6,7 @@ export interface Message {
   readonly data: Buffer
 }
 
-/** Puts the frames of messages together, within a bound. Control frames come between them and are not for it. */
+/** Joins the frames of messages, within a bound. Control frames come in between and are handled elsewhere. */
 export class MessageAssembler {
   readonly #mostBytes: number
   #begun: { readonly text: boolean; readonly parts: Buffer[]; size: number } | undefined
@@ -15,7 +15,7 @@ export class MessageAssembler {
     this.#mostBytes = mostBytes
   }
 
-  /** The message that is complete with this frame, if one is. */
+  /** The message that this frame completes, if it does. */
   add({ opcode, final, payload }: Frame): Message | undefined {
     const continued = opcode === opcodes.continuation
     if (continued !== (this.#begun !== undefined)) {
@@ -23,7 +23,7 @@ export class MessageAssembler {
       throw new WebSocketViolation(1002, problem)
     }
     const message = this.#begun ?? { text: opcode === opcodes.text, parts: [], size: 0 }
-    // Empty frames are allowed and take no room, however many there are.
+    // Empty frames are allowed and must take no memory, however many there are.
     if (payload.length > 0) message.parts.push(payload)
     message.size += payload.length
     if (message.size > this.#mostBytes) {

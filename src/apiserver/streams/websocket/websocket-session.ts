@@ -9,7 +9,7 @@ import { WebSocketConnection } from './websocket-connection.ts'
 
 const channels = { stdin: 0, stdout: 1, stderr: 2, status: 3, resize: 4 } as const
 
-/** A client that speaks `v5.channel.k8s.io` or one of its elders. */
+/** A client that speaks `v5.channel.k8s.io` or an older version. */
 export function webSocketSession(
   socket: Duplex,
   protocol: ChannelProtocol,
@@ -37,7 +37,7 @@ export function webSocketSession(
     closed,
     async sendStatus(status) {
       await Promise.all([flush(streams.stdout), flush(streams.stderr)])
-      // What the client still says has no taker any more.
+      // Nobody reads what the client still sends.
       streams.stdin?.destroy()
       const told = protocol.startsWith('v') ? JSON.stringify(status) : failureIn(status)
       if (told !== undefined) all.send(channels.status, Buffer.from(told))
@@ -47,7 +47,7 @@ export function webSocketSession(
   }
 }
 
-/** What clients from before there was a status are told: nothing, unless it failed. */
+/** What clients from before the status channel are told: nothing, unless the command failed. */
 function failureIn(status: unknown): string | undefined {
   if (typeof status !== 'object' || status === null || !('message' in status)) return undefined
   return typeof status.message === 'string' ? status.message : undefined

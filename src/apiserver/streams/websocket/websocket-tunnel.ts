@@ -3,7 +3,7 @@ import { FedStream } from '../fed-stream.ts'
 import type { WebSocketConnection } from './websocket-connection.ts'
 import { WebSocketViolation, opcodes } from './websocket-frames.ts'
 
-/** A WebSocket as a plain stream of bytes: those of its binary messages, one after the other. */
+/** A WebSocket as a plain stream of bytes: the contents of its binary messages, in order. */
 export function tunnelThrough(connection: WebSocketConnection): Duplex {
   const tunnel = new FedStream({
     write: (data, done) => connection.send(opcodes.binary, data, done),

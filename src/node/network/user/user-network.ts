@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { errorMessage } from '../../../foundation/errors.ts'
+import { type AddressRange, parseRange } from '../../../resources/address-range.ts'
+import { isAlive, readProcess, signalProcess } from '../../processes/process-identity.ts'
+import { objectsOf, textOf } from '../spec-text.ts'
+
+/**
+ * An ordinary user's `sluice up` runs in a network namespace that it may change, as root may change the machine's:
+ * Pods get theirs from there. `user-network.pl` makes it before this program is started in it.
+ */
+export interface UserNetwork {
+  /** The process that keeps it while Pods are in it. */
+  readonly keeper: number
+  /** Descriptors of sockets that listen in the machine's own network, by what they are for. */
+  readonly listeners: Readonly<Record<string, readonly number[]>>
+  /** For which there is none, with the name of the error. */
+  readonly refused: Readonly<Record<string, string>>
+  readonly folder: string
+}
+
+export type UserNetworkFacts = UserNetwork | { readonly reason: string }
+
+export const userNetworkVariable = 'SLUICE_USER_NETWORK'
+/** In its folder: the routes of the machine, which are not seen from there. */
+export const outsideRoutesFile = 'routes.json'
+
+const schema = z.union([
+  z.object({ reason: z.string() }),
+  z.object({
+    keeper: z.number().int().positive(),
+    listeners: z.record(z.string(), z.array(z.number().int().min(3))),
+    refused: z.record(z.string(), z.string()),
+  }),
+])
+
+/** What this program was told when it was started; `undefined` where it was not started that way. */
+export function readUserNetwork(environment: NodeJS.ProcessEnv, folder: string): UserNetworkFacts | undefined {
+  const told = environment[userNetworkVariable]
+  if (told === undefined) return undefined
+  try {
+    const facts = schema.parse(JSON.parse(told))
+    return 'reason' in facts ? facts : { ...facts, folder }
+  } catch (error) {
+    return { reason: `${userNetworkVariable} cannot be read: ${errorMessage(error)}` }
+  }
+}
+
+/** Where the machine leads to: Pods are to have other addresses, or they could not get there. */
+export function routesOutside({ folder }: UserNetwork): AddressRange[] {
+  try {
+    const routes = objectsOf(JSON.parse(readFileSync(join(folder, outsideRoutesFile), 'utf8')))
+    return routes.flatMap((route) => parseRange(textOf(route['dst'])) ?? [])
+  } catch {
+    return []
+  }
+}
+
+/** Lets it go once this program has ended: nobody else is in it. */
+export function leaveUserNetwork({ keeper }: UserNetwork): void {
+  const there = readProcess(keeper)
+  if (there && isAlive(there)) signalProcess(there, 'SIGTERM')
+}

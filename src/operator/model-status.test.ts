@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest'
+import {
+  type Case,
+  type PodFacts,
+  factsWith,
+  modelWith,
+  now,
+  plannedIn,
+  podNamed,
+  ready,
+  wantedIn,
+} from './plan-pods.fixture.ts'
+import { planPods } from './plan-pods.ts'
+import { builtInProfiles } from './resource-profile.ts'
+
+describe('why a model is not ready', () => {
+  const waiting = (reason: string, message?: string, restartCount = 0, lastState?: unknown): PodFacts => ({
+    container: {
+      image: 'reg/x:1',
+      restartCount,
+      state: { waiting: { reason, message } },
+      ...(lastState ? { lastState } : {}),
+    },
+  })
+  const ended = { terminated: { exitCode: 1, reason: 'Error', message: 'loading\nno such tensor\n' } }
+
+  const rows: Case[] = [
+    {
+      name: 'no card is free: it waits',
+      pods: [podNamed('a', { unschedulable: '0/1 nodes are available: 1 Insufficient nvidia.com/gpu-l40s' })],
+      phase: 'Waking',
+      message: /^No node has room yet: .*Insufficient nvidia\.com\/gpu-l40s\.$/,
+    },
+    {
+      name: 'the engine loads',
+      pods: [podNamed('a', { phase: 'Running' })],
+      phase: 'Waking',
+      message: /loading the model in a/,
+    },
+    {
+      name: 'the image is refused',
+      pods: [podNamed('a', waiting('ErrImagePull', 'known: llama-cpp'))],
+      phase: 'Failed',
+      message: /reg\/x:1 was refused: known: llama-cpp\./,
+    },
+    {
+      name: 'the node cannot start it yet',
+      pods: [podNamed('a', waiting('ContainerCreating', 'no card is free'))],
+      phase: 'Waking',
+      message: /^The engine waits to be started: no card is free\.$/,
+    },
+    {
+      name: 'the engine ended once: it is tried again',
+      pods: [podNamed('a', waiting('CrashLoopBackOff', 'back-off', 1, ended))],
+      phase: 'Waking',
+      message: /2 times; last: exit code 1: no such tensor\./,
+    },
+    {
+      name: 'the engine ends again and again',
+      pods: [podNamed('a', waiting('CrashLoopBackOff', 'back-off', 3, ended))],
+      phase: 'Failed',
+      message: /4 times; last: exit code 1: no such tensor\./,
+    },
+    {
+      name: 'one Pod may still come',
+      spec: { replicas: 2 },
+      pods: [podNamed('a', waiting('ErrImagePull')), podNamed('b')],
+      phase: 'Waking',
+      message: /b is starting/,
+    },
+    {
+      name: 'some serve, the rest find no room',
+      spec: { replicas: 2 },
+      pods: [podNamed('a', ready), podNamed('b', { unschedulable: 'no card' })],
+      phase: 'Ready',
+      message: /^1 of 2 Pods ready\. No node has room yet: no card\.$/,
+    },
+    {
+      name: 'the files are missing',
+      facts: { files: { state: 'missing', message: 'Nothing at x.' } },
+      phase: 'Failed',
+      message: /^Nothing at x\.$/,
+    },
+    {
+      name: 'the files are on their way',
+      facts: { files: { state: 'missing', message: '40 % here.', pending: true } },
+      phase: 'Waking',
+      message: /40 %/,
+    },
+    {
+      name: 'nobody knows about the files: it tries',
+      facts: { files: { state: 'unknown' } },
+      create: 1,
+      phase: 'Waking',
+    },
+    {
+      name: 'the engine cannot run here',
+      spec: { engine: 'VLLM', replicas: 1 },
+      facts: { engineUnavailable: 'VLLM needs vllm on this machine.' },
+      phase: 'Failed',
+      message: /needs vllm/,
+    },
+    {
+      name: 'the profile is not known',
+      spec: { replicas: 1, resourceProfile: 'x.com/gpu-y:1' },
+      phase: 'Failed',
+      message: /x\.com\/gpu-y is not known here\. Known: default, nvidia\.com\/gpu-h800, nvidia\.com\/gpu-l40s\./,
+    },
+    {
+      name: 'the cluster has no card at all',
+      facts: { profiles: { table: builtInProfiles, cardKinds: [] } },
+      phase: 'Failed',
+      message: /no GPU card/,
+    },
+    {
+      name: 'the cluster refused the Pod',
+      facts: { podRefused: 'exceeded quota' },
+      phase: 'Failed',
+      message: /exceeded quota/,
+    },
+    {
+      name: 'asleep, it says so beforehand',
+      spec: { replicas: 0 },
+      facts: { files: { state: 'missing', message: 'Nothing at x.' } },
+      phase: 'Asleep',
+      message: /cannot wake: Nothing at x/,
+    },
+  ]
+  it.each<Case>(rows.map((row) => ({ spec: { replicas: 1 }, ...row })))('$name', (row) => {
+    expect(plannedIn(row)).toEqual(wantedIn(row))
+  })
+
+  it('looks for missing files again every 2 s', () => {
+    const facts = factsWith({ files: { state: 'missing' } })
+    expect(planPods(modelWith({ replicas: 1 }), [], facts).checkAgainMs).toBe(2_000)
+    expect(planPods(modelWith(), [], factsWith()).checkAgainMs).toBeUndefined()
+  })
+})
+
+describe('the status', () => {
+  it('counts, names the selector and tells which generation it is about', () => {
+    const pods = [podNamed('a', ready), podNamed('b'), podNamed('c', { ...ready, draining: 1_000 })]
+    expect(planPods(modelWith({ replicas: 2 }), pods, factsWith()).status).toMatchObject({
+      phase: 'Ready',
+      replicas: 3,
+      readyReplicas: 1,
+      selector: 'sluice.dev/model=m',
+      observedGeneration: 3,
+      conditions: [
+        { type: 'Ready', status: 'True', reason: 'PodsReady', observedGeneration: 3 },
+        { type: 'FilesPresent', status: 'True' },
+        { type: 'EngineAvailable', status: 'True' },
+      ],
+    })
+  })
+
+  it('is the same as long as nothing happens, so that nothing is written', () => {
+    const first = planPods(modelWith(), [], factsWith()).status
+    const model = { ...modelWith(), status: first }
+    expect(planPods(model, [], factsWith({ now: now + 3_600_000 })).status).toEqual(first)
+  })
+
+  it('keeps conditions of others', () => {
+    const model = { ...modelWith(), status: { conditions: [{ type: 'Other', status: 'True' as const }] } }
+    expect(planPods(model, [], factsWith()).status.conditions?.map(({ type }) => type)).toContain('Other')
+  })
+})
