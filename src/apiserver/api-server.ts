@@ -10,6 +10,7 @@ import { markLoop } from '../foundation/loop-marks.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { ApiServerMetrics } from './http/api-server-metrics.ts'
+import type { Audit } from './audit/audit-event.ts'
 import { type Authorizer, mastersOnly } from './access/roles/rbac-authorizer.ts'
 import type { ServiceAccountTokens } from './access/identity/service-account-tokens.ts'
 import type { Authenticator } from './access/identity/authentication.ts'
@@ -72,6 +73,8 @@ export interface ApiServerOptions {
   readonly log: Logger
   readonly clock: Clock
   readonly metrics: Metrics
+  /** Told of every request that changes something or reaches into a Pod. */
+  readonly audit?: Audit | undefined
   readonly limits?: Partial<ApiServerLimits> | undefined
 }
 
@@ -139,6 +142,7 @@ export class ApiServer {
       streams: this.#streams,
       flow: this.#flow,
       metrics,
+      audit: this.#options.audit,
     })
     this.#mounts.set(id, { face, checks })
   }
@@ -240,6 +244,7 @@ export class ApiServer {
     } catch (error) {
       this.#answerFailure(exchange, error, label)
     } finally {
+      exchange.audited?.completed(exchange.answeredCode)
       this.#metrics.finished(label, response.statusCode, this.#options.clock.now() - startedAt)
       const { verb, resource } = label
       this.#options.log.debug({ verb, resource, code: response.statusCode }, 'api request')

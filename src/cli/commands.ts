@@ -1,3 +1,4 @@
+import { auditCommand } from './audit.ts'
 import type { Command } from './command.ts'
 import { doctorCommand } from './doctor.ts'
 import { imageImportCommand } from './image-import.ts'
@@ -21,6 +22,7 @@ export const commands: readonly Command[] = [
   keyCreateCommand,
   keyListCommand,
   keyRevokeCommand,
+  auditCommand,
   doctorCommand,
   versionCommand,
 ]

@@ -7,6 +7,7 @@ import {
   knownTokens,
   serviceAccountUsers,
 } from '../apiserver/access/identity/authentication.ts'
+import type { Audit } from '../apiserver/audit/audit-event.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
 import type { AdmissionPlugin } from '../apiserver/admission/admission.ts'
 import { endpointAddresses } from '../apiserver/admission/endpoint-address-rule.ts'
@@ -57,6 +58,8 @@ export interface ControlPlaneOptions {
   /** Where Services are; on loopback addresses of this machine unless told otherwise. */
   readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
+  /** Told of every request that changes something or reaches into a Pod. */
+  readonly audit?: Audit | undefined
   /** Asked last, after everybody else has let an object in. */
   readonly plugins?: readonly AdmissionPlugin[] | undefined
   readonly clock: Clock
@@ -113,7 +116,7 @@ export class ControlPlane implements Component {
     this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins, writtenBytes })
     this.client = new EmbeddedClient(this.#api)
     this.#events = new EventRecorder({ client: this.client, component: 'sluice-store', clock, log })
-    this.#server = new ApiServer({ tls, log, clock, metrics })
+    this.#server = new ApiServer({ tls, log, clock, metrics, audit: options.audit })
     const admin = { name: 'admin', groups: ['system:masters'] }
     const authenticate = firstKnown(
       knownTokens([{ token: identity.adminToken, user: admin }]),

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import type { Audit } from '../apiserver/audit/audit-event.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { ComingReplicas } from '../cluster/foreseen.ts'
@@ -78,6 +79,7 @@ export interface EmbeddedClusterOptions {
   /** A socket that listens there already, where that is not in this program's own network. */
   readonly outside?: number | undefined
   readonly tls: KeyAndCertificate & { readonly ca: string }
+  readonly audit?: Audit | undefined
   /** A known model to bring into the claim of user data in the background. */
   readonly fetchModel: string | undefined
   readonly clock: Clock
@@ -125,6 +127,7 @@ export class EmbeddedCluster {
       port,
       outside: options.outside,
       services: options.services,
+      audit: options.audit,
       podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
       plugins: [this.foresight.admission],
       clock,

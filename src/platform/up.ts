@@ -12,6 +12,8 @@ import { programRunner } from '../node/processes/run-program.ts'
 import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.ts'
 import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
+import { auditFile } from './audit/audit-files.ts'
+import { AuditTrail } from './audit/audit-trail.ts'
 import { CertificateAuthority } from './data/certificates.ts'
 import { type StoreInterruption, openClusterStore } from './cluster-store.ts'
 import { compileEngine } from './models/compiled-engine.ts'
@@ -133,6 +135,8 @@ async function compose(
   const board = new LoopBoard()
   lifecycle.add(new LoopWatch({ loop: 'main', clock, log, metrics, board, watchGarbage: true }))
   exportControllerFigures(metrics)
+  const audit = new AuditTrail({ path: auditFile(directory.root), clock, log, metrics })
+  lifecycle.add(audit)
   directory.folder('volumes', userDataClaim)
 
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
@@ -173,6 +177,7 @@ async function compose(
     port: ports.controlPlane,
     outside: outside.take('controlPlane'),
     tls: controlPlaneTls,
+    audit: audit.write,
     clusterName: options.clusterName,
     finishedPodLimit: options.finishedPodLimit,
     eventTtlMs: options.eventTtlMs,
