@@ -31,6 +31,7 @@ import {
 } from './home-resources.ts'
 import { openCredentials, openIdentity } from './data/identity.ts'
 import { renderKubeconfig } from './data/kubeconfig.ts'
+import { KeyEvents } from './key-events.ts'
 import { urlHost } from './listen.ts'
 import { openLogFile } from './data/log-file.ts'
 import { ManagementRole } from './roles/management-role.ts'
@@ -229,6 +230,7 @@ async function compose(
   const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
   const components = options.startsPods ? cluster.components(busy) : cluster.quietComponents()
   for (const component of components) lifecycle.add(component)
+  lifecycle.add(new KeyEvents({ client, keys: caches.keys, clock, log }))
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
