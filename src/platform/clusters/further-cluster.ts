@@ -63,7 +63,7 @@ export interface Machine {
   /** By which programs of this machine call the control plane. */
   readonly hosts: readonly string[]
   /** Takes a cluster's services to the edge. */
-  exposure(of: Pick<ExposureRoleOptions, 'client' | 'caches' | 'clusterId' | 'proxyDomain'>): ExposureRole
+  exposure(of: Pick<ExposureRoleOptions, 'client' | 'caches' | 'clusterId' | 'proxyDomain' | 'gateway'>): ExposureRole
   readonly finishedPodLimit?: number | undefined
   readonly eventTtlMs?: number | undefined
   readonly clock: Clock
