@@ -29,7 +29,7 @@ import { ClusterFolders } from './clusters/cluster-folders.ts'
 import { homeStays, modelsAreAtHome } from './clusters/cluster-rules.ts'
 import { ClusterSecrets } from './clusters/cluster-secrets.ts'
 import { watchAttachedCluster } from './clusters/attached-cluster.ts'
-import { type FurtherRules, type Machine, startFurtherCluster } from './clusters/further-cluster.ts'
+import { type FurtherRules, type Machine, reserveCards, startFurtherCluster } from './clusters/further-cluster.ts'
 import { homeAsCluster } from './clusters/home-as-cluster.ts'
 import { shareOf } from './clusters/node-share.ts'
 import { EdgeCertificate } from './edge-certificate.ts'
@@ -191,6 +191,8 @@ async function compose(
     owner: '',
   })
   const machineCards = new MachineCards(cards)
+  const clusterFolders = new ClusterFolders(directory)
+  reserveCards(machineCards, clusterFolders)
   const home = new HomeCluster({
     directory,
     store,
@@ -301,7 +303,7 @@ async function compose(
   const clusters = new ClusterController({
     client,
     clusters: caches.clusters,
-    folders: new ClusterFolders(directory),
+    folders: clusterFolders,
     secrets: new ClusterSecrets(client),
     events: new EventRecorder({ client, component: 'sluice-clusters', clock, log }),
     home: homeAsCluster(home),

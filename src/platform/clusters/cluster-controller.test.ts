@@ -210,6 +210,21 @@ describe('ClusterController', () => {
     expect(stage.started.map(({ id }) => id)).toEqual([abnormal?.status?.id])
   })
 
+  it('ends what a killed run left before one is gone that was to be deleted then', async () => {
+    const stage = await startController()
+    stage.folders.make('team', 'acme')
+    const metadata = { name: 'team', finalizers: ['sluice.dev/cluster', 'test/hold'] }
+    stage.start = () => Promise.reject(new Error('not yet'))
+    await stage.client.create(clusterKind, { metadata, spec })
+    await stage.when('team', 'Abnormal', 'StartFailed')
+    stage.start = async () => {}
+    await stage.client.delete(clusterKind, { name: 'team' })
+    await stage.when('team', 'Deleting')
+    await stage.client.patch(clusterKind, { name: 'team' }, { metadata: { finalizers: ['sluice.dev/cluster'] } })
+    await stage.when('team', 'gone')
+    expect(stage.started.at(-1)?.isClosed).toBe(true)
+  })
+
   it("does not take somebody else's Secret for its kubeconfig", async () => {
     const stage = await startController()
     const ref = { namespace: 'sluice', name: 'team-kubeconfig' }

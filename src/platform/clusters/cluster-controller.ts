@@ -182,13 +182,25 @@ export class ClusterController implements Component {
     const { name, finalizers = [] } = cluster.metadata
     if (!finalizers.includes(clusterFinalizer)) return
     await this.#tell(cluster, { isDeleting: true }, undefined, signal)
-    await this.#close(name)
     const record = folders.find(name, cluster.spec.enterprise)
+    if (record && !isAttached(cluster)) await this.#takeOver(cluster, record)
+    await this.#close(name)
     if (record && (cluster.spec.deletionPolicy === 'Delete' || isAttached(cluster))) await folders.purge(record)
     if (!isAttached(cluster)) await secrets.remove(cluster, signal)
     log.info({ cluster: name, id: record?.id, policy: cluster.spec.deletionPolicy }, 'a cluster was deleted')
     const left = finalizers.filter((finalizer) => finalizer !== clusterFinalizer)
     await client.patch(clusterKind, { name }, { metadata: { finalizers: left } }, signal)
+  }
+
+  /** What a killed run left running is ended by its own node, which has to be started for that. */
+  async #takeOver(cluster: Cluster, record: ClusterFolder): Promise<void> {
+    const { name, uid = '' } = cluster.metadata
+    if (this.#entries.has(name)) return
+    try {
+      this.#add(name, uid, await this.#options.startEmbedded(record, cluster))
+    } catch (error) {
+      this.#options.log.warn({ err: error, cluster: name }, 'a cluster that is deleted could not be looked at')
+    }
   }
 
   /** From now on it is not gone before it was taken down. */
