@@ -2,6 +2,7 @@ import { accessKeyCreateCommand } from './access-key-create.ts'
 import { accessKeyDisableCommand } from './access-key-disable.ts'
 import { accessKeyListCommand } from './access-key-list.ts'
 import { accessKeyRotateCommand } from './access-key-rotate.ts'
+import { auditCommand } from './audit.ts'
 import type { Command } from './command.ts'
 import { clusterCreateCommand } from './cluster-create.ts'
 import { clusterDeleteCommand } from './cluster-delete.ts'
@@ -39,6 +40,7 @@ export const commands: readonly Command[] = [
   clusterShowCommand,
   clusterKubeconfigCommand,
   clusterDeleteCommand,
+  auditCommand,
   doctorCommand,
   versionCommand,
 ]

@@ -135,6 +135,10 @@ export const errorCatalog = {
   // Starting and commands
   invalid_flag: { status: 400, message: '{flag}: {reason}' },
   unknown_command: { status: 400, message: 'There is no command {command}. `sluice --help` lists them.' },
+  audit_log_missing: {
+    status: 404,
+    message: 'There is no audit log at {path} yet. --data names the data directory of a `sluice up`.',
+  },
   data_directory_in_use: {
     status: 409,
     message: 'The data directory {path} is in use by the process {pid}. Stop it, or choose another with --data.',

@@ -1,4 +1,3 @@
-import { arch, availableParallelism, platform, release } from 'node:os'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import { Foreseen, type TakeBack } from '../cluster/foreseen.ts'
@@ -18,12 +17,12 @@ import { MachineCards } from './cards/machine-cards.ts'
 import { HostPortLedger } from './network/host-port-ledger.ts'
 import { watchCards } from './cards/card-watch.ts'
 import type { Card } from './cards/card.ts'
-import { type MachineReadings, readMachine, reservedMemoryBytes } from './machine/machine-readings.ts'
+import type { MachineReadings } from './machine/machine-readings.ts'
 import { readNvidiaCards } from './cards/nvidia-cards.ts'
 import { LoopbackNetwork } from './network/loopback-network.ts'
 import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
-import { NodeRegistration } from './registration/node-registration.ts'
+import { NodeReport, type NodeShare } from './registration/node-report.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
 import { type PodStatus, withForeignConditions } from './pods/pod-status.ts'
 import type { Tokens } from './volumes/pod-volumes.ts'
@@ -67,15 +66,9 @@ export interface NodeAgentOptions {
   readonly run?: RunProgram
 }
 
-/** A part of the machine. */
-export interface NodeShare {
-  readonly cpus?: number | undefined
-  readonly memoryBytes?: number | undefined
-  /** Of each kind; of one that is not named, all. */
-  readonly cards?: ReadonlyMap<string, number> | undefined
-}
-
 const programDeadlineMs = 15_000
+/** Before anything was told of the machine. */
+const nothing = { cpus: 0, memoryBytes: 0 }
 
 /** Runs the Pods that are bound to this machine, one `PodWorker` each, and reports their status to the cluster. */
 export class NodeAgent implements Component {
@@ -85,9 +78,7 @@ export class NodeAgent implements Component {
   readonly #configMaps: Informer<ConfigMap>
   readonly #secrets: Informer<Secret>
   readonly #queue: WorkQueue
-  #registration: NodeRegistration | undefined
-  #allocatable = { cpus: 0, memoryBytes: 0 }
-  #toldCards = ''
+  #report: NodeReport | undefined
   readonly #events: EventRecorder
   readonly #network: PodNetwork
   readonly #machineCards: MachineCards
@@ -132,8 +123,8 @@ export class NodeAgent implements Component {
     const { runtime, clock, log } = this.#options
     const cards = this.#machineCards.all
     const adopted = await runtime.adopt()
-    const registration = await this.#makeRegistration()
-    this.#registration = registration
+    this.#report = await this.#makeReport()
+    const { registration } = this.#report
     // Before any Pod is looked at, so that running Pods keep their addresses and cards.
     await this.#network.adopt(new Map(adopted.map(({ podUid, podIP }) => [podUid, podIP])))
     for (const { podUid, container, cards } of adopted) {
@@ -195,7 +186,7 @@ export class NodeAgent implements Component {
       this.#network.release(uid)
       this.#cards.release(uid)
     }
-    await this.#registration?.report(false, signal)
+    await this.#report?.registration.report(false, signal)
     await this.#events.idle()
   }
 
@@ -215,7 +206,7 @@ export class NodeAgent implements Component {
 
   /** The cluster has more or less of the machine than before. */
   shareChanged(): void {
-    this.#registration?.reportSoon()
+    this.#report?.registration.reportSoon()
     this.#roomFreed()
   }
 
@@ -224,59 +215,23 @@ export class NodeAgent implements Component {
     return this.#cards.heldCount
   }
 
-  async #makeRegistration(): Promise<NodeRegistration> {
-    const { client, clock, log, name, version, runtime, readings = readMachine } = this.#options
-    const runtimeFacts = await runtime.facts()
-    const [network, ledger] = [this.#network, this.#cards]
-    const capacity = () => this.#capacity(runtimeFacts.folder)
-    const facts = {
+  async #makeReport(): Promise<NodeReport> {
+    const { client, clock, log, name, version, cpus, memoryBytes, readings } = this.#options
+    return new NodeReport({
       name,
-      addresses: [this.#hostIP, this.#network.hostIP6].filter((address) => address !== undefined),
-      get cpus() {
-        return capacity().cpus
-      },
-      get memoryBytes() {
-        return capacity().memoryBytes
-      },
-      get allocatableMemoryBytes() {
-        return capacity().allocatableMemoryBytes
-      },
-      arch: arch(),
-      platform: platform(),
-      kernelVersion: release(),
-      version,
-      get cards() {
-        return ledger.share
-      },
-      runtime: runtimeFacts,
-      get network() {
-        return network.facts
-      },
-    }
-    return new NodeRegistration({
       client,
+      runtime: await this.#options.runtime.facts(),
+      network: this.#network,
+      hostIP: this.#hostIP,
+      cards: this.#cards,
+      share: () => this.#share,
+      version,
+      cpus,
+      memoryBytes,
+      readings,
       clock,
       log,
-      facts,
-      readings: () => {
-        this.#allocatable = { cpus: facts.cpus, memoryBytes: facts.allocatableMemoryBytes }
-        const { lost: lostCards, allocatable: allocatableCards } = ledger
-        this.#toldCards = JSON.stringify(allocatableCards)
-        return { machine: readings(runtimeFacts.folder), lostCards, allocatableCards }
-      },
     })
-  }
-
-  #capacity(folder: string) {
-    const { cpus = availableParallelism(), memoryBytes, readings = readMachine } = this.#options
-    const part = this.#share
-    const bytes = memoryBytes ?? readings(folder).memoryBytes
-    const most = part.memoryBytes ?? Infinity
-    return {
-      cpus: Math.min(cpus, part.cpus ?? Infinity),
-      memoryBytes: Math.min(bytes, most),
-      allocatableMemoryBytes: Math.min(bytes - reservedMemoryBytes(bytes), most),
-    }
   }
 
   get #share(): NodeShare {
@@ -286,9 +241,8 @@ export class NodeAgent implements Component {
   /** What Pods of other clusters take and let go of is there for this one's or not. */
   async #followCards(signal: AbortSignal): Promise<void> {
     const unsubscribe = this.#machineCards.onChange(() => {
-      const now = JSON.stringify(this.#cards.allocatable)
-      if (now === this.#toldCards) return
-      this.#registration?.reportSoon()
+      if (!this.#report?.hasOtherCards) return
+      this.#report.registration.reportSoon()
       this.#roomFreed()
     })
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
@@ -380,7 +334,6 @@ export class NodeAgent implements Component {
 
   #servicesFor(ref: ObjectRef): PodWorkerServices {
     const { runtime, clock, log, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
-    const { cpus, memoryBytes } = this.#allocatable
     return {
       runtime,
       clock,
@@ -395,7 +348,7 @@ export class NodeAgent implements Component {
       tokens,
       names,
       serviceVariables,
-      allocatable: { cpus, memoryBytes },
+      allocatable: this.#report?.allocatable ?? nothing,
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
       runtimeClass: (name, signal) => client.get(runtimeClassKind, { name }, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),

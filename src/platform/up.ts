@@ -12,6 +12,8 @@ import { programRunner } from '../node/processes/run-program.ts'
 import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.ts'
 import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
+import { auditFile } from './audit/audit-files.ts'
+import { AuditTrail } from './audit/audit-trail.ts'
 import { CertificateAuthority } from './data/certificates.ts'
 import { type StoreInterruption, openClusterStore } from './cluster-store.ts'
 import { LiveCenters } from './live-center.ts'
@@ -45,6 +47,7 @@ import {
 } from './home-resources.ts'
 import { openCredentials, openIdentity } from './data/identity.ts'
 import { renderKubeconfig } from './data/kubeconfig.ts'
+import { KeyEvents } from './key-events.ts'
 import { urlHost } from './listen.ts'
 import { openLogFile } from './data/log-file.ts'
 import { ManagementRole } from './roles/management-role.ts'
@@ -150,6 +153,8 @@ async function compose(
   const board = new LoopBoard()
   lifecycle.add(new LoopWatch({ loop: 'main', clock, log, metrics, board, watchGarbage: true }))
   exportControllerFigures(metrics)
+  const audit = new AuditTrail({ path: auditFile(directory.root), clock, log, metrics })
+  lifecycle.add(audit)
   directory.folder('volumes', userDataClaim)
 
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
@@ -199,7 +204,7 @@ async function compose(
     network,
     services,
     config,
-    at: { host, port: ports.controlPlane, outside: outside.take('controlPlane') },
+    at: { host, port: ports.controlPlane, outside: outside.take('controlPlane'), audit: audit.write },
     tls: controlPlaneTls,
     rules: [homeStays(identity.clusterId)],
     share: () => shareOf(caches.clusters.get({ name: identity.clusterId }) ?? { spec: {} }),
@@ -319,6 +324,7 @@ async function compose(
   const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
   const components = options.startsPods ? home.components(busy) : cluster.quietComponents()
   for (const component of components) lifecycle.add(component)
+  lifecycle.add(new KeyEvents({ client, keys: caches.keys, clock, log }))
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)

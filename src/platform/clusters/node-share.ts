@@ -1,4 +1,4 @@
-import type { NodeShare } from '../../node/node-agent.ts'
+import type { NodeShare } from '../../node/registration/node-report.ts'
 import type { Cluster } from '../../resources/cluster.ts'
 import { parseQuantity } from '../../resources/quantity.ts'
 
