@@ -1,13 +1,16 @@
 import { isIP } from 'node:net'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Exchange } from '../relay/exchange.ts'
+import { Remembered } from '../relay/http/remembered.ts'
 
 /** A name as DNS has it, perhaps with the dot at its end, perhaps with a port. Nothing in it is decoded. */
 const hostForm = /^([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\.?(?::\d{0,5})?$/
 
+const hosts = new Remembered((given: string) => hostForm.exec(given.toLowerCase())?.[1])
+
 /** The one way to write a host by which routes are found; `undefined` for what is no name. */
 export function plainHost(given: string): string | undefined {
-  return hostForm.exec(given.toLowerCase())?.[1]
+  return hosts.of(given)
 }
 
 /**

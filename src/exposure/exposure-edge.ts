@@ -83,11 +83,11 @@ export class ExposureEdge {
   #handle(exchange: Exchange, done: Done): void {
     markLoop('exposure', exchange.head.path)
     let route: ExposureRoute | undefined
-    this.#metrics.inFlight.inc()
+    this.#metrics.inFlight += 1
     const finish: Finish = (status, failure) => {
-      this.#metrics.inFlight.dec()
+      this.#metrics.inFlight -= 1
       // Only hosts that exist are counted by name: anybody may ask for any.
-      this.#metrics.requests.inc({ exporter: route?.exporter ?? '', status: String(status) })
+      this.#metrics.requests.series(route?.exporter ?? '', String(status)).add()
       done(failure)
     }
     const fail = (error: unknown): void => {

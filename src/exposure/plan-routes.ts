@@ -68,7 +68,7 @@ export function planRoutes(
   const isClosed = clusterPlaces(services, slicesByService)
   const routes = new Map<string, ExposureRoute>()
   const verdicts = new Map<string, ExporterVerdict>()
-  const claims = exporters.filter(({ metadata }) => metadata.deletionTimestamp === undefined).toSorted(byAge)
+  const claims = byAge(exporters.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
   const owners = planOwners(claims, facts, before)
   for (const exporter of claims) {
     const key = keyOf(refOf(exporter))
