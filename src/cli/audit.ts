@@ -1,7 +1,7 @@
 import { systemClock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { AuditQuestion } from '../platform/audit/audit-line.ts'
-import { resourceAsked, shownLine, timeBefore } from './audit-view.ts'
+import type * as view from './audit-view.ts'
 import type { Command, Flag } from './command.ts'
 import { type ParsedFlags, parseFlags } from './flags.ts'
 
@@ -24,6 +24,8 @@ const flags: readonly Flag[] = [
   { name: 'output', short: 'o', value: 'json', help: 'the lines as they are in the log, for programs' },
 ]
 
+type View = typeof view
+
 const mostLast = 100_000
 
 export const auditCommand: Command = {
@@ -33,9 +35,11 @@ export const auditCommand: Command = {
   async run(args) {
     const parsed = parseFlags(flags, args)
     if (parsed.positionals.length > 0) throw refused('sluice audit', 'it takes flags only; --help lists them.')
-    const show = shownAs(parsed.text('output'))
+    // Only here, because it knows every kind, and other commands are not to wait for that.
+    const shown = await import('./audit-view.ts')
+    const show = shownAs(parsed.text('output'), shown)
     const last = parsed.integer('last', { min: 1, max: mostLast })
-    const question = questionOf(parsed)
+    const question = questionOf(parsed, shown)
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
     // Whoever reads along has seen enough, such as `head`.
@@ -46,16 +50,16 @@ export const auditCommand: Command = {
     const follow = parsed.isSet('follow') ? { clock: systemClock, signal: stop.signal } : undefined
     const print = gathering(last, follow !== undefined)
     for await (const text of auditLines(path, { follow, onCaughtUp: () => print.release() })) {
+      if (stop.signal.aborted) break
       const line = parseAuditLine(text)
-      if (!line || stop.signal.aborted) continue
-      if ('missing' in line || answersQuestion(line, question)) print.take(() => show(text, line))
+      if (line && ('missing' in line || answersQuestion(line, question))) print.take(() => show(text, line))
     }
     print.release()
     return 0
   },
 }
 
-function questionOf(parsed: ParsedFlags): AuditQuestion {
+function questionOf(parsed: ParsedFlags, { resourceAsked, timeBefore }: View): AuditQuestion {
   const resource = parsed.text('resource')
   const since = parsed.text('since')
   return {
@@ -70,7 +74,7 @@ function questionOf(parsed: ParsedFlags): AuditQuestion {
   }
 }
 
-function shownAs(output: string | undefined): typeof shownLine {
+function shownAs(output: string | undefined, { shownLine }: View): View['shownLine'] {
   if (output === undefined) return shownLine
   if (output === 'json') return (text) => text
   throw refused('--output', `"${output}" is not known; json is.`)
