@@ -13,6 +13,8 @@ export interface AdmissionRequest {
   readonly user?: User | undefined
   /** True when nothing will be written. */
   readonly dryRun?: boolean | undefined
+  /** Tells the caller something that is no reason to refuse; kubectl prints it. */
+  readonly warn?: ((warning: string) => void) | undefined
 }
 
 /**
