@@ -21,7 +21,7 @@ import { ProcessRuntime } from '../node/process-runtime.ts'
 import { serviceVariables } from '../node/environment/service-variables.ts'
 import { isClaimName, reserveClaimFolder } from '../node/volumes/claim-folder.ts'
 import { ModelController } from '../operator/model-controller.ts'
-import { type ProfileFacts, resolveProfile } from '../operator/resource-profile.ts'
+import { resolveProfile } from '../operator/resource-profile.ts'
 import { clusterKind } from '../resources/cluster.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
 import { controllingModel } from '../resources/model-ownership.ts'
@@ -43,6 +43,7 @@ import { clusterIpRole } from './roles/cluster-ip-role.ts'
 import { ControlPlane } from './control-plane.ts'
 import type { DataDirectory } from './data/data-directory.ts'
 import { clusterDomain, dnsRole } from './roles/dns-role.ts'
+import { ClusterCards } from './models/cluster-cards.ts'
 import { DemoModelFetch } from './models/demo-model-fetch.ts'
 import { type CenterFacts, createHomeResources } from './home-resources.ts'
 import { type Credentials, type Identity, openServiceAccountKey } from './data/identity.ts'
@@ -50,6 +51,7 @@ import { ConfiguredImages } from './images/configured-images.ts'
 import { type EnginePrograms, enginePrograms } from './images/image-entries.ts'
 import { Informers } from './informers.ts'
 import { networkRulesRole } from './roles/network-rules-role.ts'
+import { modelCardWarning } from './models/model-card-warning.ts'
 import { volumesDirectory } from './models/model-storage.ts'
 import type { ServiceNetwork } from './services/service-network.ts'
 import { version } from './version.ts'
@@ -95,7 +97,7 @@ export class EmbeddedCluster {
   readonly #logHub = new LogHub()
   readonly #programs: EnginePrograms
   readonly #runtime: ProcessRuntime
-  readonly #profiles: ProfileFacts
+  readonly #cards: ClusterCards
   /** How a wake is quicker than its writes. */
   readonly foresight: WakeForesight
   #operator: ModelController | undefined
@@ -126,7 +128,7 @@ export class EmbeddedCluster {
       outside: options.outside,
       services: options.services,
       podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
-      plugins: [this.foresight.admission],
+      plugins: [modelCardWarning(() => this.#cards.facts()), this.foresight.admission],
       clock,
       log,
       metrics,
@@ -135,7 +137,7 @@ export class EmbeddedCluster {
     this.#informers = new Informers({ client: this.client, clock, log })
     this.caches = clusterCaches(this.#informers)
     const { profiles: table } = options.config
-    this.#profiles = { table, cardKinds: [...new Set(options.cards.map(({ kind }) => kind))] }
+    this.#cards = new ClusterCards({ own: options.cards.map(({ kind }) => kind), nodes: this.caches.nodes, table })
   }
 
   get address(): string {
@@ -149,7 +151,7 @@ export class EmbeddedCluster {
 
   /** The kind of card that a Model's Pods hold; undefined when nobody can say. */
   cardKindOf(model: Model): string | undefined {
-    return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#profiles)?.card
+    return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#cards.facts())?.card
   }
 
   /** For people: an Event, now that one can be written. */
@@ -300,7 +302,8 @@ export class EmbeddedCluster {
       version,
       wakingStatusMs: 100,
       podNewsMs: 20,
-      profiles: () => this.#profiles,
+      profiles: () => this.#cards.facts(),
+      onProfilesChange: (callback) => this.#cards.onChange(callback),
       engineUnavailable: (engine) => (engine === 'VLLM' ? vllmUnavailable : undefined),
       busy: (podName) => {
         const pod = pods.get({ namespace: gatewayNamespace, name: podName })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { modelKind } from '../../src/resources/model.ts'
+import { nodeKind } from '../../src/resources/node.ts'
 import { isPodReady } from '../../src/resources/pod.ts'
 import { ModelStage, namespace } from '../support/model-stage.ts'
 import { kubectlPath, runProgram } from '../support/programs.ts'
@@ -89,6 +90,37 @@ describe('Models on a cluster', () => {
     await stage.create('plain', { resourceProfile: `${card}:1` })
     const placed = await stage.untilPod(({ spec }) => spec.nodeName !== undefined)
     expect(placed.spec.containers[0]?.resources?.requests).toMatchObject({ cpu: '100m', [card]: '1' })
+  })
+
+  it('says that no node has its cards, refuses requests at once, and can be woken when such a node comes', async () => {
+    await stage.create('large', { resourceProfile: 'nvidia.com/gpu-h800:8', minReplicas: 0 })
+    const refused = await stage.chat('large')
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'model_unavailable', message: 'The model large cannot start: No node has nvidia.com/gpu-h800.' },
+    })
+    expect(await message('large', /./)).toMatchObject({ phase: 'Failed', message: 'No node has nvidia.com/gpu-h800.' })
+    const capacity = { 'nvidia.com/gpu-h800': '8', cpu: '8', memory: '64Gi', pods: '10' }
+    await stage.client.create(nodeKind, { metadata: { name: 'arriving' }, status: { capacity, allocatable: capacity } })
+    await stage.untilModel('large', ({ status }) => status?.phase === 'Asleep')
+    await stage.client.delete(nodeKind, { name: 'arriving' })
+    await stage.untilModel('large', ({ status }) => status?.phase === 'Failed')
+  })
+
+  it.skipIf(kubectlPath === undefined)('warns whoever applies a Model that no node can hold', async () => {
+    const apply = async (resourceProfile: string) => {
+      const manifest = {
+        apiVersion: 'sluice.dev/v1',
+        kind: 'Model',
+        metadata: { name: 'warned', namespace },
+        spec: { url: 'pvc://userdata/models/tiny', engine: 'LlamaCpp', resourceProfile },
+      }
+      writeFileSync(join(stage.data, 'warned.json'), JSON.stringify(manifest))
+      const args = ['--kubeconfig', stage.sluice.kubeconfig, 'apply', '-f', join(stage.data, 'warned.json')]
+      return runProgram(kubectlPath ?? '', args)
+    }
+    expect((await apply('nvidia.com/gpu-h800:1')).stderr).toBe('Warning: No node has nvidia.com/gpu-h800.\n')
+    expect((await apply(`${card}:1`)).stderr).toBe('')
   })
 
   it.each(['pvc://userdata/../x', 'pvc://userdata/a/%2e%2e/x', 'pvc://userdata/a//x', 'pvc://userdata/a/..%2fx'])(
