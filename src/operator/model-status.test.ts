@@ -204,3 +204,16 @@ describe('a model that no node can hold', () => {
     expect(statusOf('nvidia.com/gpu-h800:8', { largestNode }, 1)).toMatchObject({ phase: 'Waking', pods: 1 })
   })
 })
+
+it('a model of another namespace than the gateway’s holds no card, and says where it would be served', () => {
+  const model = modelWith({ minReplicas: 1 }, { namespace: 'default' })
+  const pod = podNamed('a', { ready: true })
+  const running = { ...pod, metadata: { ...pod.metadata, namespace: 'default' } }
+  const { status, create, drain } = planPods(model, [running], factsWith())
+  expect([create, drain.map(({ metadata }) => metadata.name)]).toEqual([[], ['a']])
+  expect(status.phase).toBe('Draining')
+  expect(planPods(model, [], factsWith()).status).toMatchObject({
+    phase: 'Failed',
+    message: 'The gateway serves Models of the namespace sluice only; create it there.',
+  })
+})

@@ -76,7 +76,7 @@ function verdictOn(pods: readonly Pod[], ready: number, desired: number, obstacl
 }
 
 /** With these it would be pointless even to try: requests are refused at once, instead of waiting for a card. */
-const neverStarts: ReadonlySet<Obstacle['reason']> = new Set(['ProfileUnknown', 'NoSuchCard'])
+const neverStarts: ReadonlySet<Obstacle['reason']> = new Set(['WrongNamespace', 'ProfileUnknown', 'NoSuchCard'])
 
 function asleepOrDraining(pods: readonly Pod[], obstacle: Obstacle | undefined): Verdict {
   const left = pods.filter((pod) => !isPodFinished(pod)).length

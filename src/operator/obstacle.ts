@@ -1,3 +1,4 @@
+import { gatewayNamespace } from '../resources/model-labels.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
 import type { OperatorFacts } from './operator-facts.ts'
@@ -5,13 +6,18 @@ import { type ProfileFacts, knownProfiles, resolveProfile } from './resource-pro
 
 /** Why creating a new Pod would be pointless. */
 export interface Obstacle {
-  readonly reason: 'EngineUnavailable' | 'ProfileUnknown' | 'NoSuchCard' | 'FilesMissing' | 'PodRefused'
+  readonly reason:
+    'EngineUnavailable' | 'ProfileUnknown' | 'NoSuchCard' | 'WrongNamespace' | 'FilesMissing' | 'PodRefused'
   readonly message: string
   /** It is about to go away by itself. */
   readonly passing: boolean
 }
 
 export function findObstacle(model: Model, facts: OperatorFacts): Obstacle | undefined {
+  if (model.metadata.namespace !== gatewayNamespace) {
+    const message = `The gateway serves Models of the namespace ${gatewayNamespace} only; create it there.`
+    return { reason: 'WrongNamespace', message, passing: false }
+  }
   const noCard = cardObstacle(model, facts.profiles)
   if (noCard) return noCard
   if (facts.engineUnavailable !== undefined) {

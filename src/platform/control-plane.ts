@@ -8,7 +8,7 @@ import {
   serviceAccountUsers,
 } from '../apiserver/access/identity/authentication.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
-import type { AdmissionPlugin } from '../apiserver/admission/admission.ts'
+import type { AdmissionPlugin, AdmissionRule } from '../apiserver/admission/admission.ts'
 import { endpointAddresses } from '../apiserver/admission/endpoint-address-rule.ts'
 import { imagesFrom } from '../apiserver/admission/image-registry-rule.ts'
 import { ObjectBounds } from '../apiserver/object-bounds/object-bounds.ts'
@@ -57,6 +57,8 @@ export interface ControlPlaneOptions {
   /** Where Services are; on loopback addresses of this machine unless told otherwise. */
   readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
+  /** Rules of this cluster beyond those of every embedded one. */
+  readonly rules?: readonly AdmissionRule[] | undefined
   /** Asked last, after everybody else has let an object in. */
   readonly plugins?: readonly AdmissionPlugin[] | undefined
   readonly clock: Clock
@@ -96,7 +98,13 @@ export class ControlPlane implements Component {
     })
     const { authorizer, tokens } = this.#access
     const kinds = [...coreKinds, ...customKinds]
-    const admission = [imagesFrom(registry), endpointAddresses(), modelPodsAreMadeHere, ...this.#access.admission]
+    const admission = [
+      imagesFrom(registry),
+      endpointAddresses(),
+      modelPodsAreMadeHere,
+      ...(options.rules ?? []),
+      ...this.#access.admission,
+    ]
     this.#services = options.services ?? embeddedServiceNetwork(identity.clusterId)
     this.#quotas = new QuotaLedger({ store: this.#store, kinds: () => this.#api.kinds.list() })
     const bounds = new ObjectBounds({ store: this.#store, kinds: () => this.#api.kinds.list(), clock })

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os'
+import { modelsIn } from '../apiserver/admission/model-namespace-rule.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { ComingReplicas } from '../cluster/foreseen.ts'
@@ -128,6 +129,7 @@ export class EmbeddedCluster {
       outside: options.outside,
       services: options.services,
       podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
+      rules: [modelsIn(gatewayNamespace)],
       plugins: [modelCardWarning(() => this.#cards.facts()), this.foresight.admission],
       clock,
       log,

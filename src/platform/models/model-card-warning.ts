@@ -10,7 +10,9 @@ import { modelKind, modelSchema } from '../../resources/model.ts'
 export function modelCardWarning(profiles: () => ProfileFacts): AdmissionPlugin {
   return {
     hold({ operation, kind, object, previous, warn }) {
-      if (!warn || operation === 'delete' || kind.group !== modelKind.group || kind.kind !== modelKind.kind) return
+      if (!warn || operation === 'delete' || kind.group !== modelKind.group || kind.kind !== modelKind.kind) {
+        return undefined
+      }
       const model = modelSchema.safeParse(object).data
       const obstacle = model && cardObstacle(model, profiles())
       // Scaling and labelling are no news about cards.
