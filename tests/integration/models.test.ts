@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { modelKind } from '../../src/resources/model.ts'
 import { nodeKind } from '../../src/resources/node.ts'
-import { isPodReady } from '../../src/resources/pod.ts'
+import { isPodReady, podKind } from '../../src/resources/pod.ts'
 import { ModelStage, namespace } from '../support/model-stage.ts'
 import { kubectlPath, runProgram } from '../support/programs.ts'
 import { until } from '../support/sluice-process.ts'
@@ -150,6 +150,17 @@ describe('Models on a cluster', () => {
     })
     statuses.add((await stage.chat('steady')).status)
     expect([...statuses]).toEqual([200])
+  })
+
+  it('has the program sluice in its image, as the documentation of its commands writes them', async () => {
+    const image = 'registry.local-1.localhost/sluice/sluice:1'
+    const command = ['sluice', 'serve', '--help']
+    const metadata = { name: 'as-documented', namespace }
+    const containers = [{ name: 'main', image, command }]
+    await stage.client.create(podKind, { metadata, spec: { restartPolicy: 'Never', containers } })
+    const ended = await stage.untilPod(({ status }) => /Succeeded|Failed/.test(status?.phase ?? ''))
+    expect(ended.status?.containerStatuses?.[0]?.state).toMatchObject({ terminated: { exitCode: 0 } })
+    await stage.client.delete(podKind, metadata)
   })
 
   it.skipIf(kubectlPath === undefined)('runs on a node with a role', async () => {
