@@ -175,7 +175,7 @@ export class ObjectWrites {
     const { user, dryRun, warn } = change.options
     const tracked = yield* phasesOf({ ...change, now: this.#clock.now() })
     const next = isDefinition(kind) && !subresource ? this.#definitions.settle(tracked) : tracked
-    const request = { operation: 'update', kind, previous: current, user, dryRun, warn } as const
+    const request = { operation: 'update', kind, previous: current, user, subresource, dryRun, warn } as const
     const object = subresource === 'status' ? next : this.#admission.complete({ ...request, object: next })
     if (sameJson(object, current)) return { type: 'keep' }
     if (subresource === 'status') return { type: 'write', object }
