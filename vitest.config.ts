@@ -1,8 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
-// `unit` sits beside the code and is fast; `integration` starts real parts (processes, sockets, a browser); `contract` are
-// client programs against the embedded API server, and `kubernetes` the same ones against a real kube-apiserver and etcd, which
-// KUBEBUILDER_ASSETS names (without it they are skipped).
+// `unit` tests are beside the code and fast. `integration` tests start real parts (processes, sockets, a browser).
+// `contract` tests run client programs against the embedded API server, and `kubernetes` runs the same ones against a
+// real kube-apiserver and etcd from the folder that KUBEBUILDER_ASSETS names; without it they are skipped.
 const clientPrograms = {
   include: ['tests/kubernetes/**/*.test.ts'],
   globalSetup: ['tests/kubernetes/start-servers.ts'],
@@ -18,10 +18,10 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'tests/*.test.ts'],
-          // Of what hangs: a machine that is busy with other things takes long for everything.
+          // Only for tests that hang: a busy machine takes long for everything.
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          // All cores: the default leaves one idle, and of two that is half of the machine.
+          // The default leaves one core idle, which on two cores is half of the machine.
           maxWorkers: '100%',
         },
       },

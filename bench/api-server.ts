@@ -18,7 +18,7 @@ const { values } = parseArgs({
 const requests = Number(values.requests)
 const rounds = Number(values.rounds)
 const isWanted = (name: string) => needed.has(name) || new RegExp(values.only).test(name)
-/** Without them there is nothing to do the others with, and no next round. */
+/** The others need the objects that these make, and the next round needs them gone. */
 const needed = new Set(['create', 'delete'])
 const lists = 100
 
@@ -117,7 +117,10 @@ interface Measured {
   readonly results: Array<{ readonly name: Contestant['name']; readonly rates: number[]; cpuSeconds: number }>
 }
 
-/** In rounds, and in each of them one after the other: what disturbs the machine disturbs all of them. */
+/**
+ * Measures in rounds, and in each round one contestant after the other, so that a disturbance of the machine affects
+ * all.
+ */
 async function measure(kind: BenchKind, clients: number): Promise<readonly Measured[]> {
   const measured: Measured[] = operations
     .filter(({ name }) => isWanted(name))
@@ -157,12 +160,12 @@ async function measureOne(
   result.cpuSeconds += contestant.cpuSeconds() - cpuBefore
 }
 
-/** `undefined`: not once did it come through. */
+/** The median; `undefined` when no measurement succeeded. */
 function median(rates: readonly number[]): number | undefined {
   return rates.toSorted((one, other) => one - other)[Math.floor(rates.length / 2)]
 }
 
-/** Less disturbed than the rates by whatever else the machine does. */
+/** Processor time, which is less affected by whatever else the machine does than the rates are. */
 function cpuNote([ours = 0, theirs]: readonly number[]): string {
   return theirs === undefined || ours === 0 ? '' : `${(theirs / ours).toFixed(1)}× the processor time`
 }
@@ -188,9 +191,9 @@ async function prepare({ name, target }: Contestant): Promise<void> {
 }
 
 /**
- * Both have long been running where they are used: what they compile and grow at first is not what is asked here (Node
- * goes on compiling for some thousand requests of a kind). With several clients and with one alone, because a write
- * that is alone takes another way than those that share a commit.
+ * Warms a server up, since in real use both have been running for long and their start-up costs are not the question
+ * here (Node goes on compiling for some thousand requests of a kind). Uses several clients and then one alone, because
+ * a single write takes another path than writes that share a commit.
  */
 async function warmUp({ target }: Contestant): Promise<void> {
   for (const [clients, rounds] of [

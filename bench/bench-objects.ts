@@ -1,4 +1,4 @@
-/** What is written: about 0.9 kB as JSON, in the kinds that matter. */
+/** A kind of objects that the benches write, about 0.9 kB each as JSON. */
 export interface BenchKind {
   readonly name: string
   readonly path: string

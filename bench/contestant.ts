@@ -9,15 +9,15 @@ import { missingControlPlane, startRealControlPlane } from '../tests/kubernetes/
 import { HttpClient, type Target } from './http-client.ts'
 import { cpuSeconds, residentBytes } from './process-use.ts'
 
-/** A server under measurement, in processes of its own. */
+/** A server that is measured, in its own processes. */
 export interface Contestant {
   readonly name: 'sluice' | 'kubernetes'
   readonly target: Target
-  /** What it holds in memory now, all its processes together. */
+  /** The resident memory of all its processes, in bytes. */
   resident(): number
-  /** How long its processes have had a processor, all together. */
+  /** The processor time of all its processes. */
   cpuSeconds(): number
-  /** From the start of the first process until /readyz said yes. */
+  /** From the start of the first process until /readyz succeeded. */
   readonly startMs: number
   stop(): Promise<void>
 }
@@ -26,7 +26,7 @@ const program = join(import.meta.dirname, '../bin/sluice')
 const endpointsSchema = z.object({ controlPlane: z.string(), ca: z.string() })
 const readyDeadlineMs = 60_000
 
-/** `sluice up` as a user starts it; the real pair when KUBEBUILDER_ASSETS has it, with etcd syncing to disk. */
+/** Starts `sluice up` as users do, and the real pair if KUBEBUILDER_ASSETS has it, with etcd syncing to disk. */
 export async function startContestants(): Promise<Contestant[]> {
   const ours = await startSluice()
   const missing = missingControlPlane()
@@ -44,7 +44,7 @@ export async function startSluice(
   const startedAt = performance.now()
   const child = spawn(program, ['up', '--data', data, '--no-demo-model', ...ports, ...flags], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    // For a look inside: SLUICE_NODE_OPTIONS=--cpu-prof
+    // For profiling: SLUICE_NODE_OPTIONS=--cpu-prof
     env: { ...process.env, NODE_OPTIONS: process.env['SLUICE_NODE_OPTIONS'] ?? '' },
   })
   const endpoints = await until(() => {

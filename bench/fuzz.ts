@@ -1,6 +1,7 @@
-// Random valid manifests against a whole Sluice, with kill -9 of it in between, for as long as is asked for:
+// Applies random valid manifests to a whole Sluice and kills it with SIGKILL in between, for as long as is asked for:
 //   node bench/fuzz.ts [--minutes 60] [--seed 1]
-// Prints how long it ran clean, and what was largest and slowest on the way. Ends with 1 at the first problem.
+// Prints how long it ran without a problem, and the largest and slowest figures on the way. Exits with 1 at the first
+// problem.
 import { parseArgs } from 'node:util'
 import { ManifestFuzzer } from '../tests/support/fuzz/manifest-fuzzer.ts'
 

@@ -3,7 +3,7 @@ import { type TLSSocket, connect } from 'node:tls'
 export interface Target {
   readonly host: string
   readonly port: number
-  /** Before every path: `/vks/<id>`, or nothing. */
+  /** The prefix of every path: `/vks/<id>`, or empty. */
   readonly base: string
   readonly ca: string
   readonly token: string
@@ -22,8 +22,8 @@ interface Waiting {
 const headEnd = Buffer.from('\r\n\r\n')
 
 /**
- * One connection that asks one thing at a time. Written on a bare socket because the measuring program shares the
- * machine with what it measures: the usual client costs as much per request as the server does.
+ * One connection with one request at a time. It uses a bare socket because the measuring program shares the machine
+ * with the server, and an ordinary client costs as much per request as the server does.
  */
 export class HttpClient {
   readonly #socket: TLSSocket
@@ -65,7 +65,7 @@ export class HttpClient {
     })
   }
 
-  /** The same, and it must succeed. */
+  /** Sends a request that must succeed. */
   async expect(method: string, path: string, body?: unknown, contentType?: string): Promise<Reply> {
     const reply = await this.request(method, path, body, contentType)
     if (reply.code < 300) return reply
@@ -94,7 +94,7 @@ export class HttpClient {
       if (this.#size < bodyAt + Number(length)) return
       return this.#finish(head, Buffer.concat(this.#received).subarray(bodyAt, bodyAt + Number(length)))
     }
-    // The last chunk is empty; only the end of what came has to be looked at.
+    // The last chunk is empty, so only the end of the data has to be checked.
     if (!chunk.subarray(-7).toString('latin1').endsWith('0\r\n\r\n')) return
     this.#finish(head, unchunk(Buffer.concat(this.#received).subarray(bodyAt)))
   }

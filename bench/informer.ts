@@ -1,4 +1,4 @@
-// An informer over many objects: how long until it has them, what it holds for them, and how fast changes reach its
+// An informer over many objects: how long until it has them, how much memory they take, and how fast changes reach its
 // listeners.
 //   node --expose-gc bench/informer.ts [--objects 10000]
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-// A start on a directory into which somebody flooded Events: ready in 5 s, in 400 MiB.
+// A start on a data directory that was flooded with Events: it must be ready in 5 s, in 400 MiB.
 //   node bench/large-directory.ts [--events 200000] [--pods 5000]
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ const { values } = parseArgs({
 })
 const size = { events: Number(values.events), pods: Number(values.pods) }
 const limits = { readyMs: 5_000, residentBytes: 400 * 1024 * 1024 }
-/** Long enough for what is done after a start. */
+/** Long enough for the work that follows a start. */
 const settleMs = 15_000
 
 const data = mkdtempSync(join(tmpdir(), 'sluice-bench-large-'))

@@ -2,7 +2,7 @@ import { HttpClient, type Target } from './http-client.ts'
 
 export type Ask = (client: HttpClient, index: number) => Promise<unknown>
 
-/** Opens the connections, runs, closes them, and says how many a second. */
+/** Opens the connections, sends the requests, closes the connections, and returns the requests per second. */
 export async function perSecond(target: Target, clients: number, requests: number, ask: Ask): Promise<number> {
   const connections = await Promise.all(Array.from({ length: clients }, () => HttpClient.open(target)))
   try {

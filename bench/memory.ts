@@ -1,4 +1,4 @@
-// What is held in memory: at rest, with 10,000 objects, and after they were listed.
+// The resident memory: idle, with 10,000 objects, and after these were listed.
 //   node bench/memory.ts [--objects 10000]
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -10,7 +10,7 @@ import { RatioTable } from './ratio-table.ts'
 
 const { values } = parseArgs({ options: { objects: { type: 'string', default: '10000' } } })
 const objects = Number(values.objects)
-/** V8 gives back what a heap at rest does not need eight seconds after its last collection. */
+/** V8 returns the unused memory of an idle heap eight seconds after its last collection. */
 const restMs = 12_000
 
 const contestants = await startContestants()

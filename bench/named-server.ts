@@ -1,4 +1,4 @@
-/** On all addresses, as nearly every server listens; it answers with its name. */
+/** A server that answers with its name. It listens on all addresses, as nearly every server does. */
 export const namedServer = (port: number): string => `
 use IO::Socket::INET; $SIG{PIPE} = 'IGNORE'; $SIG{TERM} = sub { exit };
 my $listener = IO::Socket::INET->new(LocalPort => ${port}, Listen => 64, ReuseAddr => 1) or die $!;

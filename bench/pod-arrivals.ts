@@ -3,7 +3,7 @@ import { type Pod, isPodReady, podKind } from '../src/resources/pod.ts'
 
 const deadlineMs = 120_000
 
-/** Follows a namespace's Pods, as a client sees them. A Pod is known by its name, or by that of its Deployment. */
+/** Watches the Pods of a namespace, as a client does. A Pod is identified by its name, or by that of its Deployment. */
 export class PodArrivals {
   readonly #states = new Map<string, 'ready' | 'gone'>()
   readonly #waiters = new Map<string, () => void>()

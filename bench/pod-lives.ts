@@ -1,7 +1,7 @@
-// Lives of Pods (programs that end or do not, servers with Services, ports of the machine and policies), with kill -9
-// of Sluice at any moment. Every server must answer by every way there is, and of no Pod that is gone may anything be
-// left: no process, network namespace, cable, rule, mount, control group or file. Looked at after every hundred of
-// them, and when Sluice has ended.
+// Lives of Pods (programs that end or do not end, servers with Services, ports of the machine and policies), with
+// SIGKILL of Sluice at any moment. Every server must answer in every possible way, and nothing may be left of a Pod
+// that is gone: no process, network namespace, virtual cable, rule, mount, control group or file. This is checked after
+// every hundred Pods, and when Sluice has ended.
 //   node bench/pod-lives.ts [--lives 1000] [--seed 1] [--at-once 8]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

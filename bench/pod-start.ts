@@ -1,4 +1,4 @@
-// From `kubectl apply` to Ready, for a program that is ready at once: what the cluster adds to a process's own start.
+// From `kubectl apply` to Ready, for a program that is ready at once: what the cluster adds to the start of a process.
 //   node bench/pod-start.ts [--times 30] [--many 100] [--pods]      (--pods: bare Pods instead of Deployments)
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -90,7 +90,7 @@ try {
   rmSync(data, { recursive: true, force: true })
 }
 
-/** What the operating system takes for the same program, without us. */
+/** How long the operating system takes to start the same program, without Sluice. */
 async function ownStart(): Promise<number> {
   const taken: number[] = []
   for (let round = 0; round < Number(values.times); round += 1) {

@@ -1,5 +1,5 @@
 // Pods as objects: what a Pod of a Deployment costs from its creation until the Deployment is available, and until it
-// is gone again, at 10, 100 and 1,000 of them. A bare stand-in for the node reports every Pod that is placed as ready.
+// is gone again, with 10, 100 and 1,000 of them. A minimal stand-in for the node reports every scheduled Pod as ready.
 //   node bench/pods.ts [--sizes 10,100,1000] [--rounds 3]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -64,7 +64,7 @@ let base: number | undefined
 console.log('Pods   created → available            deleted → gone              processor time per Pod')
 for (const size of sizes) {
   const rounds: Awaited<ReturnType<typeof measure>>[] = []
-  // As many Pods in all at the smaller sizes: a single round of ten is over before the clock is exact.
+  // More rounds for the smaller sizes: a single round of ten is over before the clock is exact.
   const count = size < 100 ? Number(values.rounds) * 5 : Number(values.rounds)
   for (let round = 0; round < count; round += 1) rounds.push(await measure(size))
   const median = (of: (round: (typeof rounds)[number]) => number) =>

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** What a process holds in memory, as the kernel counts it. */
+/** The resident memory of a process, as the kernel counts it. */
 export function residentBytes(pid: number): number {
   const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
   return Number(kib ?? 0) * 1024
@@ -10,7 +10,7 @@ export const mebibytes = (bytes: number): string => `${Math.round(bytes / 1024 /
 
 const ticksPerSecond = 100
 
-/** How long a process has had a processor. */
+/** The processor time of a process. */
 export function cpuSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const [user, system] = stat

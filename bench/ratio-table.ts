@@ -1,4 +1,4 @@
-/** One row per measurement, a column per contestant, and how many times better the first one is. */
+/** Prints a row per measurement with a column per contestant, and how many times better the first one is. */
 export class RatioTable {
   readonly #unit: string
   readonly #higherIsBetter: boolean

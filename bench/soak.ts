@@ -1,6 +1,6 @@
 // A day's use in an hour: chats with an awake model, wakes of a sleeping one, kubectl-like reads and writes, Pods and
-// Jobs that come and go. Prints memory and file sizes as they go; at the end what there was in each quarter, and how
-// the last quarter compares with the second one: a ratio of 1 is flat. What has a plateau must have reached it before:
+// Jobs that come and go. Prints memory and file sizes while it runs, and at the end the figures of each quarter and the
+// ratio of the last quarter to the second: 1 means no growth. Whatever has a plateau must have reached it before: the
 // history has 10,000 entries, and Events live as long as --event-ttl says, so the quarters begin after --warm-up.
 //   node bench/soak.ts [--minutes 60] [--warm-up 0] [--event-ttl 3600] [--heap-snapshots FOLDER]
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { connectKubernetes } from '../src/cluster/kubernetes-client.ts'
-import { tinyPlainTemplate, writeTinyModel } from '../src/engine/test-support/tiny-model.ts'
+import { tinyPlainTemplate, writeTinyModel } from '../src/engine/models/tiny-model.ts'
 import { eventKind } from '../src/resources/event.ts'
 import { podKind } from '../src/resources/pod.ts'
 import { SluiceProcess, killIfThere, podProcesses, processesMentioning } from '../tests/support/sluice-process.ts'
@@ -47,7 +47,7 @@ try {
   await load.start()
   const begun = performance.now() + warmUpMs
   const ends = [1, 2, 3, 4].map((quarter) => begun + quarter * quarterMs)
-  // A closer look disturbs what it looks at, so there is one in a quarter, at its end.
+  // A closer look disturbs the process, so there is only one at the end of each quarter.
   for (const end of ends) {
     while (performance.now() < end - sampleMs) {
       await sleep(sampleMs)

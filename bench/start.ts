@@ -1,4 +1,4 @@
-// From nothing to /readyz: the first start makes keys and a store, later ones find them.
+// From nothing to /readyz. The first start creates keys and a store, later ones find them.
 //   node bench/start.ts [--times 5]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,4 @@
-// The store alone: durable writes per second as they arrive one by one and together, opening a full file, and the crash
-// loop.
+// The store alone: durable writes per second one by one and together, opening a full file, and the crash loop.
 //   node bench/store.ts [--writes 2000] [--crashes 200]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -7,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseArgs } from 'node:util'
 import { openSqliteStore } from '../src/store/sqlite-store.ts'
-import { inspect, writeAndKill } from '../tests/faults/crash-round.ts'
+import { inspect, writeAndKill } from '../tests/faults/crash-round.fixture.ts'
 import { configMaps } from './bench-objects.ts'
 import { RatioTable } from './ratio-table.ts'
 
@@ -31,7 +30,7 @@ try {
   rmSync(folder, { recursive: true, force: true })
 }
 
-/** What SQLite does with one small row and a sync per commit: the limit of a single writer. */
+/** What SQLite does with one small row and a sync per commit: the limit for a single writer. */
 function bareCommits(): number {
   const database = new DatabaseSync(join(folder, 'bare.db'))
   database.exec(

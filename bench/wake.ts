@@ -1,5 +1,5 @@
-// From a request for a sleeping model to its process, and from that process's readiness to the first byte at the
-// client, with an engine that is ready as soon as it runs: what Sluice adds to a wake.
+// What Sluice adds to a wake: from a request for a sleeping model to its process, and from that process's readiness to
+// the first byte at the client, with an engine that is ready as soon as it runs.
 //   node bench/wake.ts [--times 30] [--load MILLISECONDS]      (--load: the engine answers 503 for so long first)
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import * as http from 'node:http'
@@ -18,8 +18,9 @@ const namespace = 'sluice'
 const card = 'nvidia.com/gpu-l40s'
 
 /**
- * Says in every answer when its process began and when it was ready, in milliseconds since the Unix epoch. As a real
- * engine it answers once before it says that it can, so that what a first answer costs it is not counted as ours.
+ * A stub engine that says in every answer when its process began and when it was ready, in milliseconds since the Unix
+ * epoch. Like a real engine, it answers one request of its own before it reports that it is ready, so that the cost of
+ * a first answer is not counted as Sluice's.
  */
 const engine = `
   import { createServer, request } from 'node:http'
@@ -48,9 +49,9 @@ const engine = `
 const data = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
 mkdirSync(join(data, 'volumes/userdata/models/stub'), { recursive: true })
 writeFileSync(join(data, 'volumes/userdata/models/stub/model.gguf'), 'GGUF')
-// A shell notes the time before anything else: Node needs longer for its own start than all of this takes. A shell has
-// a start, too; a second one in its place shows how long that takes, and by so much the process was there before its
-// first line.
+// A shell records the time first, because Node takes longer to start than everything measured here. The shell itself
+// takes time to start, too. A second shell in its place shows how much, and the process began that much before the
+// first recorded time.
 const second = 'SECOND_LINE_AT=$EPOCHREALTIME exec "$0" "$@"'
 const first = `FIRST_LINE_AT=$EPOCHREALTIME exec /bin/bash -c '${second}' "$0" "$@"`
 const command = ['/bin/bash', '-c', first, process.execPath, '--input-type=module', '-e', engine, '--']
@@ -107,7 +108,7 @@ async function untilKnown(gateway: string, model: string): Promise<void> {
     if (status === 200) break
     if (now() > deadline) throw new Error(`the gateway does not know ${model}: ${status}`)
   }
-  // The operator's first look at it is not part of the wake, nor is the end of the one before.
+  // The operator's first look at the model is not part of the wake, nor is the end of the previous one.
   await new Promise((resolve) => setTimeout(resolve, 500))
 }
 

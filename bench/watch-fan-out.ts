@@ -1,4 +1,4 @@
-// One write, seen by many watchers: how long until the last of them has it, and how many events a second come out.
+// One write seen by many watchers: how long until the last of them has it, and how many events per second are sent.
 //   node bench/watch-fan-out.ts [--watchers 100] [--writes 300]
 import { parseArgs } from 'node:util'
 import { configMaps, namespace } from './bench-objects.ts'

@@ -2,12 +2,12 @@ import { connect } from 'node:tls'
 import type { Target } from './http-client.ts'
 
 export interface Watcher {
-  /** Resolves when so many events have come. */
+  /** Resolves when this many events have arrived. */
   until(count: number): Promise<void>
   close(): void
 }
 
-/** Counts the events of one watch, and does nothing else with them. */
+/** Counts the events of one watch without reading them. */
 export function openWatcher(target: Target, path: string): Promise<Watcher> {
   const { host, port, ca, base, token } = target
   return new Promise((resolve, reject) => {
@@ -43,10 +43,7 @@ export function openWatcher(target: Target, path: string): Promise<Watcher> {
 
 const mark = Buffer.from('{"type":"ADDED"')
 
-/**
- * An event may be split between two chunks in the middle of the mark; then it is seen a little early or late, never
- * twice.
- */
+/** The events that begin in a chunk. One whose mark is split between two chunks is not counted. */
 function count(chunk: Buffer): number {
   let found = 0
   for (let at = chunk.indexOf(mark); at >= 0; at = chunk.indexOf(mark, at + mark.length)) found += 1

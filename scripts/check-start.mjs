@@ -60,13 +60,13 @@ async function until(seconds, what, probe) {
   }
 }
 
-/** To npm and everything it started, as a terminal does. */
+/** Sends a signal to npm and everything it started, as a terminal does. */
 function signalGroup(signal) {
   if (child.pid === undefined) return
   try {
     process.kill(-child.pid, signal)
   } catch {
-    // It is gone already, as it should be.
+    // They have ended already, as they should.
   }
 }
 

@@ -13,7 +13,7 @@ import { apiVersionOf } from '../src/resources/kind.ts'
 import { condense, factsText } from './condensed-facts.ts'
 import { startRealControlPlane } from '../tests/kubernetes/real-control-plane.ts'
 
-/** What requests and answers are made of, beside the kinds that a cluster serves. */
+/** Types of requests and answers that are not among the kinds of a cluster. */
 const besideKinds = [
   'v1/Binding',
   'v1/DeleteOptions',
@@ -23,7 +23,7 @@ const besideKinds = [
   'policy/v1/Eviction',
 ]
 const roots = [...coreKinds.map((kind) => `${apiVersionOf(kind)}/${kind.kind}`), ...besideKinds]
-/** `api/v1`, `apis/apps/v1`: where the documents are that tell of them. */
+/** The paths of the documents that describe these types, such as `api/v1` and `apis/apps/v1`. */
 const groupVersions = new Set(
   roots.map((root) => {
     const groupVersion = root.slice(0, root.lastIndexOf('/'))

@@ -57,7 +57,7 @@ function factsOf(name: string): ProtobufFacts {
     if (isInline) inline[number] = factsOf(prefix + type)
     else {
       numbers[json] = number
-      // What Go points to is there or not; anything else is always written, and nothing when it is zero.
+      // A pointer in Go can be absent. All other fields are always written, with their zero value if nothing is set.
       if (type.startsWith('*')) given.push(json)
     }
   }

@@ -8,7 +8,7 @@ const scalars: Readonly<Record<string, string>> = {
   'io.k8s.apimachinery.pkg.util.intstr.IntOrString': 'int-or-string',
 }
 
-/** The types that `roots` (`v1/Pod`) reach, in the short form of the facts. */
+/** The types that can be reached from `roots` (such as `v1/Pod`), in the short form of the facts. */
 export function condense(documents: readonly unknown[], roots: readonly string[]): Facts {
   const schemas = new Map<string, Json>()
   for (const document of documents) {
@@ -32,7 +32,7 @@ export function condense(documents: readonly unknown[], roots: readonly string[]
   return { kinds: sorted(kinds), types: sorted(types) }
 }
 
-/** One type per line, so that a newer Kubernetes shows as a readable change. */
+/** The facts as text with one type per line, so that the changes of a newer Kubernetes are readable. */
 export function factsText({ kinds, types }: Facts): string {
   const lines = (table: Readonly<Record<string, unknown>>) =>
     Object.entries(table)
@@ -96,7 +96,7 @@ function markers(schema: Json): LongFieldFacts {
   take('x-kubernetes-patch-strategy', 'patch')
   take('x-kubernetes-patch-merge-key', 'mergeKey')
   take('enum', 'enum')
-  // Go's zero values stand in the documents as defaults; nothing is filled in with them.
+  // The documents list Go's zero values as defaults, but a server does not fill these in.
   const { default: given } = schema
   if (given !== undefined && given !== '' && given !== 0 && given !== false && JSON.stringify(given) !== '{}') {
     result['default'] = given

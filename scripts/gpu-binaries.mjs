@@ -1,6 +1,6 @@
-// `npm run gpu-binaries -- cuda|vulkan|remove`: fetches llama.cpp's GPU builds of the pinned version, or removes them
-// again. `--from FOLDER` takes the archives, named as `npm pack` names them, from there: for a machine without a
-// network. The default install goes without them: they are 600 MB.
+// `npm run gpu-binaries -- cuda|vulkan|remove`: downloads llama.cpp's GPU builds of the pinned version, or removes them
+// again. `--from FOLDER` takes the archives from a folder instead, named as `npm pack` names them, for a machine
+// without a network. They are not part of the default install because they take 600 MB.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ function fetchBuilds(backend, folder) {
   console.log(`llama.cpp's ${backend} build ${version} is in place: a model whose Pod has a real card computes on it.`)
 }
 
-/** npm checks what it fetches; a half-fetched build never gets its final name. */
+/** Downloads one package. npm verifies it, and a half-downloaded build never gets its final name. */
 function fetchPackage(name, version, target, folder) {
   mkdirSync(gpuFolder, { recursive: true })
   const work = mkdtempSync(join(gpuFolder, '.fetch-'))

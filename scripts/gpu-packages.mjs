@@ -1,4 +1,4 @@
-// llama.cpp's GPU builds: kept beside node_modules, which every install makes anew, and linked into it.
+// llama.cpp's GPU builds. They are kept beside node_modules, which every install replaces, and linked into it.
 import { cpSync, existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,21 +8,23 @@ const modules = join(root, 'node_modules')
 const linked = join(modules, '@node-llama-cpp')
 export const gpuFolder = join(root, '.gpu-binaries')
 
-/** The npm packages of each backend on x64; there are none for other machines. */
+/** The npm packages of each backend on x64; there are none for other architectures. */
 export const gpuPackages = { cuda: ['linux-x64-cuda', 'linux-x64-cuda-ext'], vulkan: ['linux-x64-vulkan'] }
 
 /**
- * Made here of the two CUDA packages: node-llama-cpp takes the second one's library only where the first cannot be
- * loaded.
+ * The name of a package that is assembled here from the two CUDA packages, since node-llama-cpp uses the library of the
+ * second only if that of the first cannot be loaded.
  */
 const fallbackName = 'linux-x64-cuda-fallback'
 
-/** Of node-llama-cpp as it is installed: a build of another version is not loaded. */
+/** The version of the installed node-llama-cpp: builds of another version are not loaded. */
 export function pinnedVersion() {
   return JSON.parse(readFileSync(join(modules, 'node-llama-cpp/package.json'), 'utf8')).version
 }
 
-/** Puts what was fetched where node-llama-cpp looks for it; returns the names of builds that are of another version. */
+/**
+ * Links the downloaded builds to where node-llama-cpp looks for them. Returns the names of builds of another version.
+ */
 export function linkGpuPackages() {
   if (!existsSync(gpuFolder)) return []
   const version = pinnedVersion()
@@ -36,7 +38,7 @@ export function linkGpuPackages() {
   return outdated
 }
 
-/** Takes every build out again. */
+/** Removes every build again. */
 export function removeGpuPackages() {
   for (const name of [...Object.values(gpuPackages).flat(), fallbackName]) {
     const path = join(linked, name)
@@ -45,7 +47,7 @@ export function removeGpuPackages() {
   rmSync(gpuFolder, { recursive: true, force: true })
 }
 
-/** The first package as it is, with the second one's library, for older drivers, in the place of its own. */
+/** Assembles the first package with the library of the second, which is for older drivers, in place of its own. */
 function composeFallback(version) {
   for (const entry of readdirSync(gpuFolder)) {
     if (entry.startsWith(`${fallbackName}@`)) rmSync(join(gpuFolder, entry), { recursive: true })
@@ -55,7 +57,7 @@ function composeFallback(version) {
   const older = join(extension, 'bins/linux-x64-cuda/fallback', library)
   if (!existsSync(main) || !existsSync(older)) return
   const target = join(gpuFolder, `${fallbackName}@${version}`)
-  // Node follows links to what it imports, so what says where the libraries are must be a file of its own.
+  // Node resolves links of imported files, so the module that says where the libraries are must be a copy.
   cpSync(main, target, { recursive: true, filter: (path) => path !== join(main, 'bins') })
   const libraries = join(target, 'bins/linux-x64-cuda')
   mkdirSync(libraries, { recursive: true })

@@ -1,4 +1,4 @@
-// Installs what is missing, on whatever Node the machine has. Everything after it runs on the Node that package.json
+// Installs what is missing, with whatever Node the machine has. Everything after it runs on the Node that package.json
 // pins.
 import { createHash } from 'node:crypto'
 import { spawnSync } from 'node:child_process'
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 export const root = fileURLToPath(new URL('..', import.meta.url))
 export const pinnedNode = join(root, 'node_modules/node/bin/node')
 
-/** Runs `npm ci` unless the last install was made from this very lockfile. */
+/** Runs `npm ci` unless the last install was made from exactly this lockfile. */
 export function installIfNeeded() {
   const stamp = join(root, 'node_modules/.sluice-install')
   const wanted = createHash('sha256')
@@ -25,7 +25,7 @@ export function installIfNeeded() {
   writeFileSync(stamp, wanted)
 }
 
-/** Builds the chat page unless the last build is newer than every source of it. */
+/** Builds the chat page unless the last build is newer than all of its sources. */
 export function buildPageIfNeeded() {
   const built = join(root, 'web/dist/index.html')
   const sources = ['web/src', 'web/index.html', 'web/vite.config.ts', 'package-lock.json'].map((path) =>

@@ -1,4 +1,4 @@
-// `npm start -- FLAGS`: installs and builds what is missing, then becomes `sluice up FLAGS`.
+// `npm start -- FLAGS`: installs and builds what is missing, then runs `sluice up FLAGS`.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { buildPageIfNeeded, installIfNeeded, pinnedNode, root } from './install.mjs'
@@ -11,11 +11,10 @@ try {
   process.exit(1)
 }
 
-// As bin/sluice does it.
+// The same flags as in bin/sluice.
 const program = ['--max-semi-space-size=8', join(root, 'bin/sluice.mjs')]
 const child = spawn(pinnedNode, [...program, 'up', ...process.argv.slice(2)], { stdio: 'inherit' })
-// A terminal sends Ctrl-C to every process in the foreground: the child has it already, and we wait for its orderly
-// end.
+// A terminal sends Ctrl-C to all processes in the foreground. The child has received it too, and we wait for it to end.
 process.on('SIGINT', () => {})
 for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(code ?? (signal === 'SIGINT' ? 130 : 1)))

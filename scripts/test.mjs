@@ -25,7 +25,7 @@ if (asked.length === 0) {
 }
 if (asked.length > 0) for (const project of asked) await suites([project])
 else {
-  // Unit tests keep all cores busy; the others wait for servers most of the time, one test after the other.
+  // Unit tests keep all cores busy. The others wait for servers most of the time, one test after the other.
   await suites(['unit'])
   await suites(['integration', 'contract'])
 }
@@ -40,7 +40,7 @@ function check(name, program, args) {
   console.log(`${passed ? 'ok' : 'FAILED'}  ${name}`)
 }
 
-/** All at once; what the first one says is seen at once, what the others say is printed when all have ended. */
+/** Runs projects at the same time. The output of the first is shown live, that of the others when all have ended. */
 async function suites(projects) {
   const folder = mkdtempSync(join(tmpdir(), 'sluice-test-'))
   await Promise.all(projects.map((project, index) => suite(project, folder, index > 0)))
@@ -67,13 +67,13 @@ async function suite(project, folder, later) {
   totals.passed += counts.numPassedTests
   totals.failed += counts.numFailedTests
   totals.skipped += counts.numPendingTests + counts.numTodoTests
-  // A file that cannot even be loaded, or an error outside a test, has no failed test to show for itself.
+  // A file that cannot be loaded, or an error outside a test, makes the run fail without a failed test.
   if (status !== 0 && counts.numFailedTests === 0) totals.failed += 1
 }
 
 /**
- * A browser for the end-to-end tests and what networks of Pods need, from Debian's packages where we may install it;
- * without it those tests are skipped by name.
+ * Installs a browser for the end-to-end tests and the programs that Pod networks need from Debian's packages, if we
+ * may. Without them, those tests are skipped by name.
  */
 function installTestPrograms() {
   const missing = []
@@ -94,7 +94,7 @@ function onPath(program) {
   return (process.env.PATH ?? '').split(delimiter).some((folder) => existsSync(join(folder, program)))
 }
 
-/** The real model of the engine and end-to-end tests, once per machine. */
+/** Downloads the real model for the engine and end-to-end tests, once per machine. */
 function fetchTestModel() {
   const result = spawnSync(pinnedNode, [join(root, 'src/cli/main.ts'), 'model', 'pull', 'smollm2', '--cache-only'], {
     cwd: root,

@@ -1,7 +1,7 @@
-// Removes from node_modules what Sluice never uses, so that a whole install stays small (decision 0002): source maps of
-// dependencies, llama.cpp's source bundle (we never build from source), prebuilt binaries of other machines, the
-// headers and second npm beside the pinned Node. Runs as this package's own postinstall, on whatever Node the machine
-// has.
+// Removes what Sluice never uses from node_modules, so that an install stays small (decision 0002): source maps of
+// dependencies, llama.cpp's source bundle (it is never built from source), prebuilt binaries for other platforms, and
+// the headers and second npm beside the pinned Node. Runs as this package's own postinstall, with whatever Node the
+// machine has.
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -28,7 +28,7 @@ if (existsSync(modules)) {
   for (const name of existsSync(prebuilt) ? readdirSync(prebuilt) : []) {
     if (!name.startsWith(mine)) rmSync(join(prebuilt, name), { recursive: true, force: true })
   }
-  // The documented opt-in survives an install.
+  // GPU builds that the user has downloaded survive an install.
   for (const build of linkGpuPackages()) {
     console.log(`The GPU build ${build} is of another version: run \`npm run gpu-binaries\` again.`)
   }

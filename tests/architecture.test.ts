@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
 
-/** Who may import whom. Everyone may import foundation and itself. */
+/** Which room may import which. Every room may import foundation and itself. */
 const mayImport: Record<string, readonly string[]> = {
   foundation: [],
   resources: [],
@@ -44,8 +44,8 @@ const mayImport: Record<string, readonly string[]> = {
 }
 
 /**
- * What every room may use stays small: who needs more keeps it where it is needed, or this list and its row in the docs
- * grow.
+ * The files that every room may use, kept few. Anything else stays where it is needed, or is added to this list and to
+ * its row in the docs.
  */
 const foundation = [
   'clock.ts',
@@ -61,7 +61,7 @@ const foundation = [
   'metrics.ts',
 ]
 
-/** The embedded client is the one file of `cluster` that knows the embedded cluster. */
+/** The embedded client is the only file of `cluster` that may import the embedded cluster. */
 const exceptions: Record<string, readonly string[]> = { 'cluster/embedded-client.ts': ['store', 'apiserver'] }
 
 const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
@@ -73,7 +73,7 @@ function importsOf(file: string): string[] {
   return found.map((path) => relative(src, resolve(src, dirname(file), path)))
 }
 
-/** Chains of files that lead back to where they begin. */
+/** Import cycles: chains of files that lead back to their beginning. */
 function circlesIn(imports: ReadonlyMap<string, readonly string[]>): string[] {
   const circles: string[] = []
   const finished = new Set<string>()
@@ -105,6 +105,19 @@ describe('the rooms', () => {
         .map((target) => `${file} → ${target}`)
     })
     expect(trespasses).toEqual([])
+  })
+
+  it('run without what only supports tests', () => {
+    const strays = production.flatMap((file) =>
+      importsOf(file)
+        .filter((target) => /\.(test|contract|fixture)\.ts$|(^|\/)test-support\/|\/fake-clock\.ts$/.test(target))
+        .map((target) => `${file} → ${target}`),
+    )
+    expect(strays).toEqual([])
+  })
+
+  it('keep in a folder for test support nothing that is not named so', () => {
+    expect(production.filter((file) => file.includes('/test-support/'))).toEqual([])
   })
 
   it('share no more than the closed list of the foundation', () => {

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 const scripts = fileURLToPath(new URL('../scripts', import.meta.url))
 
-/** Like `npm pack`, from nowhere: an archive with the name and version it was asked for. */
+/** A stand-in for `npm pack` without a network: it makes an archive with the requested name and version. */
 const fakeNpm = `#!/bin/sh
 [ "$1" = pack ] || exit 1
 folder=$(mktemp -d) && mkdir "$folder/package" && echo "$2" >"$folder/package/name"
@@ -25,7 +25,7 @@ describe.skipIf(process.arch !== 'x64')('npm run gpu-binaries', () => {
   })
   afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-  /** What `npm ci` leaves, its postinstall included. */
+  /** Makes what `npm ci` leaves, and runs its postinstall. */
   function install(version: string): string {
     rmSync(join(root, 'node_modules'), { recursive: true, force: true })
     mkdirSync(join(root, 'node_modules/node-llama-cpp'), { recursive: true })

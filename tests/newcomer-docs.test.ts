@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 const root = join(import.meta.dirname, '..')
 const page = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
 const quoted = [...page.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '')
-/** What looks like a place in the repository: a folder of it, or a file, wherever in a command it stands. */
+/** Everything that looks like a file or folder of the repository, anywhere in a command. */
 const paths = quoted
   .flatMap((text) => text.split(' '))
   .filter((word) => /^(?:src|tests|docs|bench|scripts|charts|web)\/[\w./-]+$/.test(word))

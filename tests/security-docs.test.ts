@@ -21,7 +21,7 @@ describe('docs/security.md', () => {
 })
 
 describe('docs/sandbox.md', () => {
-  /** What the list after a mark names. */
+  /** The names in the list that follows a mark. */
   const listed = (mark: string) => {
     const list = read('docs/sandbox.md').split(`<!-- ${mark} -->\n\n`)[1]?.split('\n\n')[0] ?? ''
     return [...list.matchAll(/`([^`]+)`/g)].map(([, name]) => name)

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 
 const src = fileURLToPath(new URL('../src', import.meta.url))
 
-/** Everything a file loads, itself included; what is imported as a type is not loaded. */
+/** Every file that a file loads, including itself. Type imports do not load anything. */
 function loaded(file: string, seen = new Set<string>()): ReadonlySet<string> {
   if (seen.has(file)) return seen
   seen.add(file)

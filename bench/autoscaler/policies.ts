@@ -2,20 +2,20 @@ import { decide } from '../../src/autoscaler/decide.ts'
 import { DemandHistory } from '../../src/autoscaler/demand-history.ts'
 import type { Trace } from './traces.ts'
 
-/** What a rule sees at a tick. */
+/** What a policy sees at a tick. */
 export interface Observation {
   /** Seconds since the start. */
   readonly at: number
   readonly active: number
   readonly waiting: number
-  /** Requests, waiting ones included, on average over the last second. */
+  /** The number of requests, including waiting ones, averaged over the last second. */
   readonly concurrency: number
   readonly lastActiveAt: number | undefined
   readonly replicas: number
   readonly ready: number
 }
 
-/** A rule for the number of replicas. Every rule starts a Pod at once for a request that finds none. */
+/** A rule for the number of replicas. Under every policy, a request that finds no Pod starts one at once. */
 export interface Policy {
   readonly name: string
   readonly everySeconds: number
@@ -29,7 +29,7 @@ export interface PolicySettings {
 
 type MakePolicy = (trace: Trace, settings: PolicySettings) => Policy
 
-/** What Sluice runs: the same `decide`, fed by the same history. */
+/** Sluice's own policy: the same `decide`, with the same history. */
 const sluice: MakePolicy = ({ targetRequests, maxReplicas }, { idleWindowSeconds, scaleDownDelaySeconds }) => {
   const history = new DemandHistory()
   const [idleWindowMs, scaleDownDelayMs] = [idleWindowSeconds * 1000, scaleDownDelaySeconds * 1000]
@@ -47,7 +47,7 @@ const sluice: MakePolicy = ({ targetRequests, maxReplicas }, { idleWindowSeconds
   }
 }
 
-/** Every Pod stays for the window after it was last needed, as function platforms keep instances. */
+/** Keeps every Pod for the idle window after it was last needed, as function platforms do. */
 const keepAlive: MakePolicy = ({ targetRequests, maxReplicas }, { idleWindowSeconds }) => {
   const neededAt: number[] = []
   return {
@@ -64,7 +64,8 @@ const keepAlive: MakePolicy = ({ targetRequests, maxReplicas }, { idleWindowSeco
 }
 
 /**
- * KubeAI: the average of the last ten minutes, every 3 s; down only after the delay's worth of such verdicts in a row.
+ * KubeAI: averages the last ten minutes, every 3 s. Scales down only after as many such results in a row as fill the
+ * delay.
  */
 const kubeai: MakePolicy = ({ targetRequests, maxReplicas }, { scaleDownDelaySeconds }) => {
   const everySeconds = 3
@@ -85,8 +86,8 @@ const kubeai: MakePolicy = ({ targetRequests, maxReplicas }, { scaleDownDelaySec
 }
 
 /**
- * Knative's KPA with its defaults: 60 s stable, 6 s panic at twice what is ready, 70 % of the target, 30 s grace to
- * zero.
+ * Knative's KPA with its defaults: a stable window of 60 s, a panic window of 6 s at twice the ready capacity, 70 % of
+ * the target, and 30 s of grace before zero.
  */
 const knative: MakePolicy = ({ targetRequests, maxReplicas }) => {
   const [stableSeconds, panicSeconds, graceSeconds, utilization] = [60, 6, 30, 0.7]

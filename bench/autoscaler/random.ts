@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Pseudo-random numbers that repeat for the same seed (mulberry32). */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to 1. */
+  /** From 0 (included) to 1 (excluded). */
   uniform(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
@@ -22,12 +22,15 @@ export class Random {
     return Math.sqrt(-2 * Math.log(1 - this.uniform())) * Math.cos(2 * Math.PI * this.uniform())
   }
 
-  /** `spread` is the deviation of its logarithm. */
+  /** `spread` is the standard deviation of the logarithm. */
   logNormal(median: number, spread: number): number {
     return median * Math.exp(spread * this.normal())
   }
 
-  /** Gaps with this coefficient of variation: 1 is a Poisson process, more comes in bursts (a two-phase mixture). */
+  /**
+   * Gaps with this coefficient of variation: 1 is a Poisson process, larger values come in bursts (a two-phase
+   * mixture).
+   */
   gap(mean: number, variation: number): number {
     if (variation <= 1) return this.exponential(mean)
     const squared = variation * variation

@@ -4,13 +4,13 @@ import type { Arrival, Trace } from './traces.ts'
 export interface Outcome {
   readonly podSeconds: number
   readonly requests: number
-  /** Requests that found no Pod that was ready. */
+  /** Requests that found no Pod ready. */
   readonly coldRequests: number
-  /** From nothing to a Pod. */
+  /** Starts of a Pod when there was none. */
   readonly coldStarts: number
-  /** What the cold requests waited, all together. */
+  /** The total waiting time of the cold requests. */
   readonly waitedSeconds: number
-  /** Seconds of requests beyond the target, all together: what too few Pods cost. */
+  /** The total of requests beyond the target, in request seconds: the cost of having too few Pods. */
   readonly crowdedSeconds: number
 }
 
@@ -18,13 +18,13 @@ interface SimulatedPod {
   readonly createdAt: number
   readonly readyAt: number
   leaving: boolean
-  /** When each of its requests ends. */
+  /** When each of its requests will end. */
   readonly ends: number[]
 }
 
 /**
- * Replays a trace second by second through a rule. A Pod that leaves finishes what it has, and is recalled when asked
- * again.
+ * Replays a trace second by second with a policy. A Pod that is scaled down finishes its requests, and is taken back if
+ * it is needed again before that.
  */
 export function simulate(trace: Trace, policy: Policy, coldStartSeconds: number): Outcome {
   const world = new World(trace, coldStartSeconds)
@@ -175,9 +175,9 @@ function leastBusy(pods: readonly SimulatedPod[]): SimulatedPod | undefined {
 }
 
 /**
- * Who knows the future: each Pod is started so early that it is ready when it is needed, and leaves the moment it is
- * not, unless it is needed again before another could be ready. Nobody waits, and no rule can do it with fewer
- * Pod-seconds.
+ * The optimum with knowledge of the future. Each Pod is started just early enough to be ready when it is needed. It
+ * stops as soon as it is not, unless it is needed again before another could be ready. No request waits, and no policy
+ * can achieve that with fewer Pod-seconds.
  */
 export function clairvoyant(trace: Trace, coldStartSeconds: number): Outcome {
   const changes = trace.arrivals
@@ -189,7 +189,7 @@ export function clairvoyant(trace: Trace, coldStartSeconds: number): Outcome {
   let active = 0
   let podSeconds = 0
   let coldStarts = 0
-  /** Since when the nth Pod is not needed; it counts as there until it would be cheaper to start anew. */
+  /** Since when the nth Pod is not needed. It counts as running until starting a new one would be cheaper. */
   const freeSince: Array<number | undefined> = []
   let before = 0
   for (const { at, by } of changes) {

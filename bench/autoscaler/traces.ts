@@ -6,7 +6,7 @@ export interface Arrival {
   readonly takes: number
 }
 
-/** What one model is asked for over some days. */
+/** The requests for one model over some days. */
 export interface Trace {
   readonly name: string
   readonly seconds: number
@@ -23,8 +23,8 @@ export function makeTraces(seed: number): Trace[] {
 }
 
 /**
- * Two days of a team: 9 to 18 o'clock, a dip at noon, some in the evening, nothing at night. Answers of 8 s at the
- * median.
+ * Two days of a team's use: 9:00 to 18:00 with a dip at noon, a little in the evening, nothing at night. The median
+ * answer takes 8 s.
  */
 function officeHours(seed: number): Trace {
   const perHour = [0, 0, 0, 0, 0, 0, 2, 30, 240, 600, 700, 650, 300, 550, 700, 680, 600, 350, 90, 40, 30, 20, 8, 2]
@@ -32,7 +32,7 @@ function officeHours(seed: number): Trace {
   const arrivals: Arrival[] = []
   for (let at = 0; at < 2 * day;) {
     const rate = perHour[Math.floor(at / hour) % 24] ?? 0
-    // Thinning would be exact; an hour is long against a gap, so stepping over quiet hours is enough.
+    // Thinning would be exact, but hours are long compared with gaps, so stepping over quiet hours is good enough.
     const gap = rate > 0 ? random.exponential(hour / rate) : hour
     at += Math.min(gap, hour)
     if (rate > 0 && gap < hour) arrivals.push({ at, takes: random.logNormal(8, 0.8) })
@@ -46,7 +46,7 @@ function officeHours(seed: number): Trace {
   }
 }
 
-/** A day of batch jobs: every 25 minutes or so 200 to 600 requests within seconds, and a trickle between. */
+/** A day of batch jobs: 200 to 600 requests within seconds about every 25 minutes, and a few in between. */
 function bursty(seed: number): Trace {
   const random = new Random(seed)
   const arrivals: Arrival[] = []
@@ -60,7 +60,7 @@ function bursty(seed: number): Trace {
   return { name: 'bursty', seconds: day, targetRequests: 50, maxReplicas: 12, arrivals: within(arrivals, day) }
 }
 
-/** Three days of a model that somebody asks now and then: sessions two hours apart, 3 to 12 questions each. */
+/** Three days of a model that is used now and then: sessions two hours apart, with 3 to 12 questions each. */
 function sparse(seed: number): Trace {
   const random = new Random(seed)
   const arrivals: Arrival[] = []
@@ -76,8 +76,8 @@ function sparse(seed: number): Trace {
 
 /**
  * Twelve models with the popularity and burstiness that Shahrad et al. describe for Azure Functions ("Serverless in the
- * Wild", 2020): mean gaps over several orders of magnitude (log-normal, most beyond a minute, many about an hour), gaps
- * that vary more than a Poisson process's, and log-normal durations.
+ * Wild", 2020): mean gaps over several orders of magnitude (log-normal, most over a minute, many about an hour), gaps
+ * that vary more than those of a Poisson process, and log-normal durations.
  */
 function azureLike(seed: number): Trace[] {
   return Array.from({ length: 12 }, (_, index) => {

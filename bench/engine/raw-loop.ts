@@ -3,7 +3,7 @@ import { LlamaLogLevel, getLlama } from 'node-llama-cpp'
 export const benchPrompt =
   '<|im_start|>user\nCount from 1 to 1000, separated by commas.<|im_end|>\n<|im_start|>assistant\n'
 
-/** node-llama-cpp's own loop: the limit that anything built on it can reach. */
+/** node-llama-cpp's own loop, which is the upper limit for anything built on it. */
 export async function openRawLoop(file: string, threads: number) {
   const llama = await getLlama({
     gpu: false,
@@ -18,7 +18,7 @@ export async function openRawLoop(file: string, threads: number) {
   const sequence = context.getSequence()
   const prompt = model.tokenize(benchPrompt, true)
   return {
-    /** From the first token to the last. */
+    /** Measured from the first token to the last. */
     async tokensPerSecond(tokens: number): Promise<number> {
       await sequence.clearHistory()
       let count = 0

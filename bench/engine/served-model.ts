@@ -6,14 +6,14 @@ import { benchPrompt } from './raw-loop.ts'
 const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
 const startDeadlineMs = 120_000
 
-/** `sluice serve` in a process of its own, as users run it. */
+/** Starts `sluice serve` in its own process, as users do. */
 export async function startServedModel(file: string, threads: number) {
   const flags = ['--port', '0', '--served-model-name', 'bench', '--threads', String(threads)]
   const child = spawn(process.execPath, [main, 'serve', file, ...flags], { stdio: ['ignore', 'ignore', 'pipe'] })
   const url = await addressOf(child.stderr)
   await untilReady(url)
   return {
-    /** Tokens of all requests together, from the first token of the first to the last of the last. */
+    /** The tokens of all requests together, from the first token of any to the last token of any. */
     async tokensPerSecond(requests: number, tokens: number): Promise<number> {
       const times = await Promise.all(Array.from({ length: requests }, () => timeStream(url, tokens + 1)))
       const startedAt = Math.min(...times.map(({ first }) => first))
@@ -27,7 +27,9 @@ export async function startServedModel(file: string, threads: number) {
   }
 }
 
-/** The engine says where it listens in its first log line. What it says later is read too, so that it never waits. */
+/**
+ * The address from the engine's first log line. Later output is read as well, so that the engine never blocks on it.
+ */
 function addressOf(output: NodeJS.ReadableStream): Promise<string> {
   let seen = ''
   return new Promise((resolve, reject) => {

@@ -6,7 +6,7 @@
  *   node bench/engine/throughput.ts [MODEL.gguf] [--rounds 5] [--tokens 96] [--threads N]
  */
 import { parseArgs } from 'node:util'
-import { findTestModel, testModelMissing } from '../../src/engine/test-support/test-model.ts'
+import { findTestModel, testModelMissing } from '../../src/engine/test-support/test-model.fixture.ts'
 import { defaultThreads } from '../../src/engine/serve-options.ts'
 import { startServedModel } from './served-model.ts'
 import { openRawLoop } from './raw-loop.ts'
@@ -27,12 +27,12 @@ const atOnce = 8
 const raw = await openRawLoop(file, threads)
 const served = await startServedModel(file, threads)
 try {
-  // The first round warms caches and is not counted.
+  // The first round warms caches up and does not count.
   await raw.tokensPerSecond(tokens)
   await served.tokensPerSecond(1, tokens)
   const samples = { raw: [] as number[], one: [] as number[], eight: [] as number[] }
   for (let round = 0; round < rounds; round++) {
-    // Turn by turn, so that whatever else the machine does falls on all of them.
+    // Measured in turn, so that disturbances of the machine affect all of them.
     samples.raw.push(await raw.tokensPerSecond(tokens))
     samples.one.push(await served.tokensPerSecond(1, tokens))
     samples.eight.push(await served.tokensPerSecond(atOnce, tokens))

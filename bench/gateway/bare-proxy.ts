@@ -1,4 +1,4 @@
-// What Node's sockets cost without looking at a byte: a connection up for each one down.
+// The cost of Node's sockets without looking at the data: one connection upstream for each connection downstream.
 //   node bench/gateway/bare-proxy.ts UPSTREAM_PORT → prints its port
 import { connect, createServer } from 'node:net'
 

@@ -9,8 +9,7 @@ export interface Cores {
 }
 
 /**
- * The gateway has a core to itself; the stub and the load have one each where there are enough, and else share the
- * other.
+ * Gives the gateway a core to itself. The stub and the load get one each if there are enough, and otherwise share one.
  */
 export function shareCores(usable: readonly number[]): Cores {
   const [gateway = 0, stub = gateway, ...others] = usable
@@ -18,7 +17,7 @@ export function shareCores(usable: readonly number[]): Cores {
   return { gateway: String(gateway), stub: String(stub), load: load.join(',') }
 }
 
-/** What this program may use is not always 0, 1, 2, …: a container may have been given others. */
+/** The cores that this program may use. In a container they are not always 0, 1, 2, …. */
 export function usableCores(): number[] {
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '0'
   return list.split(',').flatMap((range) => {
@@ -27,7 +26,7 @@ export function usableCores(): number[] {
   })
 }
 
-/** This program is a load too, where it measures latency and streams. */
+/** Moves this program to these cores, since it is part of the load where it measures latency and streams. */
 export function moveHere(cores: string): void {
   spawnSync('taskset', ['-a', '-c', '-p', cores, String(process.pid)])
 }

@@ -1,4 +1,4 @@
-// A proxy as one writes it with Node's own HTTP server and client.
+// A proxy written in the usual way with Node's own HTTP server and client.
 //   node bench/gateway/http-proxy.ts UPSTREAM_PORT → prints its port
 import { Agent, createServer, request } from 'node:http'
 

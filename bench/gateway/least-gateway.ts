@@ -1,6 +1,6 @@
-// The least that a gateway for models can do on the relay's connections, as a bound: it finds the model in the body,
-// gives the request an id, shares the connections up, counts and writes a line. It trusts that every message comes
-// whole, in one piece and well formed, refuses nothing and waits for nobody.
+// The least that a gateway for models can do on the relay's connections, as a bound. It finds the model in the body,
+// gives the request an ID, shares the upstream connections, counts and writes a log line. It assumes that every message
+// arrives whole, in one piece and well formed; it refuses nothing and waits for nothing.
 //   node bench/gateway/least-gateway.ts UPSTREAM_PORT LOG_FILE → prints its port
 import { connect, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../src/foundation/clock.ts'

@@ -14,14 +14,17 @@ export interface Contestant {
 
 export interface Rate {
   readonly peer: Peer
-  /** Answers for each second that the gateway had a core. */
+  /** Answers per second of processor time of the gateway. */
   readonly perCore: number
   readonly perSecond: number
-  /** Of all windows. */
+  /** In all windows together. */
   readonly errors: number
 }
 
-/** The same load on each, a window at a time and round after round; each one's best window is the least disturbed. */
+/**
+ * Puts the same load on each gateway, one window at a time in several rounds. Each one's best window counts, as the
+ * least disturbed.
+ */
 export async function bestRates(
   contestants: readonly Contestant[],
   load: Load,
@@ -32,7 +35,7 @@ export async function bestRates(
   for (const { peer, models } of contestants) await load(peer, { connections, models, seconds: Math.min(3, seconds) })
   for (let round = 0; round < rounds; round++) {
     for (const { peer, models } of contestants) {
-      // Connections that were closed while the others had their turn are opened again before the window.
+      // Reopens connections that were closed during the others' turns, before the window begins.
       await load(peer, { connections, models, seconds: 1 })
       const before = processorSeconds(peer)
       const { answers, errors, seconds: took } = await load(peer, { connections, models, seconds })
@@ -53,7 +56,7 @@ export interface Latency {
 }
 
 /**
- * Short windows in turn, and the median of what they say: a moment that the host took spoils one window, not the
+ * Takes short windows in turn and returns the median of their results: a short disturbance spoils one window, not the
  * result.
  */
 export async function medianLatencies(
@@ -86,12 +89,13 @@ export interface StreamCost {
 interface StreamDelay {
   readonly p50: number
   readonly p99: number
-  /** How much more it is at the end than at the beginning. */
+  /** How much larger the delay is at the end than at the beginning. */
   readonly growth: number
 }
 
 /**
- * Best of the rounds, but for the memory: a process that has grown once grows no more. Who fails is not asked again.
+ * The best of several rounds, but the largest memory, because a process that has grown once does not grow again. A
+ * gateway that fails is not measured again.
  */
 export async function bestStreamCosts(
   peers: readonly Peer[],

@@ -6,7 +6,7 @@ import type { Peer } from './peers.ts'
 export interface LoadShape {
   readonly connections: number
   readonly seconds: number
-  /** Requests go to so many models in turn; 1 without it. */
+  /** The requests go to this many models in turn; 1 unless set. */
   readonly models?: number
 }
 
@@ -16,7 +16,7 @@ export interface Answered {
   readonly seconds: number
 }
 
-/** As many connections as asked, each with one request at a time; the next one follows the answer. */
+/** Opens as many connections as asked, each with one request at a time: the next follows the answer. */
 export async function loadByNode(peer: Peer, shape: LoadShape): Promise<Answered> {
   let [answers, errors, over, turn] = [0, 0, false, 0]
   const requests = Array.from({ length: shape.models ?? 1 }, (_, index) =>
@@ -39,15 +39,15 @@ export async function loadByNode(peer: Peer, shape: LoadShape): Promise<Answered
   return { answers, errors, seconds }
 }
 
-/** Milliseconds, sorted, of what was answered. */
+/** The latencies of answered requests in milliseconds, sorted. */
 export interface Latencies {
   readonly latencies: Float64Array
   readonly unanswered: number
 }
 
 /**
- * Requests at a rate, whatever became of those before them: one that finds no free connection waits for one, and that
- * counts.
+ * Sends requests at a fixed rate, whether or not earlier ones are answered. If no connection is free, a request waits
+ * for one, and the wait counts.
  */
 export async function loadAtRate(
   peer: Peer,
@@ -81,14 +81,14 @@ export async function loadAtRate(
   }, 1)
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000))
   clearInterval(ticking)
-  // What was sent last has a moment to come back before it counts as unanswered.
+  // Gives the last requests a moment to be answered before they count as unanswered.
   await new Promise((resolve) => setTimeout(resolve, 200))
   over = true
   for (const client of clients) client.close()
   return { latencies: Float64Array.from(latencies).sort(), unanswered: sent - latencies.length }
 }
 
-/** Reads answers with a length or in chunks; counts no more than it must. */
+/** Reads answers with a length or in chunks, and counts no more than necessary. */
 class AnswerReader {
   readonly #socket: Socket
   #done: ((ok: boolean) => void) | undefined

@@ -4,16 +4,18 @@ import { join } from 'node:path'
 import { modelAddress, modelName } from './bench-models.ts'
 import { firstLine, freePort, installed, listening, spawnPinned, stopChild, withChildren } from './pinned-process.ts'
 
-/** A gateway under measurement, held to one core. */
+/** A gateway that is measured, on one core. */
 export interface Peer {
   readonly name: string
   readonly port: number
-  /** Its processes, with those they started. */
+  /** Its processes, including those that they started. */
   pids(): readonly number[]
-  /** What its clients have to send besides. */
+  /** Additional headers that clients must send. */
   readonly headers: string
   readonly path: string
-  /** nginx reads no bodies: where it has many upstreams, it finds the one of the model by a field. */
+  /**
+   * Whether requests name their model in a header. nginx does not read bodies, so with many upstreams it needs that.
+   */
   readonly asksForModelInHead: boolean
   stop(): Promise<void>
 }
@@ -48,7 +50,7 @@ const starts: ReadonlyArray<readonly [string, Start]> = [
   ['litellm', litellm],
 ]
 
-/** Ours first, then everything that is installed. */
+/** Starts ours first, then every other gateway that is installed. */
 export async function startPeers(setting: PeerSetting, only: readonly string[]): Promise<Peer[]> {
   const peers: Peer[] = []
   for (const [name, start] of starts) {
@@ -64,7 +66,7 @@ export async function startPeers(setting: PeerSetting, only: readonly string[]):
   return peers
 }
 
-/** With many models these may all be at one address, or each at its own. */
+/** Starts our gateway. Many models may all be at one address, or each at its own. */
 export function startSluice(setting: PeerSetting, models = 1, addresses = 1): Promise<Peer> {
   const name = models === 1 ? 'sluice' : `${models} models, ${addresses === 1 ? 'one address' : 'each its own'}`
   const logFile = join(setting.folder, `sluice-${models}-${addresses}.log`)
@@ -74,7 +76,7 @@ export function startSluice(setting: PeerSetting, models = 1, addresses = 1): Pr
   return nodePeer(name, setting, [...options, ...args], env)
 }
 
-/** What bin/sluice gives to Node. */
+/** The options and variables that bin/sluice gives to Node. */
 function sluiceRunsWith(): { options: string[]; env: NodeJS.ProcessEnv } {
   const script = readFileSync(join(here, '../../bin/sluice'), 'utf8')
   const variables = /^export (.+)$/m.exec(script)?.[1]?.split(' ') ?? []
@@ -93,13 +95,13 @@ async function nodePeer(
   return peerOf(name, child, Number(await firstLine(child)))
 }
 
-/** What ours can be measured by, where Node is given. */
+/** A bound for ours: the least that a gateway on Node must do. */
 function nodeLeast(setting: PeerSetting): Promise<Peer> {
   const logFile = join(setting.folder, 'node-least.log')
   return nodePeer('node-least', setting, [join(here, 'least-gateway.ts'), String(setting.upstreamPort), logFile])
 }
 
-/** With many addresses it is what the connections to them cost a gateway that does nothing else. */
+/** Starts nginx. With many addresses it shows what the connections to them cost a gateway that does nothing else. */
 export async function startNginx(setting: PeerSetting, addresses = 1): Promise<Peer | undefined> {
   if (!installed('nginx')) return undefined
   const port = await freePort()
@@ -153,7 +155,8 @@ backend model
 }
 
 /**
- * Built with Go from its repository (bench/README.md), and LLAMA_SWAP names the program. What it starts does nothing.
+ * llama-swap, built with Go from its repository (bench/README.md); LLAMA_SWAP names the program. The process that it
+ * starts for a model does nothing.
  */
 async function llamaSwap(setting: PeerSetting): Promise<Peer | undefined> {
   const command = process.env['LLAMA_SWAP']
@@ -175,7 +178,7 @@ async function kubeai(setting: PeerSetting): Promise<Peer | undefined> {
   return startProgram(setting, { name: 'kubeai', command, args, port, path: `/openai${chatPath}` })
 }
 
-/** `npm install @portkey-ai/gateway` somewhere, and PORTKEY_GATEWAY names its start-server.js. */
+/** Portkey: `npm install @portkey-ai/gateway` somewhere, and set PORTKEY_GATEWAY to its start-server.js. */
 async function portkey(setting: PeerSetting): Promise<Peer | undefined> {
   const program = process.env['PORTKEY_GATEWAY']
   if (program === undefined) return undefined
@@ -186,7 +189,7 @@ async function portkey(setting: PeerSetting): Promise<Peer | undefined> {
   return startProgram(setting, { name: 'portkey', command: process.execPath, args, port, env, headers })
 }
 
-/** `pip install litellm[proxy]`, and LITELLM names the command. */
+/** LiteLLM: `pip install litellm[proxy]`, and set LITELLM to the command. */
 async function litellm(setting: PeerSetting): Promise<Peer | undefined> {
   const command = process.env['LITELLM'] ?? 'litellm'
   if (!installed(command)) return undefined

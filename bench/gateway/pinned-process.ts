@@ -5,7 +5,10 @@ import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** With a file it says there what it has to say; without one its first line is for `firstLine`. */
+/**
+ * Starts a process on these cores. Its output goes to a file if one is given, and otherwise can be read with
+ * `firstLine`.
+ */
 export function spawnPinned(
   cores: string,
   command: string,
@@ -40,7 +43,7 @@ export async function stopChild(child: ChildProcess): Promise<void> {
   clearTimeout(overdue)
 }
 
-/** Until it takes connections. */
+/** Waits until the process accepts connections. */
 export async function listening(child: ChildProcess, port: number, withinMs: number): Promise<void> {
   const deadline = performance.now() + withinMs
   while (!(await accepts(port))) {
@@ -53,7 +56,7 @@ export async function listening(child: ChildProcess, port: number, withinMs: num
   }
 }
 
-/** A process with those it started. */
+/** A process and those that it started. */
 export function withChildren(pid: number): number[] {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)

@@ -1,5 +1,6 @@
 // Gateways side by side: each alone on the first core, the same stub upstream and the same load on the others.
-//   node bench/gateway/run.ts [--seconds 5] [--rounds 3] [--only sluice,nginx] [--rows throughput,models,latency,streams]
+//   node bench/gateway/run.ts [--seconds 5] [--rounds 3] [--only sluice,nginx]
+//       [--rows throughput,models,latency,streams]
 // By processor time: requests for each second that the gateway had a core. That is what it can do when it has the core
 // to itself, and what else the machine does disturbs it little.
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -74,8 +75,8 @@ async function printThroughput(): Promise<void> {
 }
 
 /**
- * The same gateway with one model and with many: at one address, what the models cost; each at its own, their
- * connections, too. What those cost nginx stands below.
+ * Compares a gateway with one model and with many. With all at one address this shows what the models cost, with one
+ * address each what their connections cost in addition. The same connections in nginx are shown below.
  */
 async function printModels(): Promise<void> {
   const groups: Contestant[][] = [[], []]
@@ -101,7 +102,7 @@ async function printModels(): Promise<void> {
 }
 
 async function printLatency(): Promise<void> {
-  // A program that runs on V8 is compiled while it is used: that has to be over.
+  // V8 compiles code while it is used, and that must be over before the measurement.
   for (const peer of peers) await load(peer, { connections: windows.connections, models: 1, seconds: 3 })
   const results = await medianLatencies(peers, latencyWindows)
   const nginx = results.find(({ peer }) => peer.name === 'nginx')

@@ -1,6 +1,7 @@
 // The gateway as `sluice up` composes it, in its serving thread, alone in a process, over Models whose one Pod is the
 // stub upstream.
-//   node bench/gateway/sluice-gateway.ts UPSTREAM_PORT LOG_FILE [MODELS] [ADDRESSES] [UPSTREAM_HOST] → prints its port
+//   node bench/gateway/sluice-gateway.ts UPSTREAM_PORT LOG_FILE [MODELS] [ADDRESSES] [UPSTREAM_HOST]
+// It prints its port.
 import { systemClock } from '../../src/foundation/clock.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'
 import { defaultGatewaySettings } from '../../src/gateway/gateway-settings.ts'
@@ -10,7 +11,7 @@ import type { ApiKey } from '../../src/resources/api-key.ts'
 import type { Model } from '../../src/resources/model.ts'
 import type { Pod } from '../../src/resources/pod.ts'
 import { FakeCache, fakeModel, fakePod } from '../../src/traffic/cluster-view.fixture.ts'
-import { LoadTable } from '../../src/traffic/load-table.ts'
+import { LoadTable } from '../../src/traffic/endpoints/load-table.ts'
 import { PodPool } from '../../src/traffic/pod-pool.ts'
 import { defaultTrafficSettings } from '../../src/traffic/traffic-settings.ts'
 import { modelAddress, modelName } from './bench-models.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** How much of its processor time a virtual machine did not get between two looks, as a share. */
+/** The share of its processor time that a virtual machine did not get between two samples. */
 export class StolenTime {
   #before = look()
 
@@ -14,7 +14,7 @@ export class StolenTime {
 
 function look(): { readonly stolen: number; readonly all: number } {
   const [, ...ticks] = readFileSync('/proc/stat', 'utf8').split('\n', 1)[0]?.split(/\s+/) ?? []
-  // user nice system idle iowait irq softirq steal; what follows is counted among the first two.
+  // user nice system idle iowait irq softirq steal; the remaining fields are already counted in the first two.
   const counted = ticks.slice(0, 8).map(Number)
   return { stolen: counted[7] ?? 0, all: counted.reduce((sum, value) => sum + value, 0) }
 }

@@ -5,11 +5,11 @@ import type { Peer } from './peers.ts'
 export interface StreamResult {
   readonly chunks: number
   readonly failed: number
-  /** Milliseconds from the stub's write to this program's read, in the order they were read. */
+  /** Milliseconds from the stub's write to this program's read, in the order of reading. */
   readonly delays: readonly number[]
 }
 
-/** Many event streams at once; `whileOpen` is called in their middle. */
+/** Opens many event streams at once; `whileOpen` is called in the middle. */
 export async function loadStreams(
   peer: Peer,
   options: { streams: number; events: number; whileOpen?: () => void },
@@ -20,7 +20,7 @@ export async function loadStreams(
   let [chunks, failed, half] = [0, 0, false]
   await Promise.all(
     Array.from({ length: streams }, async (_, index) => {
-      // Not all in one instant: the listen queue has a bound.
+      // Not all at the same instant, because the listen queue is bounded.
       await new Promise((resolve) => setTimeout(resolve, (index / streams) * 1000))
       return new Promise<void>((resolve) => {
         const socket = connect({ port: peer.port, host: '127.0.0.1', noDelay: true }, () => socket.write(request))

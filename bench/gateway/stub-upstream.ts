@@ -1,6 +1,6 @@
-// A model's server that costs next to nothing, the same for every gateway that is measured.
+// A model server that costs almost nothing, the same for every gateway that is measured.
 //   node bench/gateway/stub-upstream.ts [ADDRESSES] [HOST] → prints its port
-// A request whose body says "stream": true gets server-sent events, `x-bench-events` of them, one each 50 ms.
+// A request whose body says "stream": true gets server-sent events, `x-bench-events` of them, one every 50 ms.
 import { type Socket, createServer } from 'node:net'
 import { modelAddress } from './bench-models.ts'
 
@@ -18,15 +18,15 @@ const streamHead = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransf
 const eventMs = 50
 const tickMs = 5
 
-/** Events carry when they were sent, so that whoever reads them sees the delay. */
+/** Events contain the time at which they were sent, so that readers can compute the delay. */
 const eventText = () => {
   const content = `token ${performance.timeOrigin + performance.now()}`
   const event = `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', choices: [{ index: 0, delta: { content } }] })}\n\n`
   return `${event.length.toString(16)}\r\n${event}\r\n`
 }
 
-// Streams take turns: all of them in the same instant would measure how fast a heap is worked off, not a stream's
-// delay.
+// Streams are served in turn. All of them at the same instant would measure how fast a backlog is worked off, not the
+// delay of a stream.
 const slots = Array.from({ length: eventMs / tickMs }, () => new Map<Socket, number>())
 let [nextSlot, now] = [0, 0]
 setInterval(() => {
@@ -73,7 +73,7 @@ function serve(socket: Socket): void {
   socket.on('error', () => {})
 }
 
-/** The same port at every address: each model has its own, and all of them end here. */
+/** Listens on the same port at every address: each model has its own address, and all of them end here. */
 function listen(address: string, port: number): Promise<number> {
   const server = createServer({ noDelay: true }, serve)
   return new Promise((resolve, reject) => {

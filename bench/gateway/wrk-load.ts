@@ -10,7 +10,7 @@ import type { Answered, LoadShape } from './node-load.ts'
 
 export const wrkIsInstalled = (): boolean => installed('wrk')
 
-/** As `loadByNode`, for a fraction of its processor time: what drives a gateway is not to be what limits it. */
+/** The same as `loadByNode` for a fraction of its processor time, so that the load generator is not the limit. */
 export async function loadByWrk(peer: Peer, shape: LoadShape, cores: string, folder: string): Promise<Answered> {
   const script = join(folder, 'load.lua')
   writeFileSync(script, luaScript(peer, shape.models ?? 1))
@@ -28,7 +28,8 @@ export async function loadByWrk(peer: Peer, shape: LoadShape, cores: string, fol
 }
 
 /**
- * Each connection takes the next request in turn. Lua reads the same escapes in a string as JSON has for these letters.
+ * A script with which each connection takes the next request in turn. For these characters, Lua strings have the same
+ * escapes as JSON.
  */
 function luaScript(peer: Peer, models: number): string {
   const requests = Array.from({ length: models }, (_, index) =>

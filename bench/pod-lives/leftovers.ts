@@ -5,11 +5,11 @@ import { addressAt, parseRange, placeIn } from '../../src/resources/address-rang
 import { leftInNetwork } from '../../tests/support/leftover-network.ts'
 import { podProcesses } from '../../tests/support/sluice-process.ts'
 
-/** Networks that wait for Pods. */
+/** How many networks are kept ready for new Pods. */
 const spares = 2
 const shown = 20
 
-/** What there is on the machine of Pods that are gone, while Sluice runs and no Pod does. */
+/** What is left on the machine of Pods that are gone, while Sluice runs without Pods. */
 export function leftOfPods(data: string, uids: ReadonlySet<string>): string[] {
   const namespaces = leftInNetwork(data).filter((name) => /^sluice-[0-9a-f]+-\d+$/.test(name))
   const cables = leftInNetwork(data).filter((name) => /^s[0-9a-f]+-\d+$/.test(name))
@@ -27,7 +27,7 @@ export function leftOfPods(data: string, uids: ReadonlySet<string>): string[] {
   ].slice(0, shown)
 }
 
-/** What there is of a Sluice that has ended, and of its Pods. */
+/** What is left of a Sluice that has ended, and of its Pods. */
 export function leftOfSluice(data: string, uids: ReadonlySet<string>): string[] {
   const processes = podProcesses(data).map((pid) => `process ${pid}: ${commandOf(pid)}`)
   return [...processes, ...leftInNetwork(data), ...mountsOf(uids, data), ...pathsOf('/sys/fs/cgroup', uids)].slice(
@@ -36,7 +36,7 @@ export function leftOfSluice(data: string, uids: ReadonlySet<string>): string[] 
   )
 }
 
-/** Addresses of Pods that the packet filter still knows. */
+/** Addresses of Pods that are still in the packet filter. */
 function addressesInRules(data: string): string[] {
   const id = textOf(join(data, 'node/id')).trim().replaceAll('-', '').slice(0, 8)
   const written = textOf(join(data, 'node/network.json')).matchAll(/"pods":"([^"]*)"/g)

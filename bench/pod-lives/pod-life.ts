@@ -11,20 +11,20 @@ const namespace = 'default'
 const port = 8080
 const deadlineMs = 90_000
 
-/** The life of one Pod, from its creation until nothing is left of it in the cluster. The seed says what it does. */
+/** The life of one Pod, from its creation until nothing is left of it in the cluster. The seed decides what it does. */
 export class PodLife {
   readonly #sluice: RestlessSluice
   readonly #dice: Dice
   readonly #name: string
   readonly #hostPort: number
-  /** Every one that the Pod was known by. */
+  /** Every uid that the Pod has had. */
   readonly #uids: Set<string>
 
   constructor(sluice: RestlessSluice, number: number, seed: number, uids: Set<string>) {
     this.#sluice = sluice
     this.#dice = new Dice((seed * 1_000_003 + number) >>> 0)
     this.#name = `life-${number}`
-    // Nobody else's at the same time.
+    // Used by no other Pod at the same time.
     this.#hostPort = 21_000 + (number % 5_000)
     this.#uids = uids
     for (let warmUp = 0; warmUp < 3; warmUp += 1) this.#dice.roll()
@@ -35,7 +35,7 @@ export class PodLife {
     else await this.#pass()
   }
 
-  /** A program that ends by itself, or does not, and is deleted at some time. */
+  /** A program that ends by itself or not, and is deleted at some point. */
   async #pass(): Promise<void> {
     const program = anyProgram(this.#dice)
     const restartPolicy = this.#dice.pick(['Never', 'OnFailure', 'Always'])
@@ -51,7 +51,7 @@ export class PodLife {
   }
 
   /**
-   * A server with a Service, sometimes a port of the machine, sometimes a policy: it must answer by every way there is.
+   * A server with a Service, sometimes a port of the machine, sometimes a policy. It must answer in every possible way.
    */
   async #serve(): Promise<void> {
     const hasHostPort = this.#dice.chance(0.3)

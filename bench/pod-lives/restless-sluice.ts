@@ -5,10 +5,7 @@ import { SluiceProcess } from '../../tests/support/sluice-process.ts'
 
 const deadlineMs = 120_000
 
-/**
- * A Sluice that is killed in the midst of things, and started again. Who asks it for something waits for its next
- * start.
- */
+/** A Sluice that is killed at any moment and started again. Callers wait for its next start. */
 export class RestlessSluice {
   readonly data: string
   kills = 0
@@ -33,7 +30,7 @@ export class RestlessSluice {
     return this.#process?.output ?? ''
   }
 
-  /** Without a word to anybody, and begun again at once. */
+  /** Kills it without warning, and starts it again at once. */
   async kill(): Promise<void> {
     await this.#starting
     this.kills += 1
@@ -59,7 +56,10 @@ export class RestlessSluice {
     this.#process?.destroy()
   }
 
-  /** Asks until it is answered. What it may have done before it was killed is no error. */
+  /**
+   * Repeats a request until it is answered. It is no error if the request had already been done before Sluice was
+   * killed.
+   */
   async ask<T>(act: (client: KubernetesClient) => Promise<T>): Promise<T | undefined> {
     const giveUpAt = Date.now() + deadlineMs
     for (let tries = 0; ; tries += 1) {

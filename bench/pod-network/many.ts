@@ -1,5 +1,5 @@
-// So many Pods with networks of their own on one machine at once: created until Ready, asked at their addresses and
-// through a Service each, deleted until nothing of them is left in the machine's network.
+// Many Pods with their own networks on one machine at once: created until they are Ready, asked at their addresses and
+// through a Service each, and deleted until nothing of them is left in the machine's network.
 //   node bench/pod-network/many.ts [--pods 200]
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -22,7 +22,7 @@ const namespace = 'default'
 const port = 8080
 const deadlineMs = 60_000
 const creators = 16
-/** Networks that wait for Pods. */
+/** How many networks are kept ready for new Pods. */
 const spares = 3
 
 const data = mkdtempSync(join(tmpdir(), 'sluice-bench-'))
@@ -58,7 +58,7 @@ try {
     },
   })
 
-  // One that selects every tenth Pod: those wait for its rules before they begin.
+  // A policy that selects every tenth Pod: these wait for its rules before they start.
   await client.create(networkPolicyKind, {
     metadata: { name: 'tenth', namespace },
     spec: { podSelector: { matchLabels: { group: 'tenth' } }, ingress: [{ ports: [{ port }] }] },
@@ -74,7 +74,7 @@ try {
     }
   })
   await measured(`${count} Pods created until Ready`, async () => {
-    // As several controllers would: not all in one instant.
+    // Created by a few workers at a time, as several controllers would, and not all at the same instant.
     const left = [...names.entries()]
     const creating = async () => {
       for (let one = left.shift(); one; one = left.shift()) await client.create(podKind, podOf(one[1], one[0]))

@@ -1,5 +1,5 @@
-// The gateway before a server in a Pod's network, with the machine's rules in force, against the same server on
-// loopback: requests per second and per second of the gateway's processor time, in windows that take turns.
+// The gateway in front of a server in a Pod's network, with the machine's rules in force, compared with the same server
+// on loopback: requests per second and per second of the gateway's processor time, in alternating windows.
 //   node bench/pod-network/throughput.ts [--seconds 3] [--rounds 7] [--connections 32]
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ async function program(core: string, words: readonly string[]): Promise<{ child:
   return { child, port: Number(await firstLine(child)) }
 }
 
-/** A gateway of its own for each server, so that neither has connections or code of the other's. */
+/** Starts a separate gateway for each server, so that they share neither connections nor compiled code. */
 async function gatewayTo(name: string, host: string, upstreamPort: number): Promise<Peer> {
   const words = [join(folder, 'sluice-gateway.ts'), String(upstreamPort), '/dev/null', '1', '1', host]
   const { child, port } = await program(cores.gateway, [process.execPath, ...words])
@@ -62,13 +62,13 @@ try {
   ]
   const shape = { connections: Number(values.connections), seconds: Number(values.seconds) }
   for (let round = -1; round < Number(values.rounds); round += 1) {
-    // Who comes second finds a warmer machine.
+    // The order alternates because the second finds a warmer machine.
     for (const { peer, rates, perCpu } of round % 2 === 0 ? contestants : contestants.toReversed()) {
       const cpu = () => peer.pids().reduce((sum, pid) => sum + cpuSeconds(pid), 0)
       const before = cpu()
       const { answers, errors, seconds } = await loadByNode(peer, shape)
       if (errors > 0) throw new Error(`${errors} requests by way of ${peer.name} were not answered`)
-      // The first window is for the compiler.
+      // The first window only warms the compiler up.
       if (round < 0) continue
       rates.push(answers / seconds)
       perCpu.push(answers / (cpu() - before))

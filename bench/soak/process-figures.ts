@@ -7,7 +7,7 @@ export type Figures = Readonly<Record<string, number>>
 
 const mebibyte = 1024 * 1024
 
-/** What the kernel says of the process: cheap, and it changes nothing. */
+/** What the kernel reports about the process: cheap, and without side effects. */
 export function kernelFigures(pid: number, data: string): Figures {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const ofStatus = (field: string) => Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
@@ -34,8 +34,8 @@ function childrenOf(pid: number): number {
 const usage = z.object({ heapUsed: z.number(), heapTotal: z.number(), external: z.number(), arrayBuffers: z.number() })
 
 /**
- * What each thread of the process holds, once what nobody uses any more was collected. That collecting is not what the
- * program does by itself: it is for a few moments of a long run, after the kernel was asked.
+ * The heap of each thread after a garbage collection. The forced collection is not what the program would do by itself,
+ * so this is for a few moments of a long run, after the kernel's figures were read.
  */
 export async function heapFigures(inspectorUrl: string): Promise<Figures> {
   const inspector = await Inspector.connect(inspectorUrl)
@@ -55,7 +55,9 @@ export async function heapFigures(inspectorUrl: string): Promise<Figures> {
   }
 }
 
-/** For a look at what grew with the developer tools of a browser. Every thread stands still meanwhile. */
+/**
+ * Writes heap snapshots, to look at what has grown with the developer tools of a browser. All threads stop meanwhile.
+ */
 export async function writeHeapSnapshots(inspectorUrl: string, folder: string, name: string): Promise<void> {
   const inspector = await Inspector.connect(inspectorUrl)
   try {

@@ -1,6 +1,6 @@
 import type { Figures } from './process-figures.ts'
 
-/** What was measured when, and how it compares. */
+/** Collects figures over time and compares the quarters of a run. */
 export class Quarters {
   readonly #durationMs: number
   readonly #samples: { readonly atMs: number; readonly figures: Figures }[] = []
@@ -9,14 +9,14 @@ export class Quarters {
     this.#durationMs = durationMs
   }
 
-  /** `atMs` counts from the end of the warm-up; what is before is not part of any quarter. */
+  /** `atMs` counts from the end of the warm-up; figures before that belong to no quarter. */
   add(atMs: number, figures: Figures): void {
     if (atMs >= 0) this.#samples.push({ atMs, figures })
   }
 
   /**
-   * The median of each quarter, and the last against the second: by then a program is warm, and what has grown since
-   * goes on growing. Small things are left alone: of three objects one more is no growth.
+   * The median of each quarter, and the ratio of the last to the second: by then a program is warm, and what has grown
+   * since goes on growing. Small counts are ignored, since one more of three objects is no growth.
    */
   table(): string {
     const names = [...new Set(this.#samples.flatMap(({ figures }) => Object.keys(figures)))]

@@ -54,7 +54,7 @@ export class SoakLoad {
     await this.#client.create(deploymentKind, { metadata: { name: 'web', namespace }, spec: web })
   }
 
-  /** Again and again, with a pause, until the time is over. What fails is counted. */
+  /** Repeats an action, with a pause, until the time is over. Failures are counted. */
   async #repeat(name: string, pauseMs: number, act: () => Promise<void>): Promise<void> {
     const { signal } = this.#over
     while (!signal.aborted) {

@@ -8,8 +8,8 @@ const mebibyte = 1024 * 1024
 const tries = 5
 
 /**
- * What the store's file is full of. The program holds it for itself, so a copy is looked at; one that was made while it
- * wrote into the file itself is found out and made again.
+ * What the store's file contains. The program has locked the file, so a copy is read. A copy that was made during a
+ * write is detected and made again.
  */
 export function storeFigures(data: string): Figures {
   for (let attempt = 1; ; attempt += 1) {

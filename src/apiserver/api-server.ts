@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Server, createServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { type SecureContext, createSecureContext } from 'node:tls'
 import type { Clock } from '../foundation/clock.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import type { Logger } from '../foundation/log.ts'
@@ -87,11 +88,23 @@ export interface MountedCluster {
   readonly tokens?: ServiceAccountTokens | undefined
   /** Checks for `/livez` and `/readyz` beside the server itself. */
   readonly checks?: readonly HealthCheck[] | undefined
+  /**
+   * Its own authority's, shown to those who call the server by this name and to those inside of it. Without one it is
+   * known by the listener's.
+   */
+  readonly tls?: (TlsFiles & { readonly serverName: string }) | undefined
+  /** What it may see of what is measured; without them it sees what the whole program measures. */
+  readonly metrics?: Metrics | undefined
 }
 
 interface Mount {
   readonly face: ClusterFace
   readonly checks: readonly HealthCheck[]
+  readonly watches: WatchSlots
+  /** Whether it sees only what is measured about itself. */
+  readonly isApart: boolean
+  readonly tls: { readonly files: TlsFiles; readonly serverName: string } | undefined
+  readonly inside: Array<{ readonly address: string; readonly listener: InsideListener }>
 }
 
 /** One TLS listener for all clusters, each with its own users and objects under `/vks/<id>`. */
@@ -99,8 +112,6 @@ export class ApiServer {
   readonly #options: ApiServerOptions
   readonly #limits: ApiServerLimits
   readonly #metrics: ApiServerMetrics
-  readonly #watches: WatchSlots
-  readonly #streams: WatchSlots
   readonly #mounts = new Map<string, Mount>()
   readonly #encoded = new EncodedObjects()
   readonly #stopping = new AbortController()
@@ -108,7 +119,8 @@ export class ApiServer {
   readonly #upgraded = new Set<Duplex>()
   /** The cluster that is served without a prefix at an address. */
   readonly #inside = new Map<string, string>()
-  readonly #insideListeners: InsideListener[] = []
+  /** By the name that a client calls the server. */
+  readonly #contexts = new Map<string, SecureContext>()
   readonly #flow: FlowControl
   readonly #handshakes: Handshakes
   #server: Server | undefined
@@ -116,43 +128,69 @@ export class ApiServer {
   constructor(options: ApiServerOptions) {
     this.#options = options
     this.#limits = { ...defaultLimits, ...options.limits }
-    this.#watches = new WatchSlots(this.#limits.watchesPerUser)
-    this.#streams = new WatchSlots(this.#limits.streamsPerUser, 'streams')
     const { clock, metrics } = options
     this.#flow = new FlowControl({ limits: this.#limits, clock, metrics })
-    this.#metrics = new ApiServerMetrics(metrics, this.#watches)
+    this.#metrics = new ApiServerMetrics(metrics, () => this.#openWatches())
     this.#handshakes = new Handshakes(this.#limits.handshakes, () => this.#metrics.handshakeDropped())
     // Every open stream adds a listener.
     setMaxListeners(0, this.#stopping.signal)
   }
 
   mount(cluster: MountedCluster): void {
-    const { id, authorizer = mastersOnly, checks = [] } = cluster
-    const own = [...checks, this.#shutdownCheck()]
-    const { metrics } = this.#options
+    const { id, authorizer = mastersOnly, checks = [], tls, metrics } = cluster
+    // Who is called the same in another cluster is somebody else.
+    const watches = new WatchSlots(this.#limits.watchesPerUser)
     const face = new ClusterFace({
       ...cluster,
       base: `/vks/${id}`,
       authorizer,
-      checks: own,
-      watches: this.#watches,
-      streams: this.#streams,
+      checks: [...checks, this.#shutdownCheck()],
+      watches,
+      streams: new WatchSlots(this.#limits.streamsPerUser, 'streams'),
       flow: this.#flow,
-      metrics,
+      metrics: metrics ?? this.#options.metrics,
     })
-    this.#mounts.set(id, { face, checks })
+    const own = tls && { files: { key: tls.key, cert: tls.cert, ca: tls.ca }, serverName: tls.serverName }
+    if (own) this.#contexts.set(own.serverName, createSecureContext(own.files))
+    this.#mounts.set(id, { face, checks, watches, isApart: metrics !== undefined, tls: own, inside: [] })
   }
 
+  /** Whoever asks for the cluster from now on finds nothing; what is being answered ends with its store. */
   unmount(id: string): void {
+    const mount = this.#mounts.get(id)
     this.#mounts.delete(id)
+    if (mount?.tls) this.#contexts.delete(mount.tls.serverName)
+    for (const { address, listener } of mount?.inside ?? []) {
+      this.#inside.delete(address)
+      listener.close()
+      listener.destroy()
+    }
+  }
+
+  #openWatches(): number {
+    return [...this.#mounts.values()].reduce((sum, { watches }) => sum + watches.total, 0)
   }
 
   /** `outside`: a socket that listens there already. */
   listen(host: string, port: number, outside?: number): Promise<{ host: string; port: number }> {
-    const { tls } = this.#options
+    const server = this.#createServer(this.#options.tls)
+    this.#server = server
+    return new Promise((resolve, reject) => {
+      server.once('error', reject)
+      server.listen(outside === undefined ? { port, host } : { fd: outside }, () => {
+        server.off('error', reject)
+        server.on('error', (error) => this.#options.log.error({ err: error }, 'the API server listener failed'))
+        const address = server.address()
+        resolve({ host, port: typeof address === 'object' && address !== null ? address.port : port })
+      })
+    })
+  }
+
+  #createServer(tls: TlsFiles): Server {
     const server = createServer(
       {
         ...tls,
+        SNICallback: (name, use) => use(null, this.#contexts.get(name)),
         minVersion: 'TLSv1.2',
         // A certificate is one of two ways to authenticate; one that the CA did not sign simply does not count.
         requestCert: true,
@@ -179,16 +217,7 @@ export class ApiServer {
       else socket.destroy()
     })
     server.maxConnections = this.#limits.connections
-    this.#server = server
-    return new Promise((resolve, reject) => {
-      server.once('error', reject)
-      server.listen(outside === undefined ? { port, host } : { fd: outside }, () => {
-        server.off('error', reject)
-        server.on('error', (error) => this.#options.log.error({ err: error }, 'the API server listener failed'))
-        const address = server.address()
-        resolve({ host, port: typeof address === 'object' && address !== null ? address.port : port })
-      })
-    })
+    return server
   }
 
   /**
@@ -196,10 +225,17 @@ export class ApiServer {
    * and a port and know of no prefix. Can be called once the server listens.
    */
   async listenInside(id: string, address: string, port: number): Promise<void> {
-    const listener = new InsideListener((socket) => this.#server?.emit('connection', socket), this.#options.log)
+    const mount = this.#mounts.get(id)
+    if (!mount) throw nothingHere()
+    // Clients inside often call it by an address, which names no cluster: a server of its own shows its certificate.
+    const own = mount.tls && this.#createServer(mount.tls.files)
+    const listener = new InsideListener(
+      (socket) => (own ?? this.#server)?.emit('connection', socket),
+      this.#options.log,
+    )
     await listener.listen(address, port)
     this.#inside.set(address, id)
-    this.#insideListeners.push(listener)
+    mount.inside.push({ address, listener })
   }
 
   /** Takes no new connections, ends watches, and gives running requests this long to finish. */
@@ -207,7 +243,8 @@ export class ApiServer {
     const server = this.#server
     if (!server) return
     this.#server = undefined
-    for (const listener of this.#insideListeners) listener.close()
+    const inside = [...this.#mounts.values()].flatMap((mount) => mount.inside)
+    for (const { listener } of inside) listener.close()
     this.#stopping.abort(new SluiceError('stopping'))
     const closed = new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -219,7 +256,7 @@ export class ApiServer {
     })
     await closed
     cancel()
-    for (const listener of this.#insideListeners) listener.destroy()
+    for (const { listener } of inside) listener.destroy()
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse, upgrade?: ConnectionUpgrade): Promise<void> {
@@ -249,8 +286,9 @@ export class ApiServer {
   #urlOf({ url = '', socket }: IncomingMessage): RequestUrl {
     const parsed = parseRequestUrl(url)
     const id = this.#inside.get(socket.localAddress ?? '')
-    // Links in the cluster's own documents contain the prefix.
-    if (id === undefined || parsed.segments[0] === 'vks') return parsed
+    if (id === undefined) return parsed
+    // What the cluster's own documents refer to has the prefix. No other cluster is in there.
+    if (parsed.segments[0] === 'vks' && parsed.segments[1] === id) return parsed
     return { ...parsed, segments: ['vks', id, ...parsed.segments] }
   }
 
@@ -276,7 +314,8 @@ export class ApiServer {
     }
     if (first === 'version' && beyond.length === 0) return exchange.sendJson(200, serverVersion)
     if (first !== 'metrics' || beyond.length > 0) throw nothingHere()
-    if (![...this.#mounts.values()].some(({ face }) => face.maySeeMetrics(exchange.request))) {
+    const whole = [...this.#mounts.values()].filter(({ isApart }) => !isApart)
+    if (!whole.some(({ face }) => face.maySeeMetrics(exchange.request))) {
       throw new StatusError('Unauthorized', 'Unauthorized')
     }
     exchange.sendText(200, await this.#options.metrics.text(), this.#options.metrics.contentType)
@@ -284,7 +323,8 @@ export class ApiServer {
 
   /** One check for all clusters: their names are not public. */
   #clustersCheck(): HealthCheck {
-    const isHealthy = () => [...this.#mounts.values()].every(({ checks }) => checks.every((check) => check.isHealthy()))
+    const whole = () => [...this.#mounts.values()].filter(({ isApart }) => !isApart)
+    const isHealthy = () => whole().every(({ checks }) => checks.every((check) => check.isHealthy()))
     return { name: 'clusters', isHealthy }
   }
 

@@ -77,12 +77,14 @@ export class ClusterApi {
    * run began.
    */
   async installDefinitions(kinds: readonly Kind[]): Promise<void> {
-    for (const kind of kinds) {
+    const install = (kind: Kind) => {
       const wanted = customResourceDefinition(kind)
       const there = this.find(customResourceDefinitionKind, { name: resourceNameOf(kind) })
-      if (!there) await this.create(customResourceDefinitionKind, undefined, wanted)
-      else await this.update(customResourceDefinitionKind, refOf(there), { ...there, spec: wanted['spec'] })
+      return there
+        ? this.update(customResourceDefinitionKind, refOf(there), { ...there, spec: wanted['spec'] })
+        : this.create(customResourceDefinitionKind, undefined, wanted)
     }
+    await Promise.all(kinds.map(install))
     await this.#writes.resumeCleanup()
   }
 

@@ -1,4 +1,9 @@
 import type { Command } from './command.ts'
+import { clusterCreateCommand } from './cluster-create.ts'
+import { clusterDeleteCommand } from './cluster-delete.ts'
+import { clusterKubeconfigCommand } from './cluster-kubeconfig.ts'
+import { clusterListCommand } from './cluster-list.ts'
+import { clusterShowCommand } from './cluster-show.ts'
 import { doctorCommand } from './doctor.ts'
 import { imageImportCommand } from './image-import.ts'
 import { imageListCommand } from './image-list.ts'
@@ -21,6 +26,11 @@ export const commands: readonly Command[] = [
   keyCreateCommand,
   keyListCommand,
   keyRevokeCommand,
+  clusterCreateCommand,
+  clusterListCommand,
+  clusterShowCommand,
+  clusterKubeconfigCommand,
+  clusterDeleteCommand,
   doctorCommand,
   versionCommand,
 ]

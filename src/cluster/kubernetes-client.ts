@@ -47,12 +47,33 @@ export async function connectKubernetes(
   return new KubernetesClient(new KubernetesConnection(config, options))
 }
 
+/** The same by a kubeconfig that is no file. */
+export async function connectKubernetesText(
+  kubeconfig: string,
+  options: { readonly answerDeadlineMs?: number | undefined } = {},
+): Promise<KubernetesClient> {
+  const { KubeConfig } = await import('@kubernetes/client-node')
+  const config = new KubeConfig()
+  config.loadFromString(kubeconfig)
+  return new KubernetesClient(new KubernetesConnection(config, options))
+}
+
 /** Any Kubernetes cluster, over its wire protocol. */
 export class KubernetesClient implements ClusterClient {
   readonly #connection: KubernetesConnection
 
   constructor(connection: KubernetesConnection) {
     this.#connection = connection
+  }
+
+  /** Where it is. */
+  get server(): string {
+    return this.#connection.server
+  }
+
+  /** Asked of whether it answers at all: everybody may ask that. */
+  serverVersion(signal?: AbortSignal): Promise<unknown> {
+    return this.#connection.json({ method: 'GET', path: '/version' }, signal)
   }
 
   async get<T extends KubernetesObject>(kind: Kind<T>, ref: ObjectRef, signal?: AbortSignal): Promise<T | undefined> {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openStream, post, startTestEngine } from './test-support/test-engine.ts'
-import { tinyPlainTemplate, tinyToolTemplate, writeTinyModel } from './test-support/tiny-model.ts'
+import { openStream, post, startTestEngine } from './test-support/test-engine.fixture.ts'
+import { tinyPlainTemplate, tinyToolTemplate, writeTinyModel } from './models/tiny-model.ts'
 
 const messages = [{ role: 'user', content: 'Hi' }]
 const model = 'tiny'
@@ -47,7 +47,7 @@ describe('stopping an engine', () => {
     await writeFile(join(reasoning, 'chat_template.jinja'), opensThought)
     const engine = await start({ modelPath: reasoning })
     await engine.ready
-    // A template that opens the reasoning section itself leaves it to us to show its beginning.
+    // The template has opened the reasoning section itself, so the engine must show that beginning to the client.
     const answer = await post(engine, '/v1/chat/completions', { model, messages, max_tokens: 3 })
     expect(await answer.json()).toMatchObject({
       choices: [{ message: { content: expect.stringMatching(/^<think>\n./) } }],

@@ -4,7 +4,7 @@ import { LoopStall } from './llama/loop-stall.ts'
 
 const secondsBuckets = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 
-/** What one finished request adds up to. */
+/** The figures of one finished request. */
 export interface RequestFigures {
   readonly endpoint: string
   readonly status: number
@@ -77,7 +77,7 @@ export class EngineMetrics {
   }
 }
 
-/** The figures that dashboards and autoscalers made for vLLM look at, under its names. */
+/** The same figures under the names that vLLM uses, for dashboards and autoscalers made for it. */
 class VllmMetrics {
   readonly #registry = new Registry()
   readonly #model: { readonly model_name: string }

@@ -7,7 +7,7 @@ type Phase =
   | { readonly name: 'failed'; readonly reason: string }
   | { readonly name: 'stopping' }
 
-/** Whether the engine can answer, and the requests it is answering. */
+/** Whether the engine can answer, and how many requests it is answering. */
 export class EngineState {
   readonly modelName: string
   #phase: Phase = { name: 'loading', fraction: 0 }
@@ -42,7 +42,7 @@ export class EngineState {
     return this.#phase.name === 'ready' ? this.#phase.model.load : { running: this.#inFlight.size, waiting: 0 }
   }
 
-  /** The model, or why there is none to answer with. */
+  /** The loaded model. Throws the reason when there is none to answer with. */
   requireModel(): LanguageModel {
     switch (this.#phase.name) {
       case 'ready':
@@ -62,7 +62,7 @@ export class EngineState {
     }
   }
 
-  /** What GET /health says. */
+  /** The answer to `GET /health`. */
   health(): { status: 200 | 503; body: object } {
     const phase = this.#phase
     if (phase.name === 'ready') return { status: 200, body: { status: 'ready', model: this.modelName } }
@@ -71,7 +71,7 @@ export class EngineState {
     return { status: 503, body: { status: phase.name, model: this.modelName, ...detail } }
   }
 
-  /** Counts a request in; the returned function counts it out. */
+  /** Counts a request in; the returned function counts it out again. */
   enter(): () => void {
     const request = {}
     this.#inFlight.add(request)
@@ -82,7 +82,7 @@ export class EngineState {
     }
   }
 
-  /** Resolves when nothing is being answered. */
+  /** Resolves once no request is being answered. */
   idle(): Promise<void> {
     if (this.#inFlight.size === 0) return Promise.resolve()
     return new Promise((resolve) => {

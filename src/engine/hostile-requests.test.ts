@@ -7,20 +7,20 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { json } from './test-support/test-engine.ts'
-import { tinyToolTemplate, writeTinyModel } from './test-support/tiny-model.ts'
+import { json } from './test-support/test-engine.fixture.ts'
+import { tinyToolTemplate, writeTinyModel } from './models/tiny-model.ts'
 
-const probe = new URL('test-support/turn-cost-probe.ts', import.meta.url).href
+const probe = new URL('test-support/turn-cost-probe.fixture.ts', import.meta.url).href
 const main = fileURLToPath(new URL('../cli/main.ts', import.meta.url))
 const model = 'tiny'
 const chatPath = '/v1/chat/completions'
 const messages = [{ role: 'user', content: 'Hi' }]
 /**
- * Of the engine's own thread, in processor time: what nobody else is answered in. The costliest is one of 50 ms, for a
- * schema of 5,000 properties; it was 5 s to minutes.
+ * The most processor time that the engine's thread may spend in one turn of its loop, during which nobody else is
+ * answered. The costliest turn takes 50 ms, for a schema of 5,000 properties; without the limits it was 5 s to minutes.
  */
 const costliestTurnMs = 150
-/** In a quiet machine it is at most 0.2 s. A busy one is slower, and would have been so before. */
+/** On a quiet machine it is at most 0.2 s. A busy machine is slower with everything. */
 const longestWaitMs = 4_000
 const mostMemoryBytes = 1.5e9
 
@@ -40,7 +40,10 @@ const ambiguous = {
   $defs: { X: { anyOf: times(12, (minItems) => ({ type: 'array', items: { $ref: '#/$defs/X' }, minItems })) } },
 }
 
-/** What may stop everybody, and how it is answered. Made when it is needed: some are large. */
+/**
+ * Requests that could block everybody, and the expected answers. Each is made only when it is needed, since some are
+ * large.
+ */
 const hostile: readonly [name: string, make: () => [path: string, body: string], status: number, code?: string][] = [
   ['an enum of 8,000', () => chat({ response_format: schemaFormat(values(8_000)) }), 200],
   ['an enum of 20,000', () => chat({ response_format: schemaFormat(values(20_000)) }), 200],
@@ -104,7 +107,7 @@ describe('requests that could stop everybody else’s', () => {
     child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     url = await urlOf(child)
     await vi.waitUntil(async () => (await fetch(`${url}/health`)).ok, { timeout: 30_000 })
-    // Loading the program and the model is costly, and nobody's request.
+    // Loading the program and the model is costly, and is not caused by a request.
     await takeCostliestMs(child)
   }, 60_000)
   afterAll(async () => {
@@ -174,7 +177,7 @@ function send(url: string, path: string, body: string): ClientRequest {
   return request
 }
 
-/** Of the turns since it was last asked. */
+/** The costliest turn since this was last asked. */
 async function takeCostliestMs(child: ChildProcess): Promise<number> {
   const answer = once(child, 'message')
   child.send('take')
@@ -187,7 +190,7 @@ async function running(url: string): Promise<number> {
   return Number(/^sluice_engine_running_requests (\d+)$/m.exec(metrics)?.[1])
 }
 
-/** Somebody who reads a long answer, and somebody who asks again and again whether the engine is well. */
+/** Two other clients: one reads a long answer, one keeps asking for the health of the engine. */
 class Bystanders {
   readonly started: Promise<void>
   #longestHealthMs = 0

@@ -4,7 +4,9 @@ import { type CardEnvironment, cardsNamed } from './gpu/card-environment.ts'
 
 /** The flags of `sluice serve`, named as vLLM names them. */
 export interface ServeOptions {
-  /** A `.gguf` file, or a directory with one model in it. Requests name the model by this, as it was given. */
+  /**
+   * A `.gguf` file, or a directory with one model in it. Requests name the model by this path, exactly as it was given.
+   */
   readonly modelPath: string
   readonly host: string
   /** 0 picks a free one. */
@@ -14,29 +16,29 @@ export interface ServeOptions {
   readonly gpuMemoryUtilization?: number | undefined
   readonly numSchedulerSteps?: number | undefined
   readonly maxModelLen?: number | undefined
-  /** Requests that compute together; as many as memory allows, at most 8, unless set. */
+  /** How many requests are computed together. Unless set, as many as memory allows, up to 8. */
   readonly maxNumSeqs?: number | undefined
   readonly trustRemoteCode?: boolean | undefined
-  /** What requests must carry as a Bearer; else what the environment names, if anything. */
+  /** The key that requests must carry as a Bearer token. Unless set, the environment's, if there is one. */
   readonly apiKey?: string | undefined
-  /** Threads that compute; `defaultThreads()` unless set. */
+  /** How many threads compute; `defaultThreads()` unless set. */
   readonly threads?: number | undefined
 }
 
 /**
- * One core stays free for everything else: with a thread on every core of a busy machine, generation fell from tens of
- * tokens per second to one, because llama.cpp's threads wait for each other at every layer.
+ * All cores but one. With a thread on every core of a busy machine, generation fell from tens of tokens per second to
+ * one, because llama.cpp's threads wait for each other at every layer.
  */
 export function defaultThreads(cores = availableParallelism()): number {
   return Math.max(1, cores - 1)
 }
 
-/** How many cards this process was handed. Without any the CPU counts as one. */
+/** How many cards this process was given. Without any, the CPU counts as one. */
 export function cardsGiven(environment: CardEnvironment): number {
   return Math.max(1, cardsNamed(environment)?.length ?? 1)
 }
 
-/** Throws for a flag the engine cannot honour. */
+/** Throws for a flag that the engine cannot honour. */
 export function checkServeOptions(options: ServeOptions, environment: CardEnvironment): void {
   requireInteger('--port', options.port, 0, 65_535)
   requireInteger('--tensor-parallel-size', options.tensorParallelSize, 1, Number.MAX_SAFE_INTEGER)
@@ -56,7 +58,7 @@ export function checkServeOptions(options: ServeOptions, environment: CardEnviro
   }
 }
 
-/** Flags that change nothing here; the log says so once, so that nobody tunes them in vain. */
+/** Flags that have no effect here. The log names them once, so that nobody tunes them in vain. */
 export function flagsWithoutEffect(options: ServeOptions, onGpu: boolean): string[] {
   return [
     ...(options.gpuMemoryUtilization === undefined || onGpu ? [] : ['--gpu-memory-utilization']),

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunningEngine } from './serve.ts'
-import { observedLogger, post, startTestEngine } from './test-support/test-engine.ts'
-import { findTestModel, layOutTestModel, testModelMissing } from './test-support/test-model.ts'
+import { observedLogger, post, startTestEngine } from './test-support/test-engine.fixture.ts'
+import { findTestModel, layOutTestModel, testModelMissing } from './test-support/test-model.fixture.ts'
 
 const modelFile = findTestModel()
 const question = [{ role: 'user' as const, content: 'What is the capital of France?' }]

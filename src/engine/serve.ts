@@ -16,17 +16,20 @@ import { type ServeOptions, checkServeOptions, defaultThreads, flagsWithoutEffec
 
 export type { ServeOptions }
 
-/** Requests that may wait for those that compute. */
+/** How many requests may wait while others are computed. */
 const waitingLimit = 64
-/** Longer than any proxy in front keeps an idle connection, so that it is never closed under a request. */
+/**
+ * Longer than any proxy in front keeps an idle connection open, so that the engine never closes it just as a request
+ * arrives.
+ */
 const keepAliveMs = 75_000
-/** After an abort a request ends with its next token; this is only for one that does not. */
+/** After an abort a request ends with its next token; this is the deadline for one that does not. */
 const abortDeadlineMs = 5_000
 
 export interface EngineSurroundings {
   readonly log: Logger
   readonly clock?: Clock
-  /** Aborting it gives up a model that is still loading; requests are ended by `stop` alone. */
+  /** Aborting it gives up loading the model. Requests are ended only by `stop`. */
   readonly signal?: AbortSignal
   readonly environment?: CardEnvironment & KeyEnvironment
 }
@@ -35,11 +38,11 @@ export interface RunningEngine {
   readonly address: { readonly host: string; readonly port: number; readonly url: string }
   /** Resolves when the model can answer; rejects when it cannot be loaded. */
   readonly ready: Promise<void>
-  /** Takes no new requests, lets the running ones end within the grace, then ends them. */
+  /** Accepts no new requests, lets the running ones finish within the grace period, then ends them. */
   stop(graceMs: number): Promise<void>
 }
 
-/** What `sluice serve` runs. The port answers at once; the model is loaded behind it. */
+/** Runs `sluice serve`. The port answers at once, while the model is still being loaded. */
 export async function startEngine(options: ServeOptions, surroundings: EngineSurroundings): Promise<RunningEngine> {
   const environment = surroundings.environment ?? process.env
   checkServeOptions(options, environment)
@@ -96,7 +99,7 @@ export async function startEngine(options: ServeOptions, surroundings: EngineSur
       throw loadSignal.aborted ? new SluiceError('stopping') : error
     },
   )
-  // The caller may look at `ready` late, or never.
+  // The caller may wait for `ready` later or never, so a failure must not count as unhandled.
   ready.catch(() => {})
 
   let stopped: Promise<void> | undefined
@@ -139,7 +142,7 @@ async function within(clock: Clock, ms: number, promise: Promise<void>): Promise
   cancel()
 }
 
-/** Every quarter is worth a line; /health has the exact figure at any time. */
+/** Logs every quarter of the loading; /health has the exact figure at any time. */
 function reportProgress(state: EngineState, log: Logger): (fraction: number) => void {
   let reported = 0
   return (fraction) => {

@@ -47,6 +47,13 @@ export class RouteTable {
     this.#invalidate()
   }
 
+  /** The domain of all hosts may be changed: everybody moves at once. */
+  livesBelow(proxyDomain: string): void {
+    if (proxyDomain === this.#facts.proxyDomain) return
+    this.#facts = { ...this.#facts, proxyDomain }
+    this.#invalidate()
+  }
+
   verdictOn(exporter: string): ExporterVerdict | undefined {
     return this.#current().verdicts.get(exporter)
   }

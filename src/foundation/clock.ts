@@ -1,6 +1,8 @@
 import { asError } from './errors.ts'
 
-/** Time as an argument: everything that waits or measures takes a Clock, so that tests decide what time it is. */
+/**
+ * The source of time. Everything that waits or measures takes a Clock as an argument, so that tests can set the time.
+ */
 export interface Clock {
   /** Milliseconds since the Unix epoch. */
   now(): number
@@ -21,7 +23,7 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => sleepWith(systemClock, ms, signal),
 }
 
-/** The one implementation of `sleep` over `after`, shared by every Clock. */
+/** Implements `sleep` with `after`, for all Clocks. */
 export function sleepWith(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(abortReason(signal))
@@ -37,7 +39,7 @@ export function sleepWith(clock: Clock, ms: number, signal?: AbortSignal): Promi
   })
 }
 
-/** Why a signal was aborted, always as an Error. */
+/** The reason of an aborted signal, always as an Error. */
 export function abortReason(signal: AbortSignal): Error {
   return asError(signal.reason)
 }

@@ -1,13 +1,13 @@
 export type ErrorDetails = Readonly<Record<string, string | number | boolean | undefined>>
 
 interface CatalogEntry {
-  /** HTTP status at the faces that speak HTTP. */
+  /** The HTTP status with which an HTTP interface answers. */
   readonly status: number
-  /** What the user reads: what happened and what to do. `{name}` is filled from the error's details. */
+  /** What the user reads: what happened and what to do. `{name}` is filled in from the error's details. */
   readonly message: string
 }
 
-/** Every error code of the program. docs/errors.md lists the same codes; a test holds the two together. */
+/** Every error code of the program. docs/errors.md lists the same codes, and a test compares the two. */
 export const errorCatalog = {
   stopping: { status: 503, message: 'Sluice is stopping; try again in a moment.' },
   workers_unsupported: {
@@ -147,6 +147,14 @@ export const errorCatalog = {
     message: 'The cluster of {kubeconfig} cannot be reached: {reason}. Start it with `sluice up`, or name another.',
   },
   cluster_refused: { status: 400, message: 'The cluster refused: {reason}' },
+  cluster_kubeconfig_missing: {
+    status: 404,
+    message: 'The cluster {name} has no kubeconfig yet. `sluice cluster show {name}` says how it is.',
+  },
+  cluster_still_deleting: {
+    status: 504,
+    message: 'The cluster {name} is still being deleted. `sluice cluster show {name}` says how it is.',
+  },
   api_key_not_found: { status: 404, message: 'There is no API key {name}. `sluice key list` shows those there are.' },
   model_source_unknown: { status: 400, message: 'The model {name} is not known here. Known: {known}.' },
   model_pull_failed: { status: 502, message: 'The model {name} could not be fetched: {reason}' },

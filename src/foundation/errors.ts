@@ -3,8 +3,8 @@ import { type ErrorCode, type ErrorDetails, errorCatalog } from './error-catalog
 export type { ErrorCode, ErrorDetails }
 
 /**
- * The one error type that crosses rooms. It carries a code from the catalog and the facts of the case; each face
- * renders it once, in its own shape (OpenAI error, `{code,msg}`, a line on the terminal).
+ * The only error type that crosses rooms. It carries a code from the catalog and the details of the case. Each
+ * interface renders it once, in its own form (an OpenAI error, `{code,msg}`, a line on the terminal).
  */
 export class SluiceError extends Error {
   readonly code: ErrorCode
@@ -17,20 +17,20 @@ export class SluiceError extends Error {
     this.details = details
   }
 
-  /** The HTTP status that faces speaking HTTP answer with. */
+  /** The HTTP status with which an HTTP interface answers. */
   get status(): number {
     return errorCatalog[this.code].status
   }
 }
 
-/** Fills `{name}` places of the catalog's message with the facts; a missing fact stays visible as `{name}`. */
+/** Fills the `{name}` places of the catalog's message with the details; a missing one stays visible as `{name}`. */
 function renderMessage(code: ErrorCode, details: ErrorDetails): string {
   return errorCatalog[code].message.replaceAll(/\{(\w+)\}/g, (place, name: string) =>
     details[name] === undefined ? place : String(details[name]),
   )
 }
 
-/** What to say about a caught value that may not even be an Error. */
+/** The message of a caught value, which may not be an Error. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -6,7 +6,7 @@ interface PendingTimer {
   readonly callback: () => void
 }
 
-/** A Clock that moves only when a test says so. */
+/** A Clock that moves only when a test advances it. */
 export class FakeClock implements Clock {
   #now: number
   #order = 0
@@ -30,7 +30,7 @@ export class FakeClock implements Clock {
     return sleepWith(this, ms, signal)
   }
 
-  /** Moves time forward, firing what falls due in order and letting promises settle after each firing. */
+  /** Moves time forward. Timers fire in order, and promises settle after each. */
   async advance(ms: number): Promise<void> {
     const target = this.#now + ms
     for (;;) {
@@ -59,7 +59,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** Lets microtasks and already-queued I/O callbacks run. */
+/** Lets microtasks and queued I/O callbacks run. */
 function settle(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve)

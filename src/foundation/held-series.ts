@@ -1,6 +1,6 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 
-/** One series of a counter. */
+/** One series of a counter. A caller that counts often looks it up once and keeps it. */
 export class CounterSeries {
   value = 0
 
@@ -9,10 +9,10 @@ export class CounterSeries {
   }
 }
 
-/** One series of a histogram. */
+/** One series of a histogram. A caller that measures often looks it up once and keeps it. */
 export class HistogramSeries {
   readonly #bounds: readonly number[]
-  /** How many fell under each bound and above the one before; the last are those above all. */
+  /** How many values fell into each bucket, not cumulated; the last bucket has those above all bounds. */
   readonly counts: Float64Array
   sum = 0
 
@@ -37,9 +37,9 @@ interface HeldOptions {
 }
 
 /**
- * For what every request counts: a series is found by its label values, which are looked up as they are, and counting
- * is an addition. prom-client checks and hashes the labels anew each time, which for the five series of a request takes
- * longer than parsing its head.
+ * The series of a metric by their label values, for what is counted with every request. Finding a series takes a few
+ * map lookups, and counting is an addition. prom-client validates and hashes the labels each time, which for the five
+ * series of a request takes longer than parsing its head.
  */
 class SeriesTable<S> {
   readonly #labelNames: readonly string[]
@@ -81,7 +81,7 @@ class SeriesTable<S> {
   }
 }
 
-/** By the value of one label: the series where it is the last, else what the next label divides it into. */
+/** The entries for the values of one label. */
 type Branch<S> = Map<string, Twig<S>>
 
 interface Twig<S> {
@@ -97,7 +97,7 @@ export class HeldCounter extends Counter {
     this.#table = new SeriesTable(labelNames, () => new CounterSeries())
   }
 
-  /** Label values in the order of the names. */
+  /** The series with these label values, in the order of the label names. */
   series(...values: readonly string[]): CounterSeries {
     return this.#table.of(values)
   }
@@ -112,7 +112,7 @@ export class HeldHistogram extends Histogram {
   readonly #table: SeriesTable<HistogramSeries>
   readonly #name: string
   readonly #buckets: readonly number[]
-  /** Knows everything but the values. */
+  /** A histogram without values, for the rest of what `get` returns. */
   readonly #blank: Histogram
 
   constructor(options: HeldOptions & { readonly buckets: readonly number[] }) {
@@ -124,7 +124,7 @@ export class HeldHistogram extends Histogram {
     this.#blank = new Histogram({ name, help, labelNames: [...labelNames], buckets: [...buckets], registers: [] })
   }
 
-  /** Label values in the order of the names. */
+  /** The series with these label values, in the order of the label names. */
   series(...values: readonly string[]): HistogramSeries {
     return this.#table.of(values)
   }
@@ -134,7 +134,7 @@ export class HeldHistogram extends Histogram {
     return { ...(await this.#blank.get()), values }
   }
 
-  /** What the registry asks for when it writes text. */
+  /** Called by the registry when it writes the text format. */
   getForPromString() {
     return this.get()
   }

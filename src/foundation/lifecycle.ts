@@ -15,7 +15,10 @@ export interface LifecycleOptions {
   readonly stopDeadlineMs?: number
 }
 
-/** Starts components in the order they were added and stops them in the reverse one. Each has a deadline. */
+/**
+ * Starts components in the order in which they were added and stops them in reverse order. Each start and stop has a
+ * deadline.
+ */
 export class Lifecycle {
   readonly #components: Component[] = []
   readonly #started: Component[] = []
@@ -31,7 +34,7 @@ export class Lifecycle {
     this.#components.push(component)
   }
 
-  /** Starts everything. When one fails, those already started are stopped before the error is thrown on. */
+  /** Starts all components. If one fails, those already started are stopped before the error is thrown. */
   async start(): Promise<void> {
     for (const component of this.#components) {
       if (this.#stopping.signal.aborted) return
@@ -48,7 +51,8 @@ export class Lifecycle {
   }
 
   /**
-   * Stops what was started, once, however often it is called. One failing component does not keep the others running.
+   * Stops the started components. Repeated calls stop them only once, and one that fails does not keep the others from
+   * being stopped.
    */
   stop(): Promise<void> {
     this.#stopped ??= this.#stopAll()

@@ -1,17 +1,17 @@
 import { abortReason } from './clock.ts'
 
-/** A signal that is aborted with any of others, or by its owner, as long as it is linked to them. */
+/** A signal that is aborted when one of several parents is, or by its owner, until it is released. */
 export interface LinkedSignal {
   readonly signal: AbortSignal
   abort(reason: Error): void
-  /** Ends the link: to be called when whatever had the signal is over. What was aborted stays so. */
+  /** Ends the link. To be called when the work that has the signal is over; an aborted signal stays aborted. */
   release(): void
 }
 
 /**
- * What `AbortSignal.any` does, with an end. That one keeps weak references on the signals it follows, one for each
- * call, which somebody who makes thousands of them in one turn of the event loop cannot have: V8 ends the process for
- * it. Here the long-lived signal has a listener as long as the work lasts, and nothing afterwards.
+ * Like `AbortSignal.any`, but the link can be ended. `AbortSignal.any` adds weak references to its parents with each
+ * call, and V8 ends the process if thousands are made in one turn of the event loop. Here a long-lived parent has a
+ * listener only while the work lasts.
  */
 export function linkSignals(...parents: readonly (AbortSignal | undefined)[]): LinkedSignal {
   const own = new AbortController()

@@ -7,7 +7,7 @@ export interface LogOptions {
   readonly destination?: DestinationStream
 }
 
-/** Fields whose values must never reach a log, whatever object they arrive in. */
+/** Fields whose values must never be logged, in whatever object they are. */
 const secretFields = ['authorization', 'secretKey', 'token', 'password', 'data', 'stringData']
 
 export function createLogger(options: LogOptions = {}): Logger {
@@ -21,5 +21,5 @@ export function createLogger(options: LogOptions = {}): Logger {
   return options.destination ? pino(settings, options.destination) : pino(settings)
 }
 
-/** For tests and commands that have nothing to say. */
+/** A logger that writes nothing, for tests and for commands without a log. */
 export const silentLogger: Logger = pino({ level: 'silent' })

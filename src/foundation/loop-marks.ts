@@ -1,4 +1,4 @@
-/** What a loop has begun, where another thread can read it. */
+/** Receives the marks of a thread, to put them where another thread can read them. */
 export interface MarkBoard {
   show(what: string, subject: string): void
 }
@@ -12,9 +12,9 @@ let count = 0
 let board: MarkBoard | undefined
 
 /**
- * Leaves a mark that something begins in this thread's loop, such as `markLoop('api GET', path)`. When the loop does
- * not turn for long, those that began meanwhile are what is to be looked at. It costs two assignments: whoever calls
- * makes no text for it.
+ * Marks that some work begins in this thread, such as `markLoop('api GET', path)`. When the event loop has been
+ * blocked, the marks made meanwhile show what to look at. Each costs two assignments; callers should not build strings
+ * for it.
  */
 export function markLoop(what: string, subject: string): void {
   const at = count++ & mask
@@ -23,19 +23,22 @@ export function markLoop(what: string, subject: string): void {
   board?.show(what, subject)
 }
 
-/** From now on what begins is shown there too. */
+/** Also passes all marks from now on to `shared`. */
 export function showMarksOn(shared: MarkBoard | undefined): void {
   board = shared
 }
 
-/** A moment in the order of marks. */
+/** How many marks there have been: a moment that `marksSince` can be asked about. */
 export function marksSoFar(): number {
   return count
 }
 
 const longestSubject = 200
 
-/** What began since that moment, the latest first and each once with how often; of very many the latest are known. */
+/**
+ * The work that began since a moment: the latest first, equal marks once with their count. Only the latest marks are
+ * kept.
+ */
 export function marksSince(moment: number, most = 8): string[] {
   const begun = new Map<string, number>()
   for (let at = count - 1; at >= moment && at >= count - slots; at--) {
@@ -48,7 +51,7 @@ export function marksSince(moment: number, most = 8): string[] {
   return untold > 0 ? [...told, `${untold} more`] : told
 }
 
-/** A query may hold what is nobody's business. */
+/** The text of a mark, without the query of a path, which may contain private data. */
 export function markText(what: string, subject: string): string {
   const query = subject.indexOf('?')
   const shown = query < 0 ? subject : subject.slice(0, query)

@@ -1,21 +1,23 @@
 import type { Clock } from './clock.ts'
 
-/** How much is done in one turn of the event loop by somebody whose work never waits for anything outside. */
+/**
+ * How much work may be done in one turn of the event loop by code that never waits for anything outside the process.
+ */
 export interface TurnLimits {
   readonly items: number
   readonly ms: number
 }
 
 /**
- * Fifty reconciles or ten milliseconds, whichever is first: between them the loop answers sockets and timers, and a
- * stream sees no gap that a person could notice.
+ * Fifty items or ten milliseconds, whichever comes first. In between, the loop serves sockets and timers, so that no
+ * stream has a gap that a person would notice.
  */
 const usual: TurnLimits = { items: 50, ms: 10 }
 
 /**
- * Lets the event loop turn between pieces of work. Promises that are resolved already, as those of a cluster in the
- * same process are, never leave the microtask queue: a loop over them shuts out everybody else until it ends, and one
- * that feeds itself for ever.
+ * Lets the event loop turn between pieces of work. Promises that are already resolved, as those of a cluster in the
+ * same process are, never leave the microtask queue. A loop over them would block everything else until it ends, for
+ * ever if it feeds itself.
  */
 export class LoopTurns {
   readonly #clock: Pick<Clock, 'now'>
@@ -29,7 +31,10 @@ export class LoopTurns {
     this.#limits = limits
   }
 
-  /** To be asked before each piece of work: a promise to wait for when enough was done in this turn, else nothing. */
+  /**
+   * To be called before each piece of work. Returns a promise to wait for if enough was done in this turn, else
+   * undefined.
+   */
   next(): Promise<void> | undefined {
     if (!this.#turn) {
       this.#turn = new Promise((resolve) => {

@@ -1,15 +1,15 @@
 import { AggregatorRegistry, Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
 import { HeldCounter, HeldHistogram } from './held-series.ts'
 
-/** What a registry holds at one moment, as plain data that can be sent to another thread. */
+/** The values of a registry at one moment, as plain data that can be sent to another thread. */
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
-/** One registry per role; every name starts with `sluice_`. */
+/** A registry of metrics, one per role. All names start with `sluice_`. */
 export class Metrics {
   readonly #registry = new Registry()
   readonly #others = new Set<() => Promise<readonly MetricsSnapshot[]>>()
 
-  /** `collect` sets what is counted elsewhere. */
+  /** `collect` is called when metrics are read, to set a count that is kept elsewhere. */
   counter<L extends string>(
     name: `sluice_${string}`,
     help: string,
@@ -29,7 +29,7 @@ export class Metrics {
     })
   }
 
-  /** `collect` sets what is only known when it is asked for. */
+  /** `collect` is called when metrics are read, to set a value that is only determined then. */
   gauge<L extends string>(
     name: `sluice_${string}`,
     help: string,
@@ -64,12 +64,12 @@ export class Metrics {
     })
   }
 
-  /** For what every request counts; its series are held by who counts. */
+  /** A counter that is incremented with every request: cheaper, because callers keep its series. */
   heldCounter(name: `sluice_${string}`, help: string, labelNames: readonly string[]): HeldCounter {
     return new HeldCounter({ name, help, labelNames, registers: [this.#registry] })
   }
 
-  /** The same for what every request measures. */
+  /** A histogram that is observed with every request: cheaper, because callers keep its series. */
   heldHistogram(
     name: `sluice_${string}`,
     help: string,
@@ -79,7 +79,7 @@ export class Metrics {
     return new HeldHistogram({ name, help, buckets, labelNames, registers: [this.#registry] })
   }
 
-  /** Memory, CPU and event-loop figures of this process, under the same prefix. */
+  /** Adds memory, CPU and event-loop metrics of this process, with the same prefix. */
   includeProcess(): void {
     collectDefaultMetrics({ register: this.#registry, prefix: 'sluice_' })
   }
@@ -88,7 +88,7 @@ export class Metrics {
     return this.#registry.contentType
   }
 
-  /** What is counted elsewhere is added to what is counted here. */
+  /** Adds the metrics of other threads or processes to those of this registry when they are read. */
   includeOthers(snapshots: () => Promise<readonly MetricsSnapshot[]>): void {
     this.#others.add(snapshots)
   }
@@ -104,13 +104,13 @@ export class Metrics {
   }
 }
 
-/** Several registries as one, series by series. */
+/** Adds up the metrics of several registries, series by series. */
 export function sumSnapshots(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
   return registryOf(snapshots).getMetricsAsJSON()
 }
 
 function registryOf(snapshots: readonly MetricsSnapshot[]): Registry {
-  // What is not to be added up is in one registry only, so its value is that of the first.
+  // A metric that must not be added up is in one registry only, so the first value is its value.
   const summable = snapshots.map((snapshot) =>
     snapshot.map((metric) => (metric.aggregator === 'omit' ? { ...metric, aggregator: 'first' as const } : metric)),
   )

@@ -16,10 +16,10 @@ export interface CardMeterOptions {
 }
 
 const everyMs = 1_000
-/** After a longer pause (the machine slept) nobody knows what was; only this much of it is counted. */
+/** After a longer pause (the machine slept) only this much is counted: nobody knows what happened meanwhile. */
 const longestStepMs = 10_000
 
-/** What the Models' Pods cost: how long each model held how many cards, and what for. */
+/** Measures what the Models' Pods cost: how long each model held how many cards, and for what. */
 export class CardMeter {
   readonly #options: CardMeterOptions
   readonly #seconds

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import * as http from 'node:http'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { untilLeftUnread } from '../relay/socket/unread-bytes.fixture.ts'
 import { startGateway, startUpstream, until } from './gateway.fixture.ts'
 
 const path = '/openai/v1/audio/transcriptions'
@@ -101,7 +102,8 @@ describe('a form with a file', () => {
     request.end(end)
     await until(() => pool.sample('tiny')?.waiting === 1)
     // What the sockets between hold is the system's business; that it stops growing is ours.
-    for (let before = -1; before !== sent; await new Promise((resolve) => setTimeout(resolve, 100))) before = sent
+    if (!request.socket) throw new Error('the request has no connection')
+    await untilLeftUnread(request.socket, () => sent)
     expect(sent).toBeLessThan(file.length / 2)
     wake()
     expect((await answer).status).toBe(200)

@@ -1,6 +1,6 @@
 import * as net from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { postJson, startGateway, startUpstream, until } from './gateway.fixture.ts'
+import { postJson, startGateway, startUpstream } from './gateway.fixture.ts'
 
 const chat = '/openai/v1/chat/completions'
 const largest = 32 * 1024 * 1024
@@ -23,9 +23,13 @@ const kinds: ReadonlyArray<readonly [string, (bytes: number) => Buffer]> = [
 function send(port: number, body: Buffer) {
   const socket = net.connect({ port, host: '127.0.0.1' })
   onTestFinished(() => void socket.destroy())
-  const seen = { socket, text: '' }
+  const { promise: answered, resolve } = Promise.withResolvers<void>()
+  const seen = { socket, text: '', answered }
   socket.setEncoding('utf8')
-  socket.on('data', (text: string) => (seen.text += text))
+  socket.on('data', (text: string) => {
+    seen.text += text
+    if (seen.text.endsWith('}')) resolve()
+  })
   socket.on('error', () => {})
   socket.write(
     `POST ${chat} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`,
@@ -70,7 +74,7 @@ describe('bodies as large as they may be, made to take long', () => {
       const before = heldBytes()
       const turns = watchTurns()
       const clients = bodies.map((body) => send(port, body))
-      while (!clients.every(({ text }) => text.endsWith('}'))) await new Promise((resolve) => setTimeout(resolve, 5))
+      await Promise.all(clients.map(({ answered }) => answered))
       const { longestMs, mostBytes } = turns.stop()
       for (const { text } of clients) expect(text).toMatch(/^HTTP\/1\.1 404 [^]*"code":"model_not_found"/)
       expect(longestMs).toBeLessThan(250)
@@ -84,7 +88,7 @@ describe('bodies as large as they may be, made to take long', () => {
     const { url, port, addPod, pool } = await startGateway()
     const control = bodyOf('{"model":"tiny","messages":"', 'x', '\n"}').subarray()
     const asleep = send(port, control)
-    await until(() => asleep.text.endsWith('}'))
+    await asleep.answered
     expect(asleep.text).toMatch(/^HTTP\/1\.1 400 [^]*it has an unexpected character at position/)
     expect(pool.sample('tiny')).toEqual({ active: 0, waiting: 0 })
     addPod('one', upstream.port)

@@ -1,5 +1,6 @@
 import * as net from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { untilLeftUnread } from '../relay/socket/unread-bytes.fixture.ts'
 import { postJson, startGateway, startUpstream, until } from './gateway.fixture.ts'
 
 const chat = '/openai/v1/chat/completions'
@@ -127,7 +128,9 @@ describe('a client that reads slowly', () => {
     const total = 64 * 1024 * 1024
     const piece = Buffer.from(`data: ${'x'.repeat(65_528)}\n\n`)
     let sent = 0
+    const answering = Promise.withResolvers<net.Socket>()
     const upstream = await startUpstream((_request, response) => {
+      if (response.socket) answering.resolve(response.socket)
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       const more = () => {
         while (sent < total) {
@@ -148,8 +151,7 @@ describe('a client that reads slowly', () => {
     socket.write(
       `POST ${chat} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     )
-    await until(() => sent > 0)
-    for (let before = -1; before !== sent; await new Promise((resolve) => setTimeout(resolve, 100))) before = sent
+    await untilLeftUnread(await answering.promise, () => sent)
     expect(sent).toBeLessThan(total / 2)
     expect(pool.sample('tiny')?.active).toBe(1)
     let received = 0

@@ -1,19 +1,7 @@
-import type { CounterSeries, HistogramSeries } from '../foundation/held-series.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import type { TokenUsage } from './model/usage-tail.ts'
 
-/** What every answer of one model counts, remembered for each model so that it is found with one look. */
-interface ModelSeries {
-  readonly firstByteSeconds: HistogramSeries
-  readonly responseBytes: CounterSeries
-  /** Most answers go the way the last one went. */
-  route: string
-  status: number
-  requests: CounterSeries
-  requestSeconds: HistogramSeries
-}
-
-/** What the gateway counts. Routes and statuses are few; models are those that exist. */
+/** The gateway's metrics. Routes and statuses are few; only existing models become labels. */
 export class GatewayMetrics {
   readonly requests
   readonly firstByteSeconds
@@ -22,9 +10,8 @@ export class GatewayMetrics {
   readonly retries
   readonly brokenOff
   readonly tokens
-  /** Being served or waiting. */
+  /** Requests being served or waiting. */
   inFlight = 0
-  readonly #models = new Map<string, ModelSeries>()
 
   constructor(metrics: Metrics = new Metrics()) {
     this.requests = metrics.heldCounter(
@@ -64,24 +51,6 @@ export class GatewayMetrics {
       'Tokens that engines reported with their answers; streams tell them when asked with stream_options.include_usage.',
       ['model', 'kind'],
     )
-  }
-
-  /** A request that found its model is finished. */
-  countAnswer(model: string, route: string, status: number): ModelSeries {
-    const known = this.#models.get(model)
-    if (known && known.route === route && known.status === status) {
-      known.requests.add()
-      return known
-    }
-    const requests = this.requests.series(route, model, String(status))
-    const requestSeconds = this.requestSeconds.series(route)
-    requests.add()
-    if (known) return Object.assign(known, { route, status, requests, requestSeconds })
-    const firstByteSeconds = this.firstByteSeconds.series(model)
-    const responseBytes = this.responseBytes.series(model)
-    const series = { firstByteSeconds, responseBytes, route, status, requests, requestSeconds }
-    this.#models.set(model, series)
-    return series
   }
 
   countTokens(model: string, { promptTokens, completionTokens }: TokenUsage): void {

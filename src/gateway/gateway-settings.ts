@@ -1,20 +1,20 @@
 export interface GatewaySettings {
-  /** What is read of a body to find the model's name; beyond it 413. */
+  /** How much of a body is read to find the model's name; a longer one gets 413. */
   readonly maxBodyBytes: number
-  /** What all bodies that are held at one time may take together; beyond it the slow ones are ended, then 503. */
+  /** How much all held bodies may take together; beyond that slow senders are cut off, then requests get 503. */
   readonly maxHeldBytes: number
-  /** The part of it that bodies from one address may take, though always one of the largest; beyond it 429. */
+  /** The share of that for one address, at least one body of the largest size; beyond it 429. */
   readonly addressShare: number
-  /** Where all of it is taken, who sends slower than this makes room. */
+  /** If all of it is used, slower senders are cut off. */
   readonly pressedBytesPerSecond: number
-  /** How many endpoints a request is tried on before its client is told. */
+  /** How many endpoints a request is tried on before it fails. */
   readonly maxAttempts: number
-  /** A request that has been at endpoints this long is not sent to another one. */
+  /** A request that was at endpoints for this long is not tried on another one. */
   readonly retryWithinMs: number
-  /** A streamed request that waits longer gets its response head and a comment now and then. */
+  /** A streamed request that waits longer gets its response head, and then comments, while it waits. */
   readonly feedbackAfterMs: number
   readonly feedbackEveryMs: number
-  /** What running requests get at a stop. */
+  /** How long running requests may take to finish at a stop. */
   readonly stopGraceMs: number
 }
 

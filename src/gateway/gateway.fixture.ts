@@ -115,7 +115,8 @@ export function postJson(
 
 /** Resolves when the condition holds; it is looked at whenever something may have happened. */
 export async function until(condition: () => boolean): Promise<void> {
-  const giveUpAt = Date.now() + 10_000
+  // Just before the test's own deadline, so that what never happened is named.
+  const giveUpAt = Date.now() + 50_000
   while (!condition()) {
     if (Date.now() > giveUpAt) throw new Error(`never happened: ${condition.toString()}`)
     await new Promise((resolve) => setImmediate(resolve))

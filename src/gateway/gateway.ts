@@ -32,18 +32,18 @@ export interface GatewayOptions {
   readonly catalog: ModelCatalog
   readonly pool: EndpointPool
   readonly log: Logger
-  /** The time of its connections. */
+  /** The clock of its connections. */
   readonly turnClock?: TurnClock
-  /** The time of everything else, where it is another. */
+  /** The clock of everything else, if it is another one. */
   readonly clock?: Clock
   readonly metrics?: Metrics
-  /** What `/metrics` answers, where it is more than this gateway's own. */
+  /** The text of `/metrics`, if it covers more than this gateway. */
   readonly metricsText?: () => Promise<string>
-  /** Built files of the chat page; without it there is none. */
+  /** The built files of the chat page; without them there is no page. */
   readonly chatPageDirectory?: string
-  /** With it a key is asked for; without it everybody may use every model. */
+  /** If set, requests need a key; else everybody may use every model. */
   readonly keys?: KeySource | undefined
-  /** Who may say which client a request comes from; without it nobody. */
+  /** The proxies that are believed about their clients; by default none. */
   readonly trustedProxies?: TrustedProxies | undefined
   readonly settings?: Partial<GatewaySettings>
   readonly relayLimits?: Partial<RelayLimits>
@@ -51,7 +51,7 @@ export interface GatewayOptions {
 
 type ModelRoute = Extract<Route, { kind: 'inference' | 'pass-through' }>
 
-/** The OpenAI face of the cluster's Models. */
+/** The OpenAI-compatible API of the cluster's Models. */
 export class Gateway {
   readonly #options: GatewayOptions
   readonly #clock: Clock
@@ -64,7 +64,7 @@ export class Gateway {
   readonly #work = new TurnWork()
   readonly #keys: KeyCheck | undefined
   readonly #trusted: TrustedProxies
-  /** What there is without keys. */
+  /** Used if no keys are required. */
   readonly #allModels: GrantedModels
   readonly #server: RelayServer
   #chatPage: ChatPage | undefined
@@ -106,14 +106,14 @@ export class Gateway {
     return this.#server.listen(host, port, options)
   }
 
-  /** Not ready any more, nothing new accepted; what runs has the grace to finish and is then told that it ends. */
+  /** Becomes unready and accepts nothing new; running requests may finish within the grace and are then ended. */
   async close(options: { readonly graceMs?: number } = {}): Promise<void> {
     this.#stopping = true
     await this.#server.close({ graceMs: options.graceMs ?? this.#settings.stopGraceMs })
     this.#keys?.close()
   }
 
-  /** The API is worth more than its page: without the page's files it is served all the same. */
+  /** The API is served even if the page's files are missing. */
   async #loadChatPage(directory: string): Promise<ChatPage | undefined> {
     try {
       return await ChatPage.load(directory)
@@ -145,7 +145,7 @@ export class Gateway {
     }
   }
 
-  /** Whoever hears that a request has ended works for others, too: nothing that goes wrong here is to reach them. */
+  /** Called for every finished request, by code that serves other requests too: nothing may throw from here. */
   #tell(record: RequestRecord, exchange: Exchange): void {
     try {
       const now = this.#clock.now()
@@ -213,7 +213,7 @@ export class Gateway {
       target: query === '' ? route.upstreamPath : `${route.upstreamPath}?${query}`,
       headers: {
         set: record.client.fields.length === 0 ? [record.idField] : [record.idField, ...record.client.fields],
-        // A key of ours is between the client and the gateway. Without keys it may be one that the engine asks for.
+        // Our own keys are not for engines. If no keys are required, the client's may be meant for the engine.
         remove: this.#keys ? ownFieldsAndKey : ownFields,
       },
       reportsUsage: route.kind === 'inference',

@@ -1,4 +1,4 @@
-/** Everything the gateway answers. What is not in this table does not exist. */
+/** Everything the gateway answers; any other path does not exist. */
 export type Route =
   | { readonly kind: 'models' }
   | { readonly kind: 'model'; readonly id: string }
@@ -26,10 +26,10 @@ type Row = Extract<RouteMatch, { found: 'route' }> & { readonly methods: readonl
 const reading = ['GET', 'HEAD']
 const inferenceNames = ['chat/completions', 'completions', 'embeddings', 'audio/transcriptions'] as const
 
-/** The OpenAI face, under /openai/v1 and, so that client libraries need not care, under /v1. */
+/** The prefixes of the OpenAI API: /openai/v1, and /v1 for clients that expect it there. */
 const openAiPrefixes = ['/openai/v1', '/v1'] as const
 
-/** Any method, and the rest of the path as it is: prefix here → prefix at the model's server. */
+/** Routes for any method and any path below their prefix, which is replaced for the model's server. */
 const passThroughs = [
   { name: 'api', prefix: '/openai/api/v1/', upstreamPrefix: '/api/v1/' },
   { name: 'gradio_api', prefix: '/openai/gradio_api/v1/', upstreamPrefix: '/gradio_api/v1/' },
@@ -75,7 +75,7 @@ function modelRow(path: string): Row | undefined {
   return undefined
 }
 
-/** Ids of models elsewhere have slashes in them, escaped by some clients and not by others. */
+/** Decodes a model id: some have slashes, which some clients escape. */
 function decoded(id: string): string | undefined {
   try {
     return decodeURIComponent(id)
@@ -84,7 +84,9 @@ function decoded(id: string): string | undefined {
   }
 }
 
-/** A server that resolves dot segments, encoded or not, would otherwise be asked for paths outside the table. */
+/**
+ * Whether the path has dot segments, encoded or not: a server that resolves them would serve paths outside this table.
+ */
 function leavesItsPrefix(path: string): boolean {
   return /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\;]|%2f|%5c|%3b)/i.test(path)
 }

@@ -85,6 +85,23 @@ describe('clusterDetail', () => {
     expect(gpu).toMatchObject([{ used }])
   })
 
+  it('has the quota as what there is, and of what that does not name all that the nodes have', () => {
+    const cluster = { ...clusterWith(), spec: { ...clusterWith().spec, quota: { cpu: '4', [l40s]: '1' } } }
+    const { utilizationRate } = clusterDetail(cluster, [nodeWith({ cpu: '16', memory: '64Gi', [l40s]: '8' })], [])
+    expect(utilizationRate).toMatchObject({ gpu: [{ hard: 1 }], cpu: { hard: 4 }, mem: { hard: 64 } })
+  })
+
+  it('counts what a node has, whoever has it at the moment', () => {
+    const node = nodeWith({ cpu: '2', [l40s]: '0' })
+    const capacity = { cpu: '2', [l40s]: '2' }
+    const { gpu } = clusterDetail(
+      clusterWith(),
+      [{ ...node, status: { ...node.status, capacity } }],
+      [],
+    ).utilizationRate
+    expect(gpu).toMatchObject([{ hard: 2, used: 0 }])
+  })
+
   it('adds up nodes and Pods exactly, and rounds only the sum', () => {
     const nodes = [nodeWith({ cpu: '1500m', memory: '1536Mi' }), nodeWith({ cpu: '1500m', memory: '1536Mi' })]
     const pods = Array.from({ length: 10 }, () => podWith({ cpu: '100m', memory: '100Mi' }))

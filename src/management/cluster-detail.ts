@@ -1,8 +1,8 @@
-import type { Cluster, ClusterStatus } from '../resources/cluster.ts'
+import { type Cluster, type ClusterStatus, clusterIdOf } from '../resources/cluster.ts'
 import { type Node, isNodeReady, simulatedCardsLabel } from '../resources/node.ts'
 import type { Pod } from '../resources/pod.ts'
 import { cardDisplayName, isCardName } from './card-name.ts'
-import { type MilliAmounts, allocatableOf, usedBy } from './resource-use.ts'
+import { type MilliAmounts, capacityOf, quotaOf, usedBy } from './resource-use.ts'
 
 export interface ClusterDetail {
   readonly id: string
@@ -39,11 +39,11 @@ export function clusterDetail(
   pods: readonly Pod[],
   answers = true,
 ): ClusterDetail {
-  const hard = allocatableOf(nodes)
+  const hard = quotaOf(cluster, capacityOf(nodes))
   const used = usedBy(pods)
   const cards = new Set([...hard.keys(), ...used.keys()].filter(isCardName))
   return {
-    id: cluster.metadata.name,
+    id: clusterIdOf(cluster) ?? cluster.metadata.name,
     name: cluster.spec.displayName,
     status: clusterStatus(cluster, nodes, answers),
     utilizationRate: {
@@ -63,7 +63,7 @@ function clusterStatus(cluster: Cluster, nodes: readonly Node[], answers: boolea
 }
 
 function cardUse(name: string, nodes: readonly Node[], hard: MilliAmounts, used: MilliAmounts): CardUse {
-  const holders = nodes.filter((node) => (allocatableOf([node]).get(name) ?? 0) > 0)
+  const holders = nodes.filter((node) => (capacityOf([node]).get(name) ?? 0) > 0)
   return {
     name,
     displayName: cardDisplayName(name) + simulatedNote(holders),
@@ -80,7 +80,7 @@ function simulatedNote(holders: readonly Node[]): string {
 
 /** The nodes' cores and memory, shared out evenly over all their cards. */
 function ratioOf(holders: readonly Node[]): string {
-  const there = allocatableOf(holders)
+  const there = capacityOf(holders)
   let cards = 0
   for (const [resource, amount] of there) if (isCardName(resource)) cards += amount / 1000
   const perCard = (resource: string, unit: number) =>

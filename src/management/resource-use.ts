@@ -1,3 +1,4 @@
+import type { Cluster } from '../resources/cluster.ts'
 import type { Node } from '../resources/node.ts'
 import { type Container, type Pod, isPodFinished } from '../resources/pod.ts'
 import { milliQuantity } from '../resources/quantity.ts'
@@ -5,9 +6,14 @@ import { milliQuantity } from '../resources/quantity.ts'
 /** Amounts by resource, in thousandths of its unit (core, byte, card), so that sums are exact. */
 export type MilliAmounts = ReadonlyMap<string, number>
 
-/** What there is to hand out: of all nodes, or of one. */
-export function allocatableOf(nodes: readonly Node[]): MilliAmounts {
-  return total(nodes.map(({ status }) => amounts(status?.allocatable ?? status?.capacity)))
+/** What there is: of all nodes, or of one. Who holds it at the moment does not matter. */
+export function capacityOf(nodes: readonly Node[]): MilliAmounts {
+  return total(nodes.map(({ status }) => amounts(status?.capacity ?? status?.allocatable)))
+}
+
+/** What a cluster may have: its quota, and of what that does not name, all there is. */
+export function quotaOf({ spec }: Pick<Cluster, 'spec'>, capacity: MilliAmounts): MilliAmounts {
+  return new Map([...capacity, ...amounts(spec.quota)])
 }
 
 /** What is taken: a Pod takes its requests from the moment it is placed until it has finished. */

@@ -25,7 +25,8 @@ const never = new AbortController().signal
 export const card = 'nvidia.com/gpu-l40s'
 
 /**
- * A cluster in memory and a node agent on this machine that can be stopped, or lost as if killed, and started again.
+ * A cluster in memory and a node agent on this machine, which can be stopped, or lost as if it had been killed, and
+ * then started again.
  */
 export class AgentStage {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'sluice-agents-'))
@@ -36,7 +37,7 @@ export class AgentStage {
   })
   readonly client = new EmbeddedClient(this.api)
   readonly hub = new LogHub()
-  /** Whether the cluster takes no status from the node. */
+  /** When true, the cluster refuses every status that the node writes. */
   muted = false
   readonly #mode: IsolationChoice
   readonly #options: Partial<NodeAgentOptions>
@@ -99,7 +100,7 @@ export class AgentStage {
     this.#agent = undefined
   }
 
-  /** As if killed: nobody is told anything more. The agent's object goes on existing, but has nothing in its hands. */
+  /** As if the agent had been killed: its object still exists, but it reaches neither the cluster nor the runtime. */
   lose(): void {
     this.#runtime?.close()
     this.#sever()
@@ -128,7 +129,7 @@ export class AgentStage {
     })
   }
 
-  /** As `kubectl debug` does it. */
+  /** Adds an ephemeral container, as `kubectl debug` does. */
   async look(name: string, script: string, container: Record<string, unknown> = {}): Promise<void> {
     const added = { name: 'looker', image: 'r/sh', args: [script], ...container }
     await this.api.patch(
@@ -153,7 +154,7 @@ export class AgentStage {
     return pod
   }
 
-  /** Polls the Pod as a user would see it. */
+  /** Waits until the Pod, as a user sees it, is as wanted. */
   async until(name: string, holds: (pod: Pod) => boolean): Promise<Pod> {
     const look = async () => {
       const pod = await this.pod(name)

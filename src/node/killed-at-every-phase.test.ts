@@ -14,7 +14,7 @@ const gate = { volumes: [{ name: 'gate', persistentVolumeClaim: { claimName: 'ga
 const mounted = { volumeMounts: [{ name: 'gate', mountPath: '/sluice-gate' }] }
 const pass = 'until [ -e /sluice-gate/open ]; do sleep 0.02; done'
 
-/** The moments in a Pod's life, how to get there, and how far the one container that counts then is. */
+/** The phases of a Pod's life, how to get there, and which container counts then. */
 const phases: readonly {
   readonly phase: string
   readonly container: string
@@ -62,7 +62,7 @@ const phases: readonly {
       const script = "trap 'touch /sluice-gate/asked' TERM; touch /sluice-gate/up; while :; do sleep 0.02; done"
       await stage.create('web', script, { ...mounted, resources: { limits: { [card]: '2' } } }, gate)
       const pod = await stage.until('web', isRunning)
-      // Asked before it has said what it does then, it would end at once.
+      // Asked to end before its trap is set, it would end at once.
       await expect.poll(() => existsSync(join(stage.dataDir, 'volumes/gate/up')), { timeout: 5000 }).toBe(true)
       await stage.delete('web', 600)
       return pod
@@ -75,7 +75,7 @@ async function open(): Promise<void> {
   await stage.until('opener', (pod) => pod.status?.phase === 'Succeeded')
 }
 
-/** Where the Pod is in the end, in words, and what is then left of the old one's process and cards. */
+/** Waits for the outcome; says where the Pod is in the end, and what is left of the old process and its cards. */
 async function arrive(outcome: 'ready' | 'gone', before: Pod): Promise<{ where: string; after: Pod | undefined }> {
   if (outcome === 'ready') {
     await open()
@@ -106,10 +106,10 @@ for (const { mode, permitted, name } of isolationModes) {
         stage.lose()
         await stage.start()
         const kept = pidOf(before, container)
-        // A shell that is about to become the program has not yet its variables.
+        // A shell that is about to become the program does not carry its variables yet.
         const sessions = () => processesMarked(`SLUICE_POD_UID=${before.metadata.uid}`).map(({ session }) => session)
         await expect.poll(sessions, { timeout: 5000 }).toContain(kept)
-        // A Pod that ends is asked to only once, and this one does not listen: the rest of the grace is not waited for.
+        // This program ignores SIGTERM, so the rest of the grace is cut short.
         if (outcome === 'gone') await stage.delete('web', 0)
         const { where, after } = await arrive(outcome, before)
         expect(where).toBe(outcome)

@@ -11,8 +11,12 @@ afterEach(() => stage.close())
 
 const here = (file: string) => JSON.stringify(join(import.meta.dirname, file))
 const count = 18
+const atOnce = 6
 
-/** Starts containers, many at a time, each of which notes that it ran and ends with a code of its own. */
+/**
+ * Starts containers, several at a time. Each notes that it ran, and ends with its own exit code. Whenever one has
+ * started, the next begins, so that at any moment they are at different steps.
+ */
 const program = (dataDir: string, mode: string) => `
   import { ProcessRuntime } from ${here('process-runtime.ts')}
   import { ImageStore } from ${here('images/image-store.ts')}
@@ -23,9 +27,7 @@ const program = (dataDir: string, mode: string) => `
   const options = { dataDir: ${JSON.stringify(dataDir)}, images, clock: systemClock, log: silentLogger }
   const runtime = new ProcessRuntime({ ...options, logHub: new LogHub(), isolation: ${JSON.stringify(mode)} })
   await runtime.adopt()
-  await Promise.all(Array.from({ length: ${count} }, async (_, index) => {
-    const n = index + 1
-    await systemClock.sleep(index * 3)
+  const start = async (n) => {
     const args = ['echo ran >>/ran/' + n + '; ' + (n % 3 === 0 ? 'sleep 0.2; ' : '') + 'exit ' + n]
     const volumeMounts = [{ name: 'ran', mountPath: '/ran' }]
     const volumes = [{ name: 'ran', persistentVolumeClaim: { claimName: 'ran' } }]
@@ -33,6 +35,10 @@ const program = (dataDir: string, mode: string) => `
     const pod = { metadata: { name: 'web', namespace: 'default', uid: 'u-' + n }, spec: { containers: [container], volumes } }
     await runtime.start({ pod, container, attempt: 0, podIP: '127.64.200.2', cards: [] }, new AbortController().signal)
     console.log('one')
+  }
+  let last = 0
+  await Promise.all(Array.from({ length: ${atOnce} }, async () => {
+    while (last < ${count}) await start(++last)
   }))
   setInterval(() => {}, 1000)`
 
@@ -51,7 +57,7 @@ for (const { mode, permitted, name } of isolationModes) {
       mkdirSync(join(stage.dataDir, 'volumes', 'ran'), { recursive: true })
     })
 
-    for (const started of [1, 6, count]) {
+    for (const started of [1, atOnce, count]) {
       it(`have run once and are known with their codes, or have not run (when ${started} have been started)`, async () => {
         const args = ['--input-type=module', '-e', program(stage.dataDir, mode)]
         const parent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 
-/** What is in a folder, by name; nothing where there is none, or none that may be read. */
+/** The sorted names in a folder; none if it does not exist or cannot be read. */
 export function namesInFolder(folder: string): string[] {
   try {
     return readdirSync(folder).sort()

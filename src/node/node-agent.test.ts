@@ -31,7 +31,7 @@ const card = 'nvidia.com/gpu-l40s'
 const serverScript = `require('http').createServer((q, r) => r.end(process.env.CUDA_VISIBLE_DEVICES)).listen(8000, process.env.POD_IP)`
 const idleScript = 'setInterval(() => {}, 1000)'
 
-/** One that can be made to take its time for new objects. */
+/** A store that can be made slow for new objects. */
 class SlowStore extends MemoryStore {
   writable = Promise.resolve()
 
@@ -113,7 +113,7 @@ async function podNow(name: string): Promise<Pod> {
   return pod
 }
 
-/** Polls the object as a user would see it. */
+/** Waits until the Pod, as a user sees it, is as wanted. */
 function until(name: string, holds: (pod: Pod) => boolean, clock?: FakeClock): Promise<Pod> {
   return expect
     .poll(
@@ -367,7 +367,7 @@ describe('NodeAgent', () => {
   })
 })
 
-/** As if killed: nobody is told anything more. The agent's object goes on existing, but has nothing in its hands. */
+/** As if the agent had been killed: its object still exists, but it reaches neither the cluster nor the runtime. */
 function crash(): NodeAgent {
   runtime.close()
   sever()

@@ -1,4 +1,3 @@
-import { arch, availableParallelism, platform, release } from 'node:os'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import { Foreseen, type TakeBack } from '../cluster/foreseen.ts'
@@ -14,20 +13,21 @@ import { runtimeClassKind } from '../resources/runtime-class.ts'
 import { type Secret, secretKind } from '../resources/secret.ts'
 import { isStatusError, notFound } from '../resources/status-error.ts'
 import { CardLedger } from './cards/card-ledger.ts'
+import { MachineCards } from './cards/machine-cards.ts'
 import { HostPortLedger } from './network/host-port-ledger.ts'
 import { watchCards } from './cards/card-watch.ts'
 import type { Card } from './cards/card.ts'
-import { type MachineReadings, readMachine, reservedMemoryBytes } from './machine/machine-readings.ts'
+import type { MachineReadings } from './machine/machine-readings.ts'
 import { readNvidiaCards } from './cards/nvidia-cards.ts'
 import { LoopbackNetwork } from './network/loopback-network.ts'
 import type { PodNames } from './network/pod-names.ts'
 import type { PodNetwork } from './network/pod-network.ts'
-import { NodeRegistration } from './registration/node-registration.ts'
+import { NodeReport, type NodeShare } from './registration/node-report.ts'
 import type { PodRuntime, RunningContainer } from './pod-runtime.ts'
 import { type PodStatus, withForeignConditions } from './pods/pod-status.ts'
 import type { Tokens } from './volumes/pod-volumes.ts'
-import type { PodWorkerServices } from './pod-worker-services.ts'
-import { PodWorker } from './pod-worker.ts'
+import type { PodWorkerServices } from './pods/pod-worker-services.ts'
+import { PodWorker } from './pods/pod-worker.ts'
 import { type ReferencedNames, readReferences } from './environment/referenced-objects.ts'
 import { programRunner, type RunProgram } from './processes/run-program.ts'
 import { watchStorage } from './storage/watch-storage.ts'
@@ -37,35 +37,40 @@ export interface NodeAgentOptions {
   readonly name: string
   readonly client: ClusterClient
   readonly runtime: PodRuntime
-  readonly cards: readonly Card[]
+  /** The machine's, which other clusters may have a share of, too. */
+  readonly cards: readonly Card[] | MachineCards
+  /** What the cluster has of the machine; of what is not said, everything. Asked again after `shareChanged`. */
+  readonly share?: () => NodeShare
   readonly clock: Clock
   readonly log: Logger
-  /** Of this program; shown as part of the kubelet's version. */
+  /** This program's version, shown as part of the kubelet's. */
   readonly version: string
-  /** Where Pods get their addresses; the machine's own network, unless given. */
+  /** Where Pods get their addresses; by default, in the machine's own network. */
   readonly network?: PodNetwork
-  /** By which names a Pod with a network of its own knows itself and finds others. */
+  /** The host name and resolver files of a Pod with its own network. */
   readonly names?: (pod: Pod, podIPs: readonly string[]) => PodNames
   readonly hostIP?: string
   readonly cpus?: number
   readonly memoryBytes?: number
-  /** What Pods get to end when this program is stopped. */
+  /** How long Pods get to end when this program is stopped. */
   readonly stopGraceMs?: number
-  /** Makes service account tokens; without it, Pods that want one wait, and say so. */
+  /** Makes service account tokens. Without it, Pods that need one wait, and say so. */
   readonly tokens?: Tokens
-  /** By which a Pod finds Services. */
+  /** The environment variables by which a Pod finds Services. */
   readonly serviceVariables?: (pod: Pod) => Readonly<Record<string, string>>
-  /** Whether Pods may mount the machine's own folders; the runtime must allow it, too. */
+  /** Whether Pods may mount folders of the machine; the runtime must allow it, too. */
   readonly allowHostPath?: boolean
-  /** How much the machine has left; read from the machine itself unless given. */
+  /** How much the machine has left; by default read from the machine itself. */
   readonly readings?: (folder: string) => MachineReadings
-  /** Runs programs of the machine, such as `nvidia-smi`. */
+  /** Runs programs of the machine, such as `nvidia-smi`; tests pass their own. */
   readonly run?: RunProgram
 }
 
 const programDeadlineMs = 15_000
+/** Before anything was told of the machine. */
+const nothing = { cpus: 0, memoryBytes: 0 }
 
-/** Runs the Pods that are bound to this machine, and says so in the cluster. */
+/** Runs the Pods that are bound to this machine, one `PodWorker` each, and reports their status to the cluster. */
 export class NodeAgent implements Component {
   readonly name = 'node'
   readonly #options: NodeAgentOptions
@@ -73,19 +78,19 @@ export class NodeAgent implements Component {
   readonly #configMaps: Informer<ConfigMap>
   readonly #secrets: Informer<Secret>
   readonly #queue: WorkQueue
-  #registration: NodeRegistration | undefined
-  #allocatable = { cpus: 0, memoryBytes: 0 }
+  #report: NodeReport | undefined
   readonly #events: EventRecorder
   readonly #network: PodNetwork
+  readonly #machineCards: MachineCards
   readonly #cards: CardLedger
   readonly #hostPorts = new HostPortLedger()
   readonly #hostIP: string
-  /** By the Pod's uid; a new Pod of the same name may come while the old one's processes still end. */
+  /** By uid, since a new Pod of the same name may come while the old one's processes still end. */
   readonly #workers = new Map<string, PodWorker>()
   readonly #byKey = new Map<string, Set<PodWorker>>()
-  /** Pods that are all but bound to this node, as they will be. */
+  /** Pods that are about to be bound to this node, as they will look then. */
   readonly #foreseen: Foreseen<Pod>
-  /** The uids of those that were not bound to it after all, as long as anything of them is here. */
+  /** Uids of foreseen Pods that were not bound to this node after all, until everything of them is removed. */
   readonly #notMine = new Set<string>()
   #roomNews = false
   readonly #vanishing = new Set<Promise<void>>()
@@ -108,17 +113,19 @@ export class NodeAgent implements Component {
       reconcile: (ref, signal) => this.#reconcile(ref, signal),
     })
     this.#events = new EventRecorder({ client, component: 'kubelet', clock, log, settleMs: eventSettleMs })
-    this.#cards = new CardLedger(cards)
+    this.#machineCards = cards instanceof MachineCards ? cards : new MachineCards(cards)
+    this.#cards = new CardLedger(this.#machineCards, (kind) => this.#share.cards?.get(kind) ?? Infinity)
     this.#foreseen = new Foreseen(clock)
   }
 
-  /** Takes over what still runs, then registers the Node and begins to work. */
+  /** Takes over what still runs, registers the Node, and begins to work. */
   async start(signal: AbortSignal): Promise<void> {
-    const { runtime, clock, cards, log } = this.#options
+    const { runtime, clock, log } = this.#options
+    const cards = this.#machineCards.all
     const adopted = await runtime.adopt()
-    const registration = await this.#makeRegistration()
-    this.#registration = registration
-    // Before any Pod is looked at: what runs keeps its address and its cards.
+    this.#report = await this.#makeReport()
+    const { registration } = this.#report
+    // Before any Pod is looked at, so that running Pods keep their addresses and cards.
     await this.#network.adopt(new Map(adopted.map(({ podUid, podIP }) => [podUid, podIP])))
     for (const { podUid, container, cards } of adopted) {
       this.#cards.remember(podUid, container, cards)
@@ -156,11 +163,12 @@ export class NodeAgent implements Component {
         },
         stopping,
       ),
+      this.#followCards(stopping),
       watchCards({ cards, clock, read: (deadline) => readNvidiaCards(run, deadline), onLost }, stopping),
     ])
   }
 
-  /** Ends every Pod's processes and leaves the Pods so that the next start runs them again. */
+  /** Ends all Pods' processes, and leaves the Pods so that the next start runs them again. */
   async stop(signal: AbortSignal): Promise<void> {
     const { stopGraceMs = 5000, log } = this.#options
     this.#stopping.abort(new Error('the node stops'))
@@ -173,14 +181,18 @@ export class NodeAgent implements Component {
       }),
     )
     await Promise.all([...leaving, ...this.#vanishing])
-    for (const uid of this.#workers.keys()) this.#network.release(uid)
-    await this.#registration?.report(false, signal)
+    // Other clusters may go on, and have them.
+    for (const uid of this.#workers.keys()) {
+      this.#network.release(uid)
+      this.#cards.release(uid)
+    }
+    await this.#report?.registration.report(false, signal)
     await this.#events.idle()
   }
 
   /**
-   * The Pod is being bound: where it is to this node, it is started at once. If that comes to nothing, it goes as any
-   * other that is not this node's.
+   * Tells that a Pod is about to be bound. If it is to this node, it is started at once; if the binding fails, it is
+   * removed like any Pod that is not this node's.
    */
   foresee(pod: Pod): TakeBack | undefined {
     if (!this.#isMine(pod) || this.#stopping.signal.aborted) return undefined
@@ -192,46 +204,52 @@ export class NodeAgent implements Component {
     return takeBack
   }
 
+  /** The cluster has more or less of the machine than before. */
+  shareChanged(): void {
+    this.#report?.registration.reportSoon()
+    this.#roomFreed()
+  }
+
   /** Cards that are in some Pod's hands. */
   get heldCards(): number {
     return this.#cards.heldCount
   }
 
-  async #makeRegistration(): Promise<NodeRegistration> {
-    const { client, clock, log, cards, name, version, runtime, readings = readMachine } = this.#options
-    const runtimeFacts = await runtime.facts()
-    const network = this.#network
-    const facts = {
+  async #makeReport(): Promise<NodeReport> {
+    const { client, clock, log, name, version, cpus, memoryBytes, readings } = this.#options
+    return new NodeReport({
       name,
-      addresses: [this.#hostIP, this.#network.hostIP6].filter((address) => address !== undefined),
-      ...this.#capacity(runtimeFacts.folder),
-      arch: arch(),
-      platform: platform(),
-      kernelVersion: release(),
-      version,
-      cards,
-      runtime: runtimeFacts,
-      get network() {
-        return network.facts
-      },
-    }
-    this.#allocatable = { cpus: facts.cpus, memoryBytes: facts.memoryBytes - reservedMemoryBytes(facts.memoryBytes) }
-    return new NodeRegistration({
       client,
+      runtime: await this.#options.runtime.facts(),
+      network: this.#network,
+      hostIP: this.#hostIP,
+      cards: this.#cards,
+      share: () => this.#share,
+      version,
+      cpus,
+      memoryBytes,
+      readings,
       clock,
       log,
-      facts,
-      readings: () => readings(runtimeFacts.folder),
-      usableCards: () => this.#cards.usable,
     })
   }
 
-  #capacity(folder: string): { readonly cpus: number; readonly memoryBytes: number } {
-    const { cpus = availableParallelism(), memoryBytes, readings = readMachine } = this.#options
-    return { cpus, memoryBytes: memoryBytes ?? readings(folder).memoryBytes }
+  get #share(): NodeShare {
+    return this.#options.share?.() ?? {}
   }
 
-  /** Told once for all that let go in one turn: hundreds of Pods may end together, and hundreds wait. */
+  /** What Pods of other clusters take and let go of is there for this one's or not. */
+  async #followCards(signal: AbortSignal): Promise<void> {
+    const unsubscribe = this.#machineCards.onChange(() => {
+      if (!this.#report?.hasOtherCards) return
+      this.#report.registration.reportSoon()
+      this.#roomFreed()
+    })
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    unsubscribe()
+  }
+
+  /** Tells waiting Pods only once per turn of the event loop: hundreds may end together, and hundreds may wait. */
   #roomFreed(): void {
     if (this.#roomNews) return
     this.#roomNews = true
@@ -241,7 +259,7 @@ export class NodeAgent implements Component {
     })
   }
 
-  /** A Pod may have waited for it, or have it mounted. */
+  /** Tells the Pods of the namespace, which may wait for the object or have it mounted. */
   #referenceChanged(kind: keyof ReferencedNames, { metadata }: KubernetesObject): void {
     for (const worker of this.#workers.values()) {
       if (worker.identity.namespace === metadata.namespace) worker.referenceChanged(kind, metadata.name)
@@ -260,7 +278,7 @@ export class NodeAgent implements Component {
     return worker.step(mine, signal)
   }
 
-  /** The Pod, if it is this node's or about to be. */
+  /** The Pod, if it is bound to this node or about to be. */
   #mine(key: string, pod: Pod | undefined): Pod | undefined {
     if (pod && this.#isMine(pod)) return pod
     const foreseen = this.#foreseen.get(key)
@@ -289,7 +307,10 @@ export class NodeAgent implements Component {
     this.#vanishing.add(vanishing)
   }
 
-  /** Gives what still runs to its Pods, and ends what has none; clears the disk of Pods that are gone. */
+  /**
+   * Hands running containers to the workers of their Pods, ends those without a Pod, and removes files of Pods that are
+   * gone.
+   */
   async #takeOver(adopted: ReadonlyMap<string, readonly RunningContainer[]>): Promise<void> {
     const { runtime, log, stopGraceMs = 5000 } = this.#options
     const mine = new Set<string>()
@@ -312,8 +333,7 @@ export class NodeAgent implements Component {
   }
 
   #servicesFor(ref: ObjectRef): PodWorkerServices {
-    const { runtime, clock, log, cards, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
-    const { cpus, memoryBytes } = this.#allocatable
+    const { runtime, clock, log, client, tokens, names, serviceVariables, allowHostPath = false } = this.#options
     return {
       runtime,
       clock,
@@ -323,12 +343,12 @@ export class NodeAgent implements Component {
       hostPorts: this.#hostPorts,
       hostIP: this.#hostIP,
       hostIP6: this.#network.hostIP6,
-      simulatedCards: cards.some(({ simulated }) => simulated),
+      simulatedCards: this.#machineCards.all.some(({ simulated }) => simulated),
       hostPathAllowed: allowHostPath,
       tokens,
       names,
       serviceVariables,
-      allocatable: { cpus, memoryBytes },
+      allocatable: this.#report?.allocatable ?? nothing,
       references: (pod, names, signal) => readReferences(client, pod.metadata.namespace ?? '', names, signal),
       runtimeClass: (name, signal) => client.get(runtimeClassKind, { name }, signal),
       event: (pod, type, reason, message) => this.#events.record(pod, type, reason, message),
@@ -345,7 +365,7 @@ export class NodeAgent implements Component {
     }
   }
 
-  /** Once a Pod is bound, its status has one writer, this node; all but the conditions of others. */
+  /** This node is the only writer of a bound Pod's status, except for conditions that others set. */
   async #writeStatus(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean> {
     const { uid = '' } = pod.metadata
     if (this.#notMine.has(uid)) return false
@@ -358,7 +378,7 @@ export class NodeAgent implements Component {
       await this.#options.client.changeStatus(podKind, refOf(pod), change, signal)
       return true
     } catch (error) {
-      // Gone meanwhile, or not written yet: either is on its way through the cache.
+      // The Pod is gone or not created yet; either way the cache will tell soon.
       if (!isStatusError(error, 'NotFound', 'Conflict')) throw error
       return false
     }

@@ -1,11 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../foundation/fake-clock.ts'
 import { configMapKind } from '../resources/config-map.ts'
 import { eventKind } from '../resources/event.ts'
-import type { Pod } from '../resources/pod.ts'
+import { type Pod, podKind } from '../resources/pod.ts'
 import { AgentStage, isRunning, statusOf } from './agent-stage.fixture.ts'
 
 let stage: AgentStage
@@ -35,13 +34,19 @@ async function countedEvents(name: string, reason: string) {
 
 describe('a Pod whose port somebody has on all addresses', () => {
   it('waits visibly, is tried again ever more rarely, and runs once the port is free', async () => {
-    await begin()
+    const clock = new FakeClock(Date.now())
+    await begin({ clock })
+    const untilLater = (name: string, holds: (pod: Pod) => boolean) =>
+      stage.until(name, (pod) => {
+        void clock.advance(1000)
+        return holds(pod)
+      })
     const port = await unusedPort()
     const ports = [{ containerPort: port }]
     const listen = `require('net').createServer().listen(${port}, '0.0.0.0', () => console.log('listens'))`
     const readinessProbe = { tcpSocket: { port }, periodSeconds: 1 }
     await stage.create('redis-leader', `exec ${process.execPath} -e "${listen}"`, { ports, readinessProbe })
-    await stage.until('redis-leader', (pod) => statusOf(pod)?.ready === true)
+    await untilLater('redis-leader', (pod) => statusOf(pod)?.ready === true)
 
     const written = vi.spyOn(stage.client, 'changeStatus')
     const told = vi.spyOn(stage.client, 'create')
@@ -52,16 +57,15 @@ describe('a Pod whose port somebody has on all addresses', () => {
     expect(waitingMessage(waiting)).toContain('all addresses')
     expect(waitingMessage(waiting)).not.toMatch(/\d+\.\d+\.\d+\.\d+/)
 
-    // Long enough for thousands of rounds of one that is tried again at once.
-    await wait(1500)
-    await stage.pod('redis-follower')
-    expect(written.mock.calls.length).toBeLessThanOrEqual(5)
+    // Enough time and turns of the event loop for hundreds of rounds, if it were tried again at once.
+    for (let turn = 0; turn < 300; turn += 1) await clock.advance(100)
+    expect(written.mock.calls.filter(([kind]) => kind === podKind).length).toBeLessThanOrEqual(5)
     expect(told.mock.calls.length).toBeLessThanOrEqual(5)
     const failures = await countedEvents('redis-follower', 'FailedCreatePodSandBox')
     expect(failures).toHaveLength(1)
 
     await stage.delete('redis-leader', 0)
-    await stage.until('redis-follower', isRunning)
+    await untilLater('redis-follower', isRunning)
   }, 30_000)
 })
 
@@ -77,7 +81,7 @@ describe('a Pod that listens on all addresses where another one does', () => {
       void clock.advance(1000)
       return statusOf(pod)?.ready === true
     })
-    // Neither says which port it uses: it is only found out when it is too late.
+    // Neither declares its port, so the conflict shows only when the second one starts.
     await stage.create('second', listen)
     const crashed = await stage.until('second', (pod) => statusOf(pod)?.lastState?.terminated !== undefined)
     expect(statusOf(crashed)?.lastState?.terminated?.message).toContain(
@@ -107,7 +111,7 @@ describe('a Pod that runs', () => {
     const volumeMounts = [{ name: 'token', mountPath: '/var/run/token' }]
     await stage.create('web', 'exec sleep 60', { volumeMounts }, { volumes })
     await stage.until('web', isRunning)
-    // A fifth of its life before its end the token is due, and from then on everything about it fails.
+    // The token is renewed with a fifth of its life left, and from then on that fails.
     await clock.advance(480_000)
     await clock.advance(60_000)
     expect(asked).toBeGreaterThan(3)

@@ -19,7 +19,7 @@ import { RuntimeStage, Sink, never, podIP } from './containers/running-container
 let stage: RuntimeStage
 afterEach(() => stage.close())
 
-/** Typed as the API server wants it: the compiler holds the two together. */
+/** Typed as the API server's interface, so that the compiler checks that both match. */
 function accessTo(runtime: ProcessRuntime): Required<PodAccess> {
   const logs = new PodLogs({ dataDir: stage.dataDir, hub: stage.hub, clock: systemClock })
   return new NodePodAccess({ logs, runtime, clock: systemClock })
@@ -152,7 +152,7 @@ for (const { mode, permitted, name } of isolationModes) {
       const { access, launch } = await running(forever, { stdin: true })
       const { uid = '', name } = launch.pod.metadata
       const input = join(stage.dataDir, 'node/scratch', uid, 'containers/main/stdin')
-      // One that nobody reads, as when it has ended.
+      // A FIFO that nobody reads, as after the container's end.
       rmSync(input)
       execFileSync('mkfifo', [input])
       const attached = access.attach(launch.pod, 'main', { stdin: new PassThrough() }, never)
@@ -177,7 +177,7 @@ for (const { mode, permitted, name } of isolationModes) {
       const port = typeof address === 'object' && address ? address.port : 0
       const connection = await access.connect(launch.pod, port, never)
       expect(await text(connection)).toBe('from the Pod')
-      // The Pod has said its last, the client has not: that is for whoever has the connection to say.
+      // The Pod has finished sending, but the client may go on.
       expect(connection.writable).toBe(true)
       connection.end()
       server.close()
@@ -187,7 +187,7 @@ for (const { mode, permitted, name } of isolationModes) {
   })
 }
 
-/** Processes of the Pod that sleep for long. */
+/** How many processes of the Pod run a long sleep. */
 function sleepers(uid: string | undefined): number {
   return processesMarked(`SLUICE_POD_UID=${uid}`).filter(
     ({ pid }) => commandOf(pid) === ['sleep', '1000', ''].join('\0'),

@@ -17,14 +17,14 @@ import type { ProcessRuntime } from './process-runtime.ts'
 export interface NodePodAccessOptions {
   readonly logs: PodLogs
   readonly runtime: ProcessRuntime
-  /** Where Pods are; without it they are in the network of the machine. */
+  /** Where Pods are; without it, they are in the machine's network. */
   readonly network?: Pick<PodNetwork, 'of'> | undefined
   readonly clock: Clock
 }
 
 const connectDeadlineMs = 10_000
 
-/** What the API server needs of the node to serve `kubectl logs, exec, attach` and `port-forward`. */
+/** What the API server needs from the node for `kubectl logs`, `exec`, `attach` and `port-forward`. */
 export class NodePodAccess {
   readonly #options: NodePodAccessOptions
   readonly #relay = NamespaceRelay.find()
@@ -44,7 +44,7 @@ export class NodePodAccess {
     signal: AbortSignal,
   ): Promise<ExecResult> {
     if (command.words.length === 0) throw new StatusError('BadRequest', 'you must specify at least 1 command')
-    // In the words of the kubelet, which people search for.
+    // The kubelet's wording, which people search for.
     void this.#requireRunning(pod, command.container, `container not found (${JSON.stringify(command.container)})`)
     try {
       return await this.#options.runtime.exec(uidOf(pod), command.container, command.words, streams, signal)
@@ -55,9 +55,9 @@ export class NodePodAccess {
   }
 
   /**
-   * Shows what the container says from now on, and hands it what the client types. As container runtimes have it,
-   * whoever has nothing more to type has left, unless the container is to see the end of that: then its last words are
-   * shown, too.
+   * Connects a client to a container: shows its output from now on, and passes on what the client types. As in other
+   * runtimes, the session ends with the client's input, unless the container has `stdinOnce`: then the container sees
+   * that end, and the session goes on until the container ends.
    */
   async attach(pod: Pod, container: string, streams: ExecStreams, signal: AbortSignal): Promise<ExecResult> {
     const { runtime, logs } = this.#options
@@ -73,7 +73,7 @@ export class NodePodAccess {
       throw new StatusError('BadRequest', `container ${container} does not read its standard input (stdin: true)`)
     }
     const left = linkSignals(signal)
-    // Both are one stream here: the order in which they came is worth more than where they came from.
+    // stdout and stderr are one stream, so that their order is kept.
     const output = new AttachedOutput(streams.stdout ?? streams.stderr)
     const unhear = await logs.hear(pod, container, (said) => output.show(said))
     if (streams.terminal) void this.#followSize(pod, container, streams.terminal, left.signal)
@@ -85,9 +85,9 @@ export class NodePodAccess {
       return never()
     })
     try {
-      // What it said last is told by the time its end is known.
+      // By the time the end is known, all output has been shown.
       await Promise.race([exited, hasLeft, aborted(signal)])
-      // How the container ended is in its status: here it would say that attaching failed.
+      // Always 0: the container's exit code is in its status, while here another one would mean that attaching failed.
       return { exitCode: 0 }
     } finally {
       left.release()
@@ -95,12 +95,12 @@ export class NodePodAccess {
       unhear()
       if (input) streams.stdin?.unpipe(input)
       input?.destroy()
-      // One that was to be seen to its end is over with whoever was the first to type.
+      // With `stdinOnce`, the input ends with the first client that typed.
       if (input && seesEnd) runtime.endInput(uidOf(pod), container)
     }
   }
 
-  /** A connection to a port of the Pod. Whoever gets it ends it. */
+  /** Connects to a port of the Pod. The caller ends the connection. */
   async connect(pod: Pod, port: number, signal: AbortSignal): Promise<Duplex> {
     const { clock } = this.#options
     const host = pod.status?.podIP
@@ -131,9 +131,8 @@ export class NodePodAccess {
   }
 
   /**
-   * As in Kubernetes: to the loopback of the Pod, on which also those listen, or trust whoever comes, that do not at
-   * its address. Nothing where it has no network of its own, or nobody is there: what listens at its address only is
-   * reached by that.
+   * Connects to the Pod's own loopback, as Kubernetes does, since some programs listen or trust clients only there.
+   * `undefined` if the Pod has no network of its own, or if nobody listens there: then its address is tried.
    */
   async #connectInside(pod: Pod, port: number, signal: AbortSignal): Promise<Duplex | undefined> {
     const namespace = this.#options.network?.of(uidOf(pod))?.namespace ?? ''
@@ -158,11 +157,11 @@ export class NodePodAccess {
         this.#options.runtime.resizeTerminal(uidOf(pod), container, columns, rows)
       }
     } catch {
-      // Whoever told them is gone: a terminal of another size is still one.
+      // The client is gone. A terminal of the wrong size still works.
     }
   }
 
-  /** It may have ended a moment ago, and nobody has noted that yet: then nobody reads what would be written. */
+  /** If the container ended a moment ago, nobody reads the FIFO any more. */
   #openInput(pod: Pod, container: string, ended: string) {
     try {
       return this.#options.runtime.input(uidOf(pod), container)
@@ -191,10 +190,7 @@ function wishesOf(pod: Pod, container: string) {
   return spec ? containerParts(spec) : { tty: false, stdinOnce: false }
 }
 
-/**
- * Resolves when the client has nothing more to type and the container has been given all of it; at a container's end
- * also before.
- */
+/** Resolves when all of the client's input was passed on, or the container has ended. */
 function handOver(from: Readable, to: Writable): Promise<void> {
   to.on('error', () => {})
   from.pipe(to)

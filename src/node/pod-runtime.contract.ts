@@ -8,9 +8,9 @@ import { type ContainerLaunch, ContainerRefused, type PodRuntime } from './pod-r
 
 export interface RuntimeUnderTest {
   readonly runtime: PodRuntime
-  /** An image that runs a JavaScript program given as the first argument. */
+  /** An image that runs its first argument as a JavaScript program. */
   readonly scriptImage: string
-  /** Another runtime over the same machine, as after a crash of the program. */
+  /** Another runtime on the same machine, as after a crash of the program. */
   restarted(): PodRuntime
 }
 
@@ -32,7 +32,7 @@ export function launchOf(image: string, script: string, extra: Record<string, un
 
 export const uidOf = ({ pod }: ContainerLaunch) => pod.metadata.uid ?? ''
 
-/** What every PodRuntime does. */
+/** Tests that every PodRuntime must pass. */
 export function describePodRuntime(name: string, prepare: () => RuntimeUnderTest): void {
   describe(`${name} as a PodRuntime`, () => {
     it('starts a container and reports how it exited', async () => {
@@ -67,7 +67,7 @@ export function describePodRuntime(name: string, prepare: () => RuntimeUnderTest
         require('fs').writeFileSync(${JSON.stringify(up)}, '')`
       const launch = launchOf(scriptImage, script)
       const running = await runtime.start(launch, never)
-      // A signal before the handler is there would end it at once.
+      // A signal before the handler is installed would end it at once.
       const isUp = () => runtime.exec(uidOf(launch), 'main', ['/bin/sh', '-c', `test -e ${up}`], {}, never)
       await expect.poll(isUp, { timeout: 5000 }).toMatchObject({ exitCode: 0 })
       await runtime.stop(uidOf(launch), 10_000)
@@ -88,7 +88,7 @@ export function describePodRuntime(name: string, prepare: () => RuntimeUnderTest
       expect(others).toEqual([])
       expect(adopted).toMatchObject({ podUid: uidOf(launch), pid: before.pid, attempt: 4, cards: [1, 3], podIP })
       await next.stop(uidOf(launch), 5000)
-      // Not this program's child: whether its exit code can be known depends on the runtime.
+      // An adopted process is no child of this one, so not every runtime can know its exit code.
       expect((await adopted?.exited)?.exitCode).toBeGreaterThan(128)
       expect(await restarted().adopt()).toEqual([])
     })

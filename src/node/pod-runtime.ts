@@ -7,31 +7,29 @@ import type { StorageUse } from './storage/storage-limits.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
 
 /**
- * Runs the containers of Pods on this machine and owns their processes: nobody else starts or signals one. When to
- * start, restart and stop is decided by its user, the node agent.
+ * Runs containers on this machine and owns their processes: nobody else starts or signals them. The node agent decides
+ * when to start, restart and stop.
  */
 export interface PodRuntime {
-  /** Starts one container; resolves once it runs. Throws `ContainerRefused` when it cannot. */
+  /** Starts one container; resolves once it runs. Throws `ContainerRefused` if it cannot. */
   start(launch: ContainerLaunch, signal: AbortSignal): Promise<RunningContainer>
   /**
-   * Ends a Pod's containers (or one): asks, waits for the grace, then forces. A shorter grace may follow a longer one.
-   * Resolves when nothing of them is left.
+   * Ends a Pod's containers, or one of them: asks, waits for the grace period, then kills. A later call may shorten the
+   * grace. Resolves when nothing of them is left.
    */
   stop(podUid: string, graceMs: number, container?: string): Promise<void>
   /**
-   * What a former run of this program left running and this one owns from now on. Ends what it cannot tell the Pod of.
+   * Takes over what a former run of this program left running, and returns it. Ends processes that belong to no known
+   * Pod.
    */
   adopt(): Promise<readonly RunningContainer[]>
-  /** Containers of a Pod whose end nobody has said to have noted: that may have been while this program did not run. */
+  /** Containers that have ended without `settle` having been called, perhaps while this program did not run. */
   unsettled(podUid: string): readonly EndedContainer[]
-  /** How these containers ended is noted where it outlasts this program. */
+  /** Tells that the cluster knows how these containers ended, so that this need not be remembered here. */
   settle(podUid: string, containers: readonly string[]): Promise<void>
-  /**
-   * Makes a volume of a Pod hold exactly these files, all at once, for this group. Returns whether that changed
-   * anything.
-   */
+  /** Replaces the files of a volume, all at once, and gives them to this group. Returns whether anything changed. */
   writeVolume(podUid: string, volume: string, files: VolumeFiles, group?: number): Promise<boolean>
-  /** Runs a program beside a container's own and resolves when it has ended. Aborting the signal kills it. */
+  /** Runs a program in a running container; resolves when it has ended. Aborting the signal kills it. */
   exec(
     podUid: string,
     container: string,
@@ -39,22 +37,22 @@ export interface PodRuntime {
     streams: ExecStreams,
     signal: AbortSignal,
   ): Promise<ExecResult>
-  /** What a Pod has on this machine's disk and in its memory volumes; `undefined` where it cannot be told. */
+  /** What a Pod uses on disk and in its memory volumes; `undefined` if that cannot be measured. */
   storageOf(pod: Pod, signal: AbortSignal): Promise<StorageUse | undefined>
   /**
-   * Removes a Pod's own volumes once nothing of it will run: they are not the machine's to keep until the Pod is
+   * Removes a Pod's own volumes once nothing of it will run again: they must not take up space until the Pod is
    * deleted.
    */
   removeVolumes(podUid: string): Promise<void>
-  /** How Pods run here. */
+  /** How this runtime isolates and limits containers. */
   facts(): Promise<RuntimeFacts>
-  /** Removes what is kept on disk for a Pod whose processes are gone: scratch volumes and logs. */
+  /** Removes the files and logs of a Pod whose processes are gone. */
   forget(pod: PodIdentity): Promise<void>
-  /** The same for every Pod other than these and those that run: what former runs of this program left. */
+  /** Does the same for all Pods except these and running ones: cleans up after former runs. */
   retain(podUids: ReadonlySet<string>): Promise<void>
 }
 
-/** What is not wanted is not there. With a terminal, everything comes on stdout. */
+/** A stream that is not wanted is `undefined`. With a terminal, all output comes on stdout. */
 export interface ExecStreams {
   readonly stdin?: Readable | undefined
   readonly stdout?: Writable | undefined
@@ -68,12 +66,12 @@ export interface ExecResult {
 }
 
 export interface RuntimeFacts {
-  /** Whether containers have mount and PID namespaces of their own; if not, why. */
+  /** Whether containers have their own mount and PID namespaces; the message says why not. */
   readonly namespaces: boolean
   readonly isolationMessage: string
   readonly limitsEnforced: boolean
   readonly limitsMessage: string
-  /** Where Pods keep their files. */
+  /** The folder where Pods keep their files. */
   readonly folder: string
 }
 
@@ -83,30 +81,35 @@ export interface PodIdentity {
   readonly uid: string
 }
 
+export function podIdentity({ metadata }: Pod): PodIdentity {
+  const { uid = '', namespace = '', name } = metadata
+  return { uid, namespace, name }
+}
+
 export interface ContainerLaunch {
   readonly pod: Pod
   readonly container: Container
   /** 0 for the first start of the container, one more for each restart. */
   readonly attempt: number
   readonly podIP: string
-  /** Of IPv6, where it has one. */
+  /** The IPv6 address, if the Pod has one. */
   readonly podIP6?: string | undefined
-  /** The file of the network namespace it runs in; the machine's own where there is none. */
+  /** The network namespace file; empty or absent for the machine's network. */
   readonly network?: string
-  /** The container whose processes it is to be among. */
+  /** The container whose PID namespace it joins. */
   readonly target?: string | undefined
-  /** What stands in its files of names, where these are not the machine's. */
+  /** Its host name and resolver files, if not the machine's. */
   readonly names?: Pick<PodNames, 'hostname' | 'files'> | undefined
-  /** Indices of the cards this container may use, and what is known of them. */
+  /** The indices of the cards it may use, and details about them. */
   readonly cards: readonly number[]
   readonly cardFacts?: readonly Card[]
-  /** Declared, not there: whoever would compute on them is told. */
+  /** Whether the cards are only simulated, which the container is told. */
   readonly cardsSimulated?: boolean
-  /** The ConfigMaps and Secrets its environment refers to. */
+  /** The ConfigMaps and Secrets that its environment refers to. */
   readonly references?: ReferencedObjects
-  /** By which it finds Services. */
+  /** The environment variables by which it finds Services. */
   readonly serviceVariables?: Readonly<Record<string, string>>
-  /** What a container without limits may use. */
+  /** What the node can give, as the limit of containers that set none. */
   readonly allocatable?: { readonly cpus: number; readonly memoryBytes: number }
 }
 
@@ -118,9 +121,9 @@ export interface RunningContainer {
   readonly cards: readonly number[]
   readonly pid: number
   readonly startedAt: number
-  /** What it asked for and does without. */
+  /** What it asked for but does not get. */
   readonly warning?: string | undefined
-  /** Settles once, when the process and everything it left behind is gone. Never rejects. */
+  /** Resolves once the process and everything it left behind is gone. Never rejects. */
   readonly exited: Promise<ContainerExit>
 }
 
@@ -139,7 +142,7 @@ export interface EndedContainer {
   readonly exit: ContainerExit
 }
 
-/** Why a container cannot start, in the word that stands in its status. */
+/** Why a container cannot start: the waiting reason in its status. */
 export type RefusalReason =
   'ErrImagePull' | 'CreateContainerConfigError' | 'CreateContainerError' | 'RunContainerError' | 'NodeStopping'
 

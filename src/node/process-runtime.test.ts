@@ -30,7 +30,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   for (const runtime of open) runtime.close()
-  // Through a fresh one: it finds whatever a test left behind.
+  // With a new runtime, which finds whatever a test left behind.
   const last = makeRuntime()
   const left = await last.adopt()
   await Promise.all(left.map(({ podUid }) => last.stop(podUid, 0)))

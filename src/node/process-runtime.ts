@@ -1,28 +1,22 @@
-import { mkdirSync, realpathSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
-import { type Clock, abortReason } from '../foundation/clock.ts'
-import { errorMessage } from '../foundation/errors.ts'
+import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Pod } from '../resources/pod.ts'
+import { adoptFormerRun } from './containers/adopt-former-run.ts'
 import { execInContainer } from './containers/container-exec.ts'
-import { type ContainerInput, closeAll, makeInput, openInput, tellContainer } from './containers/container-input.ts'
+import { closeAll, openInput, tellContainer } from './containers/container-input.ts'
 import { ContainerLauncher } from './containers/container-launcher.ts'
-import { ContainerProcess } from './containers/container-process.ts'
-import { ContainerStarts, type NextNetwork, machineNetwork } from './containers/container-starts.ts'
-import { collectEnd, withLastWords } from './containers/container-end.ts'
-import { readExitFile } from './containers/exit-file.ts'
+import { ContainerPreparer } from './containers/container-preparer.ts'
+import type { ProcessOptionsFor } from './containers/container-process.ts'
+import { ContainerShells, type NextNetwork, machineNetwork } from './containers/container-shells.ts'
+import { OwnedContainers } from './containers/owned-containers.ts'
 import type { ImageStore } from './images/image-store.ts'
-import { Cgroups, removeGroups } from './isolation/cgroups.ts'
+import { Cgroups } from './isolation/cgroups.ts'
 import { type Isolation, type IsolationChoice, detectIsolation } from './isolation/detect-isolation.ts'
-import { LogCollector, type LogLimits } from './logs/log-collector.ts'
-import { containerLogFolder, rawPath, removeOldLogs } from './logs/log-files.ts'
+import type { LogLimits } from './logs/log-collector.ts'
 import type { LogHub } from './logs/log-hub.ts'
-import { LogTurns } from './logs/log-turns.ts'
-import { nodeIdOf } from './registration/node-id.ts'
-import { PodFolders } from './pods/pod-folders.ts'
-import { containerParts } from './pods/pod-parts.ts'
-import { type ContainerRecord, PodRecords, recordOf } from './pods/pod-records.ts'
 import {
   type ContainerExit,
   type ContainerLaunch,
@@ -34,17 +28,19 @@ import {
   type PodRuntime,
   type RunningContainer,
   type RuntimeFacts,
+  podIdentity,
 } from './pod-runtime.ts'
-import { type ProcessIdentity, isAlive, readBootId, signalGroup } from './processes/process-identity.ts'
-import { containerMarks, endUnowned, processMarks, shellMark } from './processes/process-marks.ts'
+import { PodFolders } from './pods/pod-folders.ts'
+import { PodRecords } from './pods/pod-records.ts'
+import { unsafeName } from './pods/unsupported-pod.ts'
+import { containerMarks, processMarks, shellMark } from './processes/process-marks.ts'
 import { ProcessSearch } from './processes/process-search.ts'
+import { nodeIdOf } from './registration/node-id.ts'
 import { runtimeFacts } from './registration/runtime-facts.ts'
 import { storageUse } from './storage/measure-storage.ts'
 import type { StorageUse } from './storage/storage-limits.ts'
-import { unsafeName } from './pods/unsupported-pod.ts'
-import { publishFiles } from './volumes/published-folder.ts'
 import { MemoryMounts } from './volumes/memory-mounts.ts'
-import { mountMemoryVolumes } from './volumes/pod-memory.ts'
+import { publishFiles } from './volumes/published-folder.ts'
 import type { VolumeFiles } from './volumes/volume-files.ts'
 import { VolumeGroups } from './volumes/volume-groups.ts'
 
@@ -56,117 +52,82 @@ export interface ProcessRuntimeOptions {
   readonly logHub: LogHub
   readonly hostIP?: string
   readonly hostIP6?: string | undefined
-  /** The network namespace that the next Pod will be in: a container can be made ready there. */
+  /** Tells the network namespace of the next Pod, in which a container can be prepared. */
   readonly networks?: NextNetwork
   readonly logLimits?: LogLimits
-  /** Whether containers get namespaces of their own: where the machine permits it, unless something else is said. */
+  /** Whether containers get their own namespaces; by default, if the machine permits it. */
   readonly isolation?: IsolationChoice | Isolation
-  /** Whether limits are enforced by cgroups where the machine permits it; true unless said otherwise. */
+  /** Whether limits are enforced by cgroups, if the machine permits it; true by default. */
   readonly enforceLimits?: boolean
-  /** Whether Pods may mount the machine's own folders; false unless said otherwise. */
+  /** Whether Pods may mount folders of the machine; false by default. */
   readonly allowHostPath?: boolean
 }
 
-interface OwnedContainer extends RunningContainer {
-  readonly process: ContainerProcess
-  readonly collector: LogCollector
-  readonly record: ContainerRecord
-  /** Keeps the container's input from ending before somebody attached has left. */
-  heldInput?: number | undefined
-}
-
-/** Containers as processes of this machine, each with a process group (and, where permitted, namespaces) of its own. */
+/**
+ * Runs containers as processes of this machine, each with its own process group and, if permitted, its own namespaces.
+ * Starting is done by `ContainerLauncher`, running containers are in `OwnedContainers`, and `adoptFormerRun` takes over
+ * what a former run of the program left.
+ */
 export class ProcessRuntime implements PodRuntime {
-  /** Tells this node's processes from those of another one on the same machine. */
+  /** Distinguishes this node's processes from those of other nodes on the same machine. */
   readonly nodeId: string
   readonly #options: ProcessRuntimeOptions
   readonly #records: PodRecords
-  /** What runs, by Pod and container. */
-  readonly #pods = new Map<string, Map<string, OwnedContainer>>()
+  readonly #owned: OwnedContainers
   readonly #folders: PodFolders
   readonly #cgroups: Cgroups
   readonly #volumeGroups: VolumeGroups
   readonly #search = new ProcessSearch()
-  readonly #logTurns = new LogTurns()
-  readonly #starts: ContainerStarts
+  readonly #shells: ContainerShells
+  readonly #launcher: ContainerLauncher
+  readonly #processOptions: ProcessOptionsFor
   #isolation: Promise<Isolation> | undefined
   #closed = false
 
   constructor(options: ProcessRuntimeOptions) {
     this.#options = options
+    const { clock, log, images } = options
     let nodeId = ''
-    const mounts = new MemoryMounts(options.clock)
-    this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = nodeIdOf(folder)), mounts)
+    this.#folders = new PodFolders(options.dataDir, (folder) => (nodeId = nodeIdOf(folder)), new MemoryMounts(clock))
     this.nodeId = nodeId
-    const owner = { owner: this.#folders.node, env: { [shellMark]: nodeId } }
     this.#records = new PodRecords(join(this.#folders.node, 'pods'))
-    this.#volumeGroups = new VolumeGroups(options.clock)
+    this.#volumeGroups = new VolumeGroups(clock)
     this.#cgroups = options.enforceLimits === false ? Cgroups.none() : Cgroups.onThisMachine(nodeId)
-    this.#starts = new ContainerStarts(options.clock, owner, options.networks ?? machineNetwork, this.#cgroups)
+    const owner = { owner: this.#folders.node, env: { [shellMark]: nodeId } }
+    this.#shells = new ContainerShells(clock, owner, options.networks ?? machineNetwork, this.#cgroups)
+    this.#processOptions = (uid, container, attempt) => ({
+      clock,
+      log,
+      marks: containerMarks(uid, container, attempt),
+      shellMark: `${shellMark}=${nodeId}`,
+      search: this.#search,
+    })
+    this.#owned = new OwnedContainers({ ...options, logs: this.#folders.logs, records: this.#records })
+    this.#launcher = new ContainerLauncher({
+      clock,
+      images,
+      folders: this.#folders,
+      records: this.#records,
+      shells: this.#shells,
+      owned: this.#owned,
+      processOptions: this.#processOptions,
+      preparer: (isolation) => this.#preparer(isolation),
+    })
   }
 
   async start(launch: ContainerLaunch, signal: AbortSignal): Promise<RunningContainer> {
-    const { container, attempt, podIP } = launch
-    const { uid = '' } = launch.pod.metadata
+    const { name } = launch.container
     if (this.#closed) throw new ContainerRefused('NodeStopping', 'this node is stopping')
-    if (this.#pods.get(uid)?.has(container.name)) {
-      throw new ContainerRefused('CreateContainerError', `container "${container.name}" already runs`)
+    if (this.#owned.get(podIdentity(launch.pod).uid, name)) {
+      throw new ContainerRefused('CreateContainerError', `container "${name}" already runs`)
     }
     const unsafe = unsafeName(launch.pod)
     if (unsafe !== undefined) throw new ContainerRefused('CreateContainerConfigError', unsafe)
-    const isolation = await this.#detected()
-    const launcher = this.#launcher(isolation)
-    if (await mountMemoryVolumes(this.#folders, launch, signal)) this.#starts.mountsChanged()
-    if (signal.aborted) throw abortReason(signal)
-    const pod = identityOf(launch)
-    const folder = containerLogFolder(this.#folders.logs, pod, container.name)
-    const own = this.#folders.container(uid, container.name)
-    const target = launch.target && this.#pods.get(uid)?.get(launch.target)?.record
-    const { shell, ...beside } = this.#starts.shellFor(launch, isolation, target || undefined)
-    let input: ContainerInput | undefined
-    let prepared
-    try {
-      input = await makeInput(own, containerParts(container), isolation.mode === 'namespaces')
-      prepared = await launcher.prepare(launch, rawPath(folder, attempt), input, shell.groups, signal)
-    } catch (error) {
-      shell.discard()
-      if (input) closeAll([...input.opened, input.held])
-      if (error instanceof ContainerRefused || signal.aborted) throw error
-      throw new ContainerRefused('CreateContainerError', errorMessage(error), { cause: error })
-    }
-    mkdirSync(folder, { recursive: true })
-    removeOldLogs(folder, attempt)
-    const { script } = prepared
-    const record = { ...prepared.record, sharesProcesses: beside.sharesProcesses }
-    const startedAt = this.#options.clock.now()
-    // Before the program runs: the next run of this one must find it, and learn how it ended.
-    const note = async (process: ProcessIdentity) => {
-      const written = { ...process, ...record, startedAt }
-      await this.#records.start(recordOf(pod, podIP, readBootId()), container.name, written).catch((error: unknown) => {
-        const message = `cannot record the process of "${container.name}": ${errorMessage(error)}`
-        throw new ContainerRefused('CreateContainerError', message, { cause: error })
-      })
-    }
-    let process: ContainerProcess | undefined
-    try {
-      const options = { ...this.#processOptions(uid, container.name, attempt), ...beside }
-      process = await this.#starts.run(shell, isolation, script, note, options)
-      const owned = { ...process.identity, ...record, startedAt }
-      return { ...this.#own(pod, container.name, owned, podIP, process, input.held), warning: beside.warning }
-    } catch (error) {
-      await process?.stop(0)
-      removeGroups(record.cgroups)
-      this.#letGo(uid, container.name, record)
-      closeAll([input.held])
-      await this.#records.drop(uid, container.name).catch(() => {})
-      throw error
-    } finally {
-      closeAll(input.opened)
-    }
+    return this.#launcher.launch(launch, await this.#detected(), signal)
   }
 
   async stop(podUid: string, graceMs: number, container?: string): Promise<void> {
-    const containers = [...(this.#pods.get(podUid)?.values() ?? [])]
+    const containers = this.#owned.ofPod(podUid)
     const chosen = container === undefined ? containers : containers.filter((owned) => owned.container === container)
     await Promise.all(
       chosen.map(async ({ process, exited }) => {
@@ -177,42 +138,16 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   async adopt(): Promise<readonly RunningContainer[]> {
-    const bootId = readBootId()
-    const adopted: RunningContainer[] = []
-    const ended: Promise<unknown>[] = []
-    for (const record of await this.#records.load()) {
-      const thisBoot = record.bootId === bootId
-      for (const [name, written] of Object.entries(record.containers)) {
-        if (written.exit) continue
-        const runs = thisBoot && isAlive(written)
-        if (thisBoot && (await readExitFile(written.exitFile)).state === 'unstarted') {
-          // Nobody is told that it is set up, so its program never runs: it is as if it had not been tried.
-          signalGroup(written, 'SIGKILL')
-          await this.#records.drop(record.uid, name)
-          continue
-        }
-        const options = {
-          ...this.#processOptions(record.uid, name, written.attempt),
-          sharesProcesses: written.sharesProcesses,
-        }
-        const process = ContainerProcess.adopt({ ...written, thisBoot }, options)
-        const owned = this.#own(record, name, written, record.podIP, process)
-        if (runs) adopted.push(owned)
-        else ended.push(owned.exited)
-      }
-    }
-    await Promise.all(ended)
-    this.#options.images.roots?.keepOnly(adopted)
-    const leaders = new Set(adopted.map(({ pid }) => pid))
-    endUnowned(this.nodeId, leaders, (uid) => this.#pods.has(uid), this.#options.log)
-    await this.#cgroups.removeLeft(this.#groupsInUse(), this.#options.clock)
-    await this.#starts.prepare(await this.#detected())
+    const adopted = await adoptFormerRun({
+      ...this.#options,
+      records: this.#records,
+      owned: this.#owned,
+      processOptions: this.#processOptions,
+      cgroups: this.#cgroups,
+      nodeId: this.nodeId,
+    })
+    await this.#shells.prepare(await this.#detected())
     return adopted
-  }
-
-  #groupsInUse(): ReadonlySet<string> {
-    const owned = [...this.#pods.values()].flatMap((containers) => [...containers.values()])
-    return new Set(owned.flatMap(({ record }) => record.cgroups))
   }
 
   unsettled(podUid: string): readonly EndedContainer[] {
@@ -224,18 +159,17 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   async writeVolume(podUid: string, volume: string, files: VolumeFiles, group?: number): Promise<boolean> {
-    // Where containers cannot be given a group, a Pod that asks for one is refused; its files stay this user's
-    // meanwhile.
+    // Only root can give files to a group; a Pod that asks for one is refused elsewhere if containers cannot have it.
     return publishFiles(this.#folders.volume(podUid, volume), files, process.getuid?.() === 0 ? group : undefined)
   }
 
   storageOf(pod: Pod, signal: AbortSignal): Promise<StorageUse | undefined> {
-    const places = this.#folders.storage(identityOf({ pod }))
+    const places = this.#folders.storage(podIdentity(pod))
     return storageUse(pod, places, this.#options.clock, signal)
   }
 
   async removeVolumes(podUid: string): Promise<void> {
-    if (await this.#folders.removeVolumes(podUid)) this.#starts.mountsChanged()
+    if (await this.#folders.removeVolumes(podUid)) this.#shells.mountsChanged()
   }
 
   async exec(
@@ -245,7 +179,7 @@ export class ProcessRuntime implements PodRuntime {
     streams: ExecStreams,
     signal: AbortSignal,
   ): Promise<ExecResult> {
-    const owned = this.#pods.get(podUid)?.get(container)
+    const owned = this.#owned.get(podUid, container)
     if (!owned) throw new ContainerRefused('RunContainerError', `container "${container}" does not run`)
     return execInContainer(
       owned.record,
@@ -256,15 +190,15 @@ export class ProcessRuntime implements PodRuntime {
     )
   }
 
-  /** Where to write what a container's own program is to read; `undefined` when it reads nothing. */
+  /** Opens the standard input of a container's program; `undefined` when it reads none. */
   input(podUid: string, container: string): Writable | undefined {
-    const owned = this.#pods.get(podUid)?.get(container)
+    const owned = this.#owned.get(podUid, container)
     return owned && openInput(owned.record)
   }
 
-  /** Nothing more comes for a container that is to see the end of what it reads. */
+  /** Lets a container with `stdinOnce` see the end of its input. */
   endInput(podUid: string, container: string): void {
-    const owned = this.#pods.get(podUid)?.get(container)
+    const owned = this.#owned.get(podUid, container)
     if (!owned) return
     tellContainer(owned.record, ['input-ends'])
     closeAll([owned.heldInput])
@@ -272,13 +206,13 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   resizeTerminal(podUid: string, container: string, columns: number, rows: number): void {
-    const owned = this.#pods.get(podUid)?.get(container)
+    const owned = this.#owned.get(podUid, container)
     if (owned) tellContainer(owned.record, ['size', Math.trunc(columns), Math.trunc(rows)])
   }
 
-  /** How a container ends, if it runs now. */
+  /** Resolves with a running container's exit; `undefined` if it does not run. */
   exitOf(podUid: string, container: string): Promise<ContainerExit> | undefined {
-    return this.#pods.get(podUid)?.get(container)?.exited
+    return this.#owned.get(podUid, container)?.exited
   }
 
   async facts(): Promise<RuntimeFacts> {
@@ -286,30 +220,28 @@ export class ProcessRuntime implements PodRuntime {
   }
 
   async forget(pod: PodIdentity): Promise<void> {
-    if (this.#pods.has(pod.uid)) throw new Error(`Pod ${pod.uid} still has processes`)
+    if (this.#owned.hasPod(pod.uid)) throw new Error(`Pod ${pod.uid} still has processes`)
     this.#volumeGroups.forget(pod.uid)
     await this.#records.remove(pod.uid)
-    if (await this.#folders.remove(pod)) this.#starts.mountsChanged()
+    if (await this.#folders.remove(pod)) this.#shells.mountsChanged()
   }
 
   async retain(podUids: ReadonlySet<string>): Promise<void> {
-    const isKnown = (uid: string) => podUids.has(uid) || this.#pods.has(uid)
+    const isKnown = (uid: string) => podUids.has(uid) || this.#owned.hasPod(uid)
     await this.#records.retain(isKnown)
     await this.#folders.removeUnknown(isKnown)
   }
 
-  /** Lets go of everything without ending it: what happens, in short, when this program is killed. */
+  /** Stops without ending any container, much as if this program were killed. */
   close(): void {
     this.#closed = true
-    for (const containers of this.#pods.values()) {
-      for (const { collector } of containers.values()) collector.close()
-    }
-    this.#starts.close()
+    this.#owned.close()
+    this.#shells.close()
     this.#cgroups.close()
-    this.#folders.unmountStopped((uid) => this.#pods.has(uid))
+    this.#folders.unmountStopped((uid) => this.#owned.hasPod(uid))
   }
 
-  /** Tried out once, when it is first needed. */
+  /** Detected once, when first needed. */
   #detected(): Promise<Isolation> {
     const { isolation = 'detect', log } = this.#options
     if (typeof isolation !== 'string') return Promise.resolve(isolation)
@@ -320,14 +252,9 @@ export class ProcessRuntime implements PodRuntime {
     return this.#isolation
   }
 
-  /** The files of its image are not needed any more. */
-  #letGo(podUid: string, container: string, { imageId }: Pick<ContainerRecord, 'imageId'>): void {
-    this.#options.images.roots?.letGo({ id: imageId }, { podUid, container })
-  }
-
-  #launcher(isolation: Isolation): ContainerLauncher {
+  #preparer(isolation: Isolation): ContainerPreparer {
     const { images, hostIP = '127.0.0.1', hostIP6, allowHostPath = false } = this.#options
-    return new ContainerLauncher({
+    return new ContainerPreparer({
       images,
       folders: this.#folders,
       isolation,
@@ -337,71 +264,7 @@ export class ProcessRuntime implements PodRuntime {
       hostIP6,
       hostPathAllowed: allowHostPath,
       covered: [realpathSync.native(this.#options.dataDir)],
-      marks: ({ pod, container, attempt }) =>
-        processMarks(this.nodeId, pod.metadata.uid ?? '', container.name, attempt),
+      marks: ({ pod, container, attempt }) => processMarks(this.nodeId, podIdentity(pod).uid, container.name, attempt),
     })
   }
-
-  /** From here on the process is ours: its output collected, and its end noted when it is gone. */
-  #own(
-    pod: PodIdentity,
-    name: string,
-    record: ContainerRecord,
-    podIP: string,
-    process: ContainerProcess,
-    heldInput?: number,
-  ) {
-    const { uid } = pod
-    const { attempt, cards, pid, startedAt } = record
-    const collector = this.#collector(pod, name, attempt)
-    const about = { podUid: uid, container: name, attempt, podIP, cards, pid, startedAt }
-    const owned: OwnedContainer = {
-      ...about,
-      process,
-      collector,
-      record,
-      heldInput,
-      exited: process.exited.then((exit) => this.#disown(owned, exit)),
-    }
-    const containers = this.#pods.get(uid) ?? new Map<string, OwnedContainer>()
-    this.#pods.set(uid, containers.set(name, owned))
-    return owned
-  }
-
-  async #disown(owned: OwnedContainer, exit: ContainerExit): Promise<ContainerExit> {
-    const { podUid, container, record } = owned
-    await collectEnd(owned.collector, this.#options.clock)
-    closeAll([owned.heldInput])
-    owned.heldInput = undefined
-    const told = await withLastWords(exit, record, owned.collector.path)
-    if (this.#closed) return told
-    removeGroups(record.cgroups)
-    this.#letGo(podUid, container, record)
-    // Whoever is told may be lost before it is noted in the cluster.
-    await this.#records.end(podUid, container, told).catch((error: unknown) => {
-      this.#options.log.warn({ err: error, pod: podUid, container }, 'the end of a container could not be recorded')
-    })
-    const containers = this.#pods.get(podUid)
-    containers?.delete(container)
-    if (containers?.size === 0) this.#pods.delete(podUid)
-    return told
-  }
-
-  #collector(pod: PodIdentity, container: string, attempt: number): LogCollector {
-    const { clock, log, logHub: hub, logLimits } = this.#options
-    const folder = containerLogFolder(this.#folders.logs, pod, container)
-    const turns = this.#logTurns
-    return new LogCollector({ folder, attempt, clock, log, hub, turns, ...(logLimits && { limits: logLimits }) })
-  }
-
-  #processOptions(uid: string, container: string, attempt: number) {
-    const { clock, log } = this.#options
-    const marks = containerMarks(uid, container, attempt)
-    return { clock, log, marks, shellMark: `${shellMark}=${this.nodeId}`, search: this.#search }
-  }
-}
-
-function identityOf({ pod }: Pick<ContainerLaunch, 'pod'>): PodIdentity {
-  const { uid = '', namespace = '', name } = pod.metadata
-  return { uid, namespace, name }
 }

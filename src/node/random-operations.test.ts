@@ -11,10 +11,10 @@ afterEach(() => stage.close())
 
 const cardCount = 4
 const mostPods = 10
-/** A thousand in all: half of them in each way of running Pods, where this machine permits both. */
+/** A thousand operations in all, half of them in each isolation mode if the machine permits both. */
 const operations = 1000 / isolationModes.filter(({ permitted }) => permitted).length
 
-/** Small, seeded, good enough: the same seed gives the same run of decisions. */
+/** A small seeded generator: the same seed makes the same decisions. */
 function randomFrom(seed: number): () => number {
   let state = seed
   return () => {
@@ -29,7 +29,7 @@ interface Wanted {
   killed: boolean
 }
 
-/** Does things to a node at random and knows what should come of them. */
+/** Does random things to a node, and knows what should come of them. */
 class Chaos {
   readonly wanted = new Map<string, Wanted>()
   readonly #random: () => number
@@ -63,7 +63,7 @@ class Chaos {
     const restarts = this.#random() < 0.7
     const resources = cards > 0 ? { resources: { limits: { [card]: String(cards) } } } : {}
     const spec = { restartPolicy: restarts ? 'Always' : 'Never', terminationGracePeriodSeconds: 1 }
-    // Some end when asked to, others only by force, some leave a child in another session behind.
+    // Some end on SIGTERM, others only on SIGKILL, leaving a child in another session behind.
     const script = this.#random() < 0.8 ? 'exec sleep 1000' : "trap '' TERM; setsid sleep 1000 & wait"
     await stage.create(name, script, resources, spec)
     this.wanted.set(name, { cards, restarts, killed: false })
@@ -92,11 +92,11 @@ class Chaos {
     wanted.killed = true
   }
 
-  /** Lets a Pod come up, so that not only Pods on their way are hit. */
+  /** Waits for a Pod to come up, so that not only starting Pods are hit. */
   async #settle(): Promise<void> {
     const name = this.#pick()
     const wanted = name === undefined ? undefined : this.wanted.get(name)
-    // One with cards may have to wait until another one's grace is over.
+    // A Pod with cards may have to wait for another one's grace period.
     if (name === undefined || !wanted || wanted.killed || wanted.cards > 0) return
     await stage.until(name, (pod) => statusOf(pod)?.state?.running !== undefined || pod.status?.phase === 'Failed')
   }
@@ -107,7 +107,7 @@ class Chaos {
   }
 }
 
-/** Cards that processes of two Pods have at the same time. */
+/** Cards that are in use by processes of two Pods at the same time. */
 function cardsGivenTwice(): string[] {
   const holders = new Map<string, Set<string>>()
   for (const { pid } of processesMarked(stage.nodeMark)) {
@@ -119,7 +119,7 @@ function cardsGivenTwice(): string[] {
   return [...holders].filter(([, pods]) => pods.size > 1).map(([index, pods]) => `${index}: ${[...pods].join(' ')}`)
 }
 
-/** What is not (yet) as it should be, in words. */
+/** Everything that is not (yet) as it should be, in words. */
 async function differences(chaos: Chaos): Promise<string[]> {
   const { items } = await stage.client.list(podKind, { namespace: 'default' })
   const pods = new Map<string, Pod>(items.map((pod) => [pod.metadata.name, pod]))

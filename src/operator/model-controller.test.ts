@@ -63,7 +63,7 @@ describe('ModelController', () => {
       secrets,
       events: new EventRecorder({ ...parts, component: 'operator' }),
       files: { check: () => files },
-      registry: 'registry.local-1.localhost',
+      registry: () => 'registry.local-1.localhost',
       version: '0.1.0',
       profiles: () => ({ table: builtInProfiles, cardKinds: ['nvidia.com/gpu-l40s'] }),
       busy: (name) => busy[name] ?? 0,

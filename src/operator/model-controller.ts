@@ -32,7 +32,8 @@ export interface ModelControllerOptions {
   readonly files: ModelFiles
   readonly clock: Clock
   readonly log: Logger
-  readonly registry: string
+  /** Where the engines' images come from. */
+  readonly registry: () => string
   readonly version: string
   /** Asked again for every plan, because nodes come and go. */
   profiles(): ProfileFacts
@@ -258,7 +259,7 @@ export class ModelController {
     const now = clock.now()
     return {
       now,
-      registry,
+      registry: registry(),
       version,
       files: files.check(claim, path),
       profiles: this.#options.profiles(),

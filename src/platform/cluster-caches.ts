@@ -14,21 +14,25 @@ import { type ServiceExporter, serviceExporterKind } from '../resources/service-
 import { type Service, serviceKind } from '../resources/service.ts'
 import type { Informers } from './informers.ts'
 
-/** What the roles of one process read of their cluster, each kind watched once. */
+/** What the roles of one process read of a cluster, each kind watched once. */
 export interface ClusterCaches {
-  readonly models: ObjectCache<Model>
   readonly pods: ObjectCache<Pod>
   readonly nodes: ObjectCache<Node>
-  /** Of the Models' namespace only. */
-  readonly secrets: ObjectCache<Secret>
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
   readonly exporters: ObjectCache<ServiceExporter>
+  readonly namespaces: ObjectCache<Namespace>
+  readonly policies: ObjectCache<NetworkPolicy>
+}
+
+/** And of the home cluster, which has the gateway and knows of everything else. */
+export interface HomeCaches extends ClusterCaches {
+  readonly models: ObjectCache<Model>
+  /** Of the Models' namespace only. */
+  readonly secrets: ObjectCache<Secret>
   readonly keys: ObjectCache<ApiKey>
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ObjectCache<Cluster>
-  readonly namespaces: ObjectCache<Namespace>
-  readonly policies: ObjectCache<NetworkPolicy>
 }
 
 /** What cluster DNS reads. */
@@ -36,17 +40,23 @@ export type DnsCaches = Pick<ClusterCaches, 'services' | 'slices' | 'pods' | 'na
 
 export function clusterCaches(informers: Informers): ClusterCaches {
   return {
-    models: informers.add(modelKind),
     pods: informers.add(podKind),
     nodes: informers.add(nodeKind),
-    secrets: informers.add(secretKind, { namespace: gatewayNamespace }),
     services: informers.add(serviceKind),
     slices: informers.add(endpointSliceKind),
     exporters: informers.add(serviceExporterKind),
+    namespaces: informers.add(namespaceKind),
+    policies: informers.add(networkPolicyKind),
+  }
+}
+
+export function homeCaches(informers: Informers, shared: ClusterCaches): HomeCaches {
+  return {
+    ...shared,
+    models: informers.add(modelKind),
+    secrets: informers.add(secretKind, { namespace: gatewayNamespace }),
     keys: informers.add(apiKeyKind),
     centers: informers.add(computeCenterKind),
     clusters: informers.add(clusterKind),
-    namespaces: informers.add(namespaceKind),
-    policies: informers.add(networkPolicyKind),
   }
 }

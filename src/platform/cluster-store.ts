@@ -5,9 +5,12 @@ import { eventKind } from '../resources/event.ts'
 import { resourceNameOf } from '../resources/kind.ts'
 import { type SqliteStore, type StoreTrouble, openSqliteStore } from '../store/sqlite-store.ts'
 import type { StepGate } from '../store/sqlite-file/step-gate.ts'
+import type { StoreThread } from '../store/sqlite-file/store-thread.ts'
 
 export interface ClusterStoreOptions {
   readonly path: string
+  /** Where its file is written, where several clusters share one. */
+  readonly thread?: StoreThread | undefined
   /** How many events can be watched from the past. */
   readonly historyLimit?: number | undefined
   readonly clock: Clock
@@ -15,6 +18,8 @@ export interface ClusterStoreOptions {
   readonly metrics: Metrics
   /** Told when writes are taken again after they were not for a while. */
   readonly onInterruption?: ((interruption: StoreInterruption) => void) | undefined
+  /** Told whenever writes are taken no longer, or again. */
+  readonly onTrouble?: (() => void) | undefined
   /** For tests: where the store's thread is to stop, or to end. */
   readonly gate?: StepGate | undefined
 }
@@ -34,10 +39,14 @@ const keptEvents = 10_000
 
 /** The file of an embedded cluster. Rejects with what is wrong with it. */
 export async function openClusterStore(options: ClusterStoreOptions): Promise<SqliteStore> {
-  const { path, historyLimit, clock, metrics, gate } = options
-  const onTrouble = sayTroubles(options)
+  const { path, thread, historyLimit, clock, metrics, gate } = options
+  const say = sayTroubles(options)
+  const onTrouble = (trouble: StoreTrouble) => {
+    say(trouble)
+    options.onTrouble?.()
+  }
   const keepNewest = { [resourceNameOf(eventKind)]: keptEvents }
-  const store = await openSqliteStore({ path, historyLimit, keepNewest, onTrouble, clock, gate })
+  const store = await openSqliteStore({ path, thread, historyLimit, keepNewest, onTrouble, clock, gate })
   metrics.gauge('sluice_store_waiting_writes', 'Writes that wait for the disk.', [], (gauge) =>
     gauge.set(store.waitingWrites),
   )

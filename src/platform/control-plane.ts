@@ -1,4 +1,3 @@
-import { ApiServer } from '../apiserver/api-server.ts'
 import { ClusterAccess } from '../apiserver/access/cluster-access.ts'
 import { SigningKey } from '../apiserver/access/identity/signing-key.ts'
 import {
@@ -8,7 +7,7 @@ import {
   serviceAccountUsers,
 } from '../apiserver/access/identity/authentication.ts'
 import { ClusterApi } from '../apiserver/cluster-api.ts'
-import type { AdmissionPlugin, AdmissionRule } from '../apiserver/admission/admission.ts'
+import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from '../apiserver/admission/admission.ts'
 import { endpointAddresses } from '../apiserver/admission/endpoint-address-rule.ts'
 import { imagesFrom } from '../apiserver/admission/image-registry-rule.ts'
 import { ObjectBounds } from '../apiserver/object-bounds/object-bounds.ts'
@@ -27,7 +26,8 @@ import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
-import { clusterKind } from '../resources/cluster.ts'
+import { clusterKind, controlPlaneName } from '../resources/cluster.ts'
+import type { Kind } from '../resources/kind.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { serviceAccountKind } from '../resources/service-account.ts'
@@ -36,7 +36,7 @@ import type { SqliteStore } from '../store/sqlite-store.ts'
 import type { KeyAndCertificate } from './data/certificates.ts'
 import type { StoreInterruption } from './cluster-store.ts'
 import type { Identity } from './data/identity.ts'
-import { type Listening, listenOn, urlHost } from './listen.ts'
+import { ControlPlaneListener, type ListenerPlace } from './control-plane-listener.ts'
 import { recordApiServerService } from './services/api-server-service.ts'
 import { giveAddresses } from './services/give-addresses.ts'
 import { type ServiceNetwork, embeddedServiceNetwork, rangesOf } from './services/service-network.ts'
@@ -45,21 +45,21 @@ import { recordServiceRange } from './services/service-range.ts'
 export interface ControlPlaneOptions {
   /** It is closed with the control plane. */
   readonly store: SqliteStore
-  readonly identity: Identity
-  /** Of the cluster's compute center. */
-  readonly registry: string
+  readonly identity: Pick<Identity, 'clusterId' | 'adminToken'>
+  /** Of the cluster's compute center, as it is at the moment. */
+  readonly registry: () => string
   readonly tls: KeyAndCertificate & { readonly ca: string }
   /** Signs the tokens of service accounts. Without one they end with this process. */
   readonly serviceAccountKey?: string | undefined
-  readonly host: string
-  readonly port: number
-  /** A socket that listens there already, where that is not in this program's own network. */
-  readonly outside?: number | undefined
+  /** Where it listens: at a place of its own, or with the clusters that are there already. */
+  readonly at: ListenerPlace | ControlPlaneListener
+  /** Which kinds of ours it has; all of them unless told. */
+  readonly customKinds?: readonly Kind[] | undefined
+  /** What it refuses beyond what every cluster does. */
+  readonly rules?: readonly AdmissionRule[] | undefined
   /** Where Services are; on loopback addresses of this machine unless told otherwise. */
   readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
-  /** Rules of this cluster beyond those of every embedded one. */
-  readonly rules?: readonly AdmissionRule[] | undefined
   /** Asked last, after everybody else has let an object in. */
   readonly plugins?: readonly AdmissionPlugin[] | undefined
   readonly clock: Clock
@@ -67,7 +67,6 @@ export interface ControlPlaneOptions {
   readonly metrics: Metrics
 }
 
-const stopGraceMs = 2_000
 /** Where the API is inside a cluster; the second for those who may not use the first. */
 const usualPorts = [443, 6443] as const
 /** What every cluster has, whatever it is for. */
@@ -83,9 +82,11 @@ export class ControlPlane implements Component {
   readonly #access: ClusterAccess
   readonly #services: ServiceNetwork
   readonly #quotas: QuotaLedger
-  readonly #server: ApiServer
+  readonly #customKinds: readonly Kind[]
   readonly #events: EventRecorder
-  #listening: Listening | undefined
+  readonly listener: ControlPlaneListener
+  readonly #ownsListener: boolean
+  readonly #mount: () => void
 
   constructor(options: ControlPlaneOptions) {
     this.#options = options
@@ -98,9 +99,10 @@ export class ControlPlane implements Component {
       issuer: `https://kubernetes.default.svc.cluster.local/vks/${identity.clusterId}`,
     })
     const { authorizer, tokens } = this.#access
-    const kinds = [...coreKinds, ...customKinds]
+    this.#customKinds = options.customKinds ?? customKinds
+    const kinds = [...coreKinds, ...this.#customKinds]
     const admission = [
-      imagesFrom(registry),
+      (request: AdmissionRequest) => imagesFrom(registry())(request),
       endpointAddresses(),
       modelPodsAreMadeHere,
       policiesCompile,
@@ -124,7 +126,11 @@ export class ControlPlane implements Component {
     this.#api = new ClusterApi({ store: this.#store, kinds, clock, admission, plugins, writtenBytes })
     this.client = new EmbeddedClient(this.#api)
     this.#events = new EventRecorder({ client: this.client, component: 'sluice-store', clock, log })
-    this.#server = new ApiServer({ tls, log, clock, metrics })
+    this.#ownsListener = !(options.at instanceof ControlPlaneListener)
+    this.listener =
+      options.at instanceof ControlPlaneListener
+        ? options.at
+        : new ControlPlaneListener({ ...options.at, tls, clock, log, metrics })
     const admin = { name: 'admin', groups: ['system:masters'] }
     const authenticate = firstKnown(
       knownTokens([{ token: identity.adminToken, user: admin }]),
@@ -135,20 +141,25 @@ export class ControlPlane implements Component {
       { name: 'store', isHealthy: () => this.#store.failure === undefined },
       { name: 'poststarthook/rbac/bootstrap-roles', readinessOnly: true, isHealthy: () => this.#access.ready },
     ]
-    this.#server.mount({ id: identity.clusterId, api: this.#api, podAccess, authenticate, authorizer, tokens, checks })
+    const mounted = { id: identity.clusterId, api: this.#api, podAccess, authenticate, authorizer, tokens, checks }
+    // Who shares the listener is known by another authority than its owner, and sees nothing of the others.
+    const apart = { tls: { ...tls, serverName: controlPlaneName(identity.clusterId) }, metrics }
+    this.#mount = () => this.listener.server.mount(this.#ownsListener ? mounted : { ...mounted, ...apart })
+    if (this.#ownsListener) this.#mount()
   }
 
   async start(): Promise<void> {
-    for (const name of systemNamespaces) {
-      if (!this.#api.find(namespaceKind, { name })) await this.client.create(namespaceKind, { metadata: { name } })
-    }
-    await this.#api.installDefinitions(customKinds)
-    await this.#access.start(this.#api)
-    const { host, port, outside } = this.#options
-    const where = { name: 'control-plane', flag: '--control-plane-port', host, port, outside }
-    this.#listening = await listenOn(this.#server, where)
+    const missing = systemNamespaces.filter((name) => !this.#api.find(namespaceKind, { name }))
+    await Promise.all([
+      ...missing.map((name) => this.client.create(namespaceKind, { metadata: { name } })),
+      this.#api.installDefinitions(this.#customKinds),
+      this.#access.start(this.#api),
+    ])
+    if (this.#ownsListener) await this.listener.start()
+    // Only now: before, nobody could tell what somebody may do there.
+    else this.#mount()
     await giveAddresses(this.client, rangesOf(this.#services))
-    await this.#listenInside(urlHost(host), this.#listening.port)
+    await this.#listenInside()
   }
 
   /** Writes were not taken for a while, and are again: said about the Cluster, once it is there. */
@@ -180,32 +191,36 @@ export class ControlPlane implements Component {
    * The Service `kubernetes`, and behind it this cluster as programs in Pods expect it: at a host and a port, without a
    * prefix.
    */
-  async #listenInside(host: string, port: number): Promise<void> {
+  async #listenInside(): Promise<void> {
     const { identity, log } = this.#options
     const { apiServer, isLocal } = this.#services
     let inside: number = usualPorts[0]
     for (const candidate of isLocal ? usualPorts : []) {
       try {
-        await this.#server.listenInside(identity.clusterId, apiServer, candidate)
+        await this.listener.server.listenInside(identity.clusterId, apiServer, candidate)
         inside = candidate
         break
       } catch (error) {
         log.warn({ err: error, address: apiServer, port: candidate }, 'Pods cannot reach the API server here')
       }
     }
-    const target = { host, port }
-    await recordApiServerService(this.client, { clusterIP: apiServer, port: inside, target })
+    await recordApiServerService(this.client, { clusterIP: apiServer, port: inside, target: this.listener.place })
     await recordServiceRange(this.client, rangesOf(this.#services), this.#options.clock)
   }
 
   /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */
   get address(): string {
-    const { host, identity } = this.#options
-    return `https://${urlHost(host)}:${this.#listening?.port ?? 0}/vks/${identity.clusterId}`
+    return this.listener.addressOf(this.#options.identity.clusterId)
+  }
+
+  /** Why it takes no writes; undefined while it does. */
+  get failure(): Error | undefined {
+    return this.#store.failure
   }
 
   async stop(): Promise<void> {
-    await this.#server.close(stopGraceMs)
+    if (this.#ownsListener) await this.listener.stop()
+    else this.listener.server.unmount(this.#options.identity.clusterId)
     await this.#access.stop()
     await this.#store.close()
   }

@@ -75,11 +75,23 @@ export async function createHomeResources(client: ClusterClient, facts: HomeFact
     metadata: { name: facts.credentials.accessKey.toLowerCase() },
     spec: apiKeySpec(facts.credentials, facts.credentials.enterprise),
   })
-  await createStorage(client)
+  await createStorageClass(client)
+  await createUserDataVolume(client)
+  await createUserDataClaim(client)
 }
 
-/** The class of claims that say nothing else, and the user data, which stays whatever happens to its claim. */
-async function createStorage(client: ClusterClient): Promise<void> {
+/** What every other cluster holds before anything runs in it. */
+export async function createClusterResources(client: ClusterClient): Promise<void> {
+  await Promise.all([
+    createMissing(client, namespaceKind, { metadata: { name: gatewayNamespace } }),
+    createStorageClass(client),
+    createUserDataVolume(client),
+  ])
+  await createUserDataClaim(client)
+}
+
+/** The class of claims that say nothing else. */
+async function createStorageClass(client: ClusterClient): Promise<void> {
   await createMissing(client, storageClassKind, {
     metadata: { name: 'standard', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
     provisioner: nodeVolumeDriver,
@@ -87,7 +99,12 @@ async function createStorage(client: ClusterClient): Promise<void> {
     volumeBindingMode: 'Immediate',
     allowVolumeExpansion: true,
   })
-  const [accessModes, storage] = [['ReadWriteMany'], '1Ti']
+}
+
+const [accessModes, storage] = [['ReadWriteMany'], '1Ti']
+
+/** The user data, which stay whatever happens to their claim. */
+async function createUserDataVolume(client: ClusterClient): Promise<void> {
   await createMissing(client, persistentVolumeKind, {
     metadata: { name: userDataClaim, finalizers: [volumeProtection] },
     spec: {
@@ -103,6 +120,9 @@ async function createStorage(client: ClusterClient): Promise<void> {
       csi: nodeVolumeSource(userDataClaim),
     },
   })
+}
+
+async function createUserDataClaim(client: ClusterClient): Promise<void> {
   await createMissing(client, persistentVolumeClaimKind, {
     metadata: { name: userDataClaim, namespace: gatewayNamespace },
     spec: { accessModes, resources: { requests: { storage } }, volumeName: userDataClaim },
@@ -122,7 +142,7 @@ export async function recordAddresses(
   await client.patch(computeCenterKind, { name: facts.center }, { spec: { endpoint: facts.management } })
   const cluster = await client.get(clusterKind, { name: facts.clusterId })
   if (!cluster) return
-  const status = { ...cluster.status, phase: 'Running' as const, controlPlane: facts.controlPlane }
+  const status = { ...cluster.status, id: facts.clusterId, controlPlane: facts.controlPlane }
   await client.updateStatus(clusterKind, { ...cluster, status })
 }
 

@@ -105,7 +105,7 @@ export class ScalingStage {
       secrets,
       events: new EventRecorder({ ...parts, component: 'operator' }),
       files: { check: () => ({ state: 'present' }) },
-      registry: 'registry.local-1.localhost',
+      registry: () => 'registry.local-1.localhost',
       version: '0.1.0',
       profiles: () => ({ table: builtInProfiles, cardKinds: ['nvidia.com/gpu-l40s'] }),
       busy: (podName) => {

@@ -26,12 +26,11 @@ it('says by an Event about the Cluster that the thread of the store was lost, an
   const { ca, server } = await createTestCertificates('CN=carol')
   const plane = new ControlPlane({
     store,
-    identity: { clusterId, center: 'lab-1', adminToken: 'token' },
-    registry: 'registry.lab-1.localhost',
+    identity: { clusterId, adminToken: 'token' },
+    registry: () => 'registry.lab-1.localhost',
     services: { range: '10.96.0.0/16', apiServer: '10.96.0.1', isLocal: false },
     tls: { ...server, ca },
-    host: '127.0.0.1',
-    port: 0,
+    at: { host: '127.0.0.1', port: 0 },
     // oxlint-disable-next-line require-yield -- there is no node, so no log
     podAccess: { async *logs() {}, exec: nobody, attach: nobody, connect: nobody },
     ...parts,

@@ -14,10 +14,26 @@ import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
 import { CertificateAuthority } from './data/certificates.ts'
 import { type StoreInterruption, openClusterStore } from './cluster-store.ts'
+import { LiveCenters } from './live-center.ts'
+import { MachineCards } from '../node/cards/machine-cards.ts'
+import { StoreThread } from '../store/sqlite-file/store-thread.ts'
 import { compileEngine } from './models/compiled-engine.ts'
 import { type ConfigFile, readConfigFile } from './data/config-file.ts'
 import { DataDirectory } from './data/data-directory.ts'
-import { EmbeddedCluster } from './embedded-cluster.ts'
+import { HomeCluster } from './home-cluster.ts'
+import { ClusterImages } from './images/cluster-images.ts'
+import { ClusterController } from './clusters/cluster-controller.ts'
+import { ClusterFolders } from './clusters/cluster-folders.ts'
+import { homeStays, modelsAreAtHome } from './clusters/cluster-rules.ts'
+import { ClusterSecrets } from './clusters/cluster-secrets.ts'
+import { watchAttachedCluster } from './clusters/attached-cluster.ts'
+import { type FurtherRules, type Machine, startFurtherCluster } from './clusters/further-cluster.ts'
+import { homeAsCluster } from './clusters/home-as-cluster.ts'
+import { shareOf } from './clusters/node-share.ts'
+import { EdgeCertificate } from './edge-certificate.ts'
+import { JoinedRoutes } from '../exposure/joined-routes.ts'
+import { EventRecorder } from '../cluster/event-recorder.ts'
+import { connectKubernetesText } from '../cluster/kubernetes-client.ts'
 import { ExposureRole } from './roles/exposure-role.ts'
 import { GatewayRole } from './roles/gateway-role.ts'
 import {
@@ -151,28 +167,41 @@ async function compose(
   const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
   const controlPlaneTls = { ...controlPlane, ca: authority.certificate }
   let tellInterruption: (interruption: StoreInterruption) => void = () => {}
+  const storeThread = new StoreThread()
   const store = await openClusterStore({
     path: directory.path('sluice.db'),
+    thread: storeThread,
     clock,
     log,
     metrics,
     onInterruption: (interruption) => tellInterruption(interruption),
   })
-  const cluster = new EmbeddedCluster({
+  const registry = (): string => centers.of(center.code).registry
+  const images = new ClusterImages({
+    folder: directory,
+    dataDirectory: directory.root,
+    configured: config.images,
+    registry,
+    owner: '',
+  })
+  const machineCards = new MachineCards(cards)
+  const home = new HomeCluster({
     directory,
     store,
     identity,
+    registry,
+    images,
     center,
     credentials,
-    cards,
+    cards: machineCards,
     isolation,
     network,
     services,
     config,
-    host,
-    port: ports.controlPlane,
-    outside: outside.take('controlPlane'),
+    at: { host, port: ports.controlPlane, outside: outside.take('controlPlane') },
     tls: controlPlaneTls,
+    rules: [homeStays(identity.clusterId)],
+    share: () => shareOf(caches.clusters.get({ name: identity.clusterId }) ?? { spec: {} }),
     clusterName: options.clusterName,
     finishedPodLimit: options.finishedPodLimit,
     eventTtlMs: options.eventTtlMs,
@@ -181,8 +210,10 @@ async function compose(
     log,
     metrics,
   })
-  tellInterruption = (interruption) => cluster.tellInterruption(interruption)
-  const { client, caches } = cluster
+  const { cluster, caches } = home
+  const centers = new LiveCenters(caches.centers)
+  tellInterruption = (interruption) => cluster.controlPlane.tellInterruption(interruption)
+  const { client } = cluster
   const common = { client, caches, host, clock, log, metrics }
   const threads = options.gatewayWorkers ?? defaultServingThreads(availableParallelism(), process.platform)
   const gateway = options.gateway
@@ -195,38 +226,94 @@ async function compose(
         requireApiKeys: options.requireApiKeys,
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
-        cardKindOf: (model) => cluster.cardKindOf(model),
+        cardKindOf: (model) => home.cardKindOf(model),
         foresight: cluster.foresight,
       })
     : undefined
-  const exposureTls = await authority.issueServer([`*.${center.proxyDomain}`, ...hosts], clock.now())
-  const exposure = new ExposureRole({
-    ...common,
-    port: ports.exposure,
-    clusterId: identity.clusterId,
-    proxyDomain: center.proxyDomain,
-    tls: exposureTls,
-    listening: () => serving.exposure,
+  const onDomainChange = (listener: () => void) => centers.onChange(listener)
+  const edgeCertificate = await EdgeCertificate.issue({
+    authority,
+    hosts,
+    domains: () => centers.domainsWith(center.code),
+    onDomainChange,
+    clock,
+    log,
   })
+  const joined = new JoinedRoutes()
+  const exposureOf: Machine['exposure'] = (of) =>
+    new ExposureRole({
+      ...of,
+      joined,
+      onDomainChange,
+      port: ports.exposure,
+      listening: () => serving.exposure,
+      clock,
+      log,
+    })
+  const proxyDomain = () => centers.of(center.code).proxyDomain
+  const exposure = exposureOf({ client, caches, clusterId: identity.clusterId, proxyDomain })
+  const machine: Machine & FurtherRules = {
+    directory,
+    storeThread,
+    listener: cluster.controlPlane.listener,
+    cards: machineCards,
+    isolation,
+    podNetwork: options.podNetwork,
+    podIpv6: options.podIpv6,
+    userNetwork: options.userNetwork,
+    config,
+    centers,
+    hosts,
+    exposure: exposureOf,
+    rules: [modelsAreAtHome(identity.clusterId)],
+    finishedPodLimit: options.finishedPodLimit,
+    eventTtlMs: options.eventTtlMs,
+    clock,
+    log,
+  }
   const serving: ServingRole = new ServingRole({
     ...common,
     clusterId: identity.clusterId,
     count: threads,
     gateway: gateway && { port: ports.gateway, served: gateway.served, outside: outside.takeAll('gateway') },
-    exposure: { port: ports.exposure, served: exposure.served, outside: outside.takeAll('exposure') },
+    exposure: {
+      port: ports.exposure,
+      served: { tls: edgeCertificate, routes: joined },
+      outside: outside.takeAll('exposure'),
+    },
     logPath: directory.path('logs', 'sluice.log'),
     ownerLoop: board.shape,
   })
-  const management = new ManagementRole({ ...common, port: ports.management, outside: outside.take('management') })
+  const clusters = new ClusterController({
+    client,
+    clusters: caches.clusters,
+    folders: new ClusterFolders(directory),
+    secrets: new ClusterSecrets(client),
+    events: new EventRecorder({ client, component: 'sluice-clusters', clock, log }),
+    home: homeAsCluster(home),
+    startEmbedded: (record, resource) => startFurtherCluster(record, resource, machine),
+    attach: async (id, kubeconfig) =>
+      watchAttachedCluster({ id, client: await connectKubernetesText(kubeconfig), clock, log }),
+    clock,
+    log,
+  })
+  const management = new ManagementRole({
+    ...common,
+    homeId: identity.clusterId,
+    running: (name) => clusters.running(name),
+    port: ports.management,
+    outside: outside.take('management'),
+  })
   outside.closeUnused()
 
   lifecycle.add(serving.early)
   const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
-  const components = options.startsPods ? cluster.components(busy) : cluster.quietComponents()
+  const components = options.startsPods ? home.components(busy) : cluster.quietComponents()
   for (const component of components) lifecycle.add(component)
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
+  lifecycle.add(edgeCertificate)
   lifecycle.add(exposure)
   lifecycle.add(management)
   lifecycle.add({
@@ -239,10 +326,18 @@ async function compose(
         controlPlane: cluster.address,
       })
       if (serving.gateway) await createGatewayResources(client, { ...serving.gateway, host: urlHost(host) })
-      if (gateway && options.demoModel && cluster.isNew) await createDemoModel(client)
+      if (gateway && options.demoModel && home.isNew) await createDemoModel(client)
     },
   })
-  lifecycle.add({ name: 'endpoints.json', stop: () => directory.remove('endpoints.json') })
+  if (options.startsPods) lifecycle.add(clusters)
+  let followCenters = () => {}
+  lifecycle.add({
+    name: 'endpoints.json',
+    stop() {
+      followCenters()
+      directory.remove('endpoints.json')
+    },
+  })
   await lifecycle.start()
 
   directory.write(
@@ -256,18 +351,23 @@ async function compose(
     }),
   )
   const hostLabel = exposedHostLabel(gatewayServiceName, gatewayNamespace, identity.clusterId)
-  const endpoints: Endpoints = {
-    clusterId: identity.clusterId,
-    management: management.url,
-    controlPlane: cluster.address,
-    gateway: serving.gateway ? `http://${urlHost(host)}:${serving.gateway.port}` : null,
-    exposure: exposure.url,
-    gatewayExposed: gateway ? exposure.urlOf(hostLabel) : null,
-    registry: center.registry,
-    ca: directory.path('pki', 'ca.crt'),
-    pid: process.pid,
+  const writeEndpoints = (): Endpoints => {
+    const endpoints: Endpoints = {
+      clusterId: identity.clusterId,
+      management: management.url,
+      controlPlane: cluster.address,
+      gateway: serving.gateway ? `http://${urlHost(host)}:${serving.gateway.port}` : null,
+      exposure: exposure.url,
+      gatewayExposed: gateway ? exposure.urlOf(hostLabel) : null,
+      registry: registry(),
+      ca: directory.path('pki', 'ca.crt'),
+      pid: process.pid,
+    }
+    directory.write('endpoints.json', `${JSON.stringify(endpoints, null, 2)}\n`)
+    return endpoints
   }
-  directory.write('endpoints.json', `${JSON.stringify(endpoints, null, 2)}\n`)
+  const endpoints = writeEndpoints()
+  followCenters = centers.onChange(() => void writeEndpoints())
   return {
     endpoints,
     clusterName: caches.clusters.get({ name: identity.clusterId })?.spec.displayName ?? '',

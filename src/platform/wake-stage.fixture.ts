@@ -131,7 +131,7 @@ class Run {
       secrets,
       events,
       files: { check: () => ({ state: 'present' }) },
-      registry: 'registry.local-1.localhost',
+      registry: () => 'registry.local-1.localhost',
       version: '0.1.0',
       profiles: () => ({ table: builtInProfiles, cardKinds: [card] }),
       busy: () => 0,

@@ -15,27 +15,27 @@ import { UpstreamPool } from './upstream/upstream-pool.ts'
 
 export interface RelayServerOptions {
   readonly handler: Handler
-  /** How a failure is told where no handler could: the shape of errors is the face's, the relay only sends them. */
+  /** Makes the answer to a failure that no handler answered. Its form is up to the API that is served. */
   readonly errorAnswer: (error: SluiceError) => Answer
   readonly log: Logger
-  /** Its time; to be handed over where others who work on the same requests go by the same. */
+  /** The clock. Pass it if others who work on the same requests should see the same time. */
   readonly clock?: TurnClock
-  /** With it the server speaks TLS. The function form is asked again on every `reloadTls`. */
+  /** If set, the server speaks TLS. A function is called again on every `reloadTls`. */
   readonly tls?: tls.SecureContextOptions | (() => tls.SecureContextOptions)
   readonly limits?: Partial<RelayLimits>
-  /** Whether many clients come from an address: a proxy's. What one address may have is not asked of it. */
+  /** Whether an address is a proxy's, used by many clients: it is exempt from limits per address. */
   readonly isShared?: (address: string) => boolean
 }
 
-/** What is told to those who find no room. */
+/** The `Retry-After` if there is no room. */
 const retryAfterSeconds = 5
-/** So many are told at a time that there is no room for them; others find their connection closed. */
+/** How many refused connections are answered at a time; more are just closed. */
 const mostRefused = 1_000
-/** So many of the oldest connections are looked at for one that can be closed to make room. */
+/** How many of the oldest connections are checked for one that can be closed to make room. */
 const lookedAtConnections = 1_000
 
 export interface ListenOptions {
-  /** Whether other threads may listen on the same port, each getting a part of the connections. */
+  /** Whether other threads may listen on the same port and share its connections. */
   readonly reusePort?: boolean
   /**
    * A socket that listens already, in another network than this program's: clients come from there, too. It is closed
@@ -44,7 +44,7 @@ export interface ListenOptions {
   readonly outside?: number | undefined
 }
 
-/** Accepts clients and gives each request to the handler. */
+/** Accepts connections and passes each request to the handler. */
 export class RelayServer {
   readonly #options: RelayServerOptions
   readonly #clock: TurnClock
@@ -56,9 +56,9 @@ export class RelayServer {
   #outside: net.Server | undefined
   readonly #connections = new Set<ClientConnection>()
   readonly #perClient = new ClientCounts()
-  /** Of the connections, those that are only told that there is no room for them. */
+  /** Connections that are only told that there is no room. */
   #refused = 0
-  /** Every accepted socket, those in the middle of a TLS handshake too. */
+  /** Every accepted socket, including those in a TLS handshake. */
   readonly #sockets = new Set<net.Socket>()
   #onEmpty: () => void = () => {}
 
@@ -102,14 +102,14 @@ export class RelayServer {
     })
   }
 
-  /** New connections use what the `tls` function returns now; those that are open keep theirs. */
+  /** New connections use what the `tls` function returns now; open ones keep theirs. */
   reloadTls(): void {
     if (this.#server instanceof tls.Server) this.#server.setSecureContext(this.#secureContext())
   }
 
   /**
-   * Stops accepting and closes idle connections at once, lets running exchanges finish within the grace, then aborts
-   * them: a handler that hears the abort has a last moment to say so to its client.
+   * Stops accepting, closes idle connections, lets running exchanges finish within the grace, then aborts them: a
+   * handler can still tell its client.
    */
   async close(options: { readonly graceMs: number }): Promise<void> {
     this.#outside?.close()
@@ -198,7 +198,7 @@ export class RelayServer {
     }
   }
 
-  /** Why there is no room for another connection. */
+  /** Why another connection has to be refused, if it has to. */
   #refusalOf(client: string, address: string): SluiceError | undefined {
     const { maxConnections, maxConnectionsPerAddress: limit } = this.#limits
     if (this.#perClient.get(client) >= limit && !this.#options.isShared?.(address)) {
@@ -208,7 +208,7 @@ export class RelayServer {
     return new SluiceError('server_full', { retryAfterSeconds })
   }
 
-  /** Who rests between two requests makes room for those who have one; the oldest first. */
+  /** Closes the oldest connection that is between requests, to make room. */
   #closeIdle(): boolean {
     let left = lookedAtConnections
     for (const connection of this.#connections) {

@@ -5,21 +5,42 @@ import { conditionSchema, objectMetaSchema } from './kubernetes-object.ts'
 export const clusterStatuses = ['Creating', 'Running', 'Abnormal', 'Deleting'] as const
 export type ClusterStatus = (typeof clusterStatuses)[number]
 
+/** `500m`, `4`, `16Gi` */
+const quantityForm = /^\d+(\.\d+)?([eE]\d+|m|[kMGTPE]i?|Ki)?$/
+
 export const clusterSchema = z.object({
   apiVersion: z.literal('sluice.dev/v1'),
   kind: z.literal('Cluster'),
-  /** The name is the cluster ID. */
   metadata: objectMetaSchema,
   spec: z.object({
     displayName: z.string().min(1).max(253),
     enterprise: z.string().min(1).max(253),
     /** The code of its compute center. */
     center: z.string().min(1),
+    /**
+     * What an embedded cluster has of the machine (`cpu`, `memory`, kinds of cards); of what is not named, everything.
+     * For an attached one, what the management API calls its quota.
+     */
+    quota: z.record(z.string().max(316), z.string().max(32).regex(quantityForm, 'must be a quantity')).optional(),
+    /** Where the kubeconfig of an attached cluster is, in the home cluster. One without it is embedded. */
+    kubeconfigSecret: z
+      .object({
+        namespace: z.string().min(1).max(63).default('sluice'),
+        name: z.string().min(1).max(253),
+        key: z.string().min(1).max(253).default('kubeconfig'),
+      })
+      .optional(),
+    /** What becomes of an embedded cluster's data when it is deleted. */
+    deletionPolicy: z.enum(['Retain', 'Delete']).default('Retain'),
   }),
   status: z
     .object({
+      /** The cluster ID. */
+      id: z.string().optional(),
       phase: z.enum(clusterStatuses).optional(),
       controlPlane: z.string().optional(),
+      /** Where its administrator's kubeconfig is, in the home cluster. */
+      kubeconfigSecret: z.object({ namespace: z.string(), name: z.string() }).optional(),
       conditions: z.array(conditionSchema).optional(),
     })
     .optional(),
@@ -40,11 +61,46 @@ export const clusterKind = customKind<Cluster>({
   schema: clusterSchema,
   columns: [
     { name: 'Display Name', type: 'string', jsonPath: '.spec.displayName' },
+    { name: 'ID', type: 'string', jsonPath: '.status.id' },
     { name: 'Status', type: 'string', jsonPath: '.status.phase' },
     { name: 'Center', type: 'string', jsonPath: '.spec.center' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],
   hasStatus: true,
+  celRules: [
+    {
+      path: '',
+      // It becomes part of the name of the Secret with its kubeconfig.
+      rule: 'self.metadata.name.size() <= 63',
+      message: 'metadata.name must be no more than 63 characters',
+    },
+    {
+      path: 'spec',
+      rule: 'has(self.kubeconfigSecret) == has(oldSelf.kubeconfigSecret)',
+      message: 'a cluster stays embedded or attached, as it was made',
+      fieldPath: '.kubeconfigSecret',
+    },
+    { path: 'spec.center', rule: 'self == oldSelf', message: 'a cluster cannot move to another compute center' },
+    { path: 'spec.enterprise', rule: 'self == oldSelf', message: 'a cluster stays with its enterprise' },
+  ],
 })
 
 export const clusterIdPattern = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/
+
+/** What the management API and control-plane addresses call it; of one that has just been made, nothing yet. */
+export function clusterIdOf({ status }: Cluster): string | undefined {
+  return status?.id
+}
+
+/** A cluster that runs elsewhere, and is looked at from here. */
+export function isAttached({ spec }: Pick<Cluster, 'spec'>): boolean {
+  return spec.kubeconfigSecret !== undefined
+}
+
+/**
+ * By which a client calls the control plane in its handshake (`tls-server-name`), since the address is the same for all
+ * clusters of a machine. Nobody looks it up anywhere.
+ */
+export function controlPlaneName(clusterId: string): string {
+  return `${clusterId}.vks.sluice.dev`
+}

@@ -10,6 +10,7 @@ import type { StepGate } from './sqlite-file/step-gate.ts'
 import type { Store, StoreEvent, StoreKey, StoreList, StoreSelector, StoredObject } from './store.ts'
 import { encodeObject } from './stored-json.ts'
 import { LogThreadClient } from './sqlite-file/log-thread-client.ts'
+import { StoreThread } from './sqlite-file/store-thread.ts'
 import { type HistoryPage, type StoreHistory, watchFrom } from './watching/watch-from.ts'
 import { WatchHub } from './watching/watch-hub.ts'
 import { WrittenJson } from './written-json.ts'
@@ -26,7 +27,9 @@ export interface SqliteStoreOptions {
    * that start.
    */
   readonly keepNewest?: Readonly<Record<string, number>> | undefined
-  /** Told what became of the thread that owns the file. */
+  /** Where files are written: one of its own, unless it shares one with other stores. */
+  readonly thread?: StoreThread | undefined
+  /** What became of the thread that has the file. */
   readonly onTrouble?: ((trouble: StoreTrouble) => void) | undefined
   readonly clock?: Clock | undefined
   /** For tests: where the thread is to stop or to end. */
@@ -78,6 +81,7 @@ export class SqliteStore implements Store, StoreHistory {
   readonly #table = new ObjectTable()
   readonly #written = new WrittenJson()
   readonly #delays: RestartDelays
+  readonly #thread: StoreThread
   #log: LogThreadClient
   #pending = new PendingWrites(this.#table, 0)
   /** Decided, but not yet sent. */
@@ -102,6 +106,7 @@ export class SqliteStore implements Store, StoreHistory {
     this.#clock = options.clock ?? systemClock
     this.#delays = new RestartDelays(this.#clock)
     this.#hub = new WatchHub(options.watchBuffer ?? 1_000)
+    this.#thread = options.thread ?? new StoreThread()
     this.#log = this.#startThread(false)
   }
 
@@ -290,6 +295,7 @@ export class SqliteStore implements Store, StoreHistory {
   #startThread(isLoaded: boolean): LogThreadClient {
     const { path, historyLimit = 10_000, keepNewest = {}, gate } = this.#options
     return new LogThreadClient({
+      thread: this.#thread,
       path,
       historyLimit,
       keepNewest,

@@ -1,14 +1,17 @@
-/** How much is asked of each model: what the autoscaler decides by. */
+/** How much work each model has. The autoscaler decides by it. */
 export interface Demand {
   /** `undefined` means no data: the cluster has not been seen yet. */
   sample(model: string): DemandReading | undefined
-  /** Models that have been asked for, have endpoints, or have waiters. */
+  /** Models with a request, an endpoint or a waiter. */
   models(): readonly string[]
-  /** Milliseconds since the epoch; now while a request is active or waiting; `undefined` when there was none yet. */
+  /**
+   * When the model last had a request, in milliseconds since the epoch: now while one is active or waiting, `undefined`
+   * if there was none yet.
+   */
   lastActiveAt(model: string): number | undefined
-  /** How busy each endpoint of the model is, those that get nothing new included. */
+  /** The number of requests at each endpoint of the model, including endpoints that get no new ones. */
   inFlightByEndpoint(model: string): ReadonlyMap<string, number>
-  /** Calls back at once when a model gets its first waiter; returns how to stop that. */
+  /** Calls back as soon as a model gets its first waiter; returns a function that unsubscribes. */
   onFirstWaiter(callback: (model: string) => void): () => void
 }
 

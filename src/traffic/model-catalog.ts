@@ -1,7 +1,7 @@
 import type { ObjectCache } from '../cluster/informer.ts'
 import type { Model, ModelPhase } from '../resources/model.ts'
 
-/** What a client may know of a Model. */
+/** What clients may know about a Model. */
 export interface CatalogModel {
   readonly name: string
   readonly owner: string | undefined
@@ -11,14 +11,14 @@ export interface CatalogModel {
 }
 
 export interface ModelCatalog {
-  /** False until the cluster's Models have been seen: an unknown name then says nothing. */
+  /** False until the cluster's Models were read: before that, an unknown name proves nothing. */
   readonly synced: boolean
   get(name: string): CatalogModel | undefined
   /** Sorted by name. */
   list(): readonly CatalogModel[]
 }
 
-/** The Models of the gateway's namespace. Every request asks for one, so they are described when they change. */
+/** The Models of the gateway's namespace. They are described when they change, because every request looks one up. */
 export class ClusterModelCatalog implements ModelCatalog {
   readonly #models: ObjectCache<Model>
   readonly #namespace: string

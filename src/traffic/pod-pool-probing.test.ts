@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { Metrics } from '../foundation/metrics.ts'
 import { fakePod } from './cluster-view.fixture.ts'
 import { codeOf, never, setUp, settled } from './pod-pool.fixture.ts'
-import { promptBlocks } from './prompt-blocks.ts'
+import { promptBlocks } from './picking/prompt-blocks.ts'
 
 /** Probes that a test answers, and counts. */
 function probes() {

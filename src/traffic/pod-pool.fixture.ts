@@ -37,3 +37,11 @@ export const codeOf = (promise: Promise<unknown>) =>
     () => 'resolved',
     (error: unknown) => (error instanceof SluiceError ? error.code : String(error)),
   )
+
+/** Resolves when the condition holds; it is looked at whenever something may have happened. */
+export async function until(holds: () => boolean): Promise<void> {
+  for (let turn = 0; !holds(); turn++) {
+    if (turn > 50_000) throw new Error(`never happened: ${holds.toString()}`)
+    await settled()
+  }
+}

@@ -4,37 +4,16 @@ import * as fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { Metrics } from '../foundation/metrics.ts'
 import { fakeKeys, fakeModel, fakePod } from './cluster-view.fixture.ts'
+import { endpointPoolContract } from './endpoint-pool.contract.ts'
 import type { Seat } from './endpoint-pool.ts'
 import { codeOf, never, setUp, settled } from './pod-pool.fixture.ts'
 
+endpointPoolContract('PodPool', (options) => {
+  const stage = setUp(options)
+  return { ...stage, owner: stage.pool, informed: () => Promise.resolve() }
+})
+
 describe('PodPool with endpoints', () => {
-  it('spreads requests over the ready Pods and frees a seat once, however often it is released', async () => {
-    const { pods, pool } = setUp()
-    pods.put(fakePod('one'))
-    pods.put(fakePod('two'))
-    const seats = await Promise.all([1, 2, 3, 4].map(() => pool.reserve('tiny', {}, never)))
-    expect(seats.map(({ endpoint }) => endpoint).sort()).toEqual(['one', 'one', 'two', 'two'])
-    expect(pool.sample('tiny')).toEqual({ active: 4, waiting: 0 })
-    seats[0]?.release()
-    seats[0]?.release('failed')
-    expect(pool.sample('tiny')).toEqual({ active: 3, waiting: 0 })
-    expect((await pool.reserve('tiny', {}, never)).endpoint).toBe(seats[0]?.endpoint)
-  })
-
-  it('gives nothing new to a Pod that drains, and still counts what it has', async () => {
-    const { pods, pool } = setUp()
-    pods.put(fakePod('one'))
-    const seat = await pool.reserve('tiny', {}, never)
-    pods.put(fakePod('one', { draining: true }))
-    const waiting = codeOf(pool.reserve('tiny', {}, never))
-    expect(pool.sample('tiny')).toEqual({ active: 1, waiting: 1 })
-    expect(pool.inFlightByEndpoint('tiny')).toEqual(new Map([['one', 1]]))
-    pods.put(fakePod('one'))
-    expect(await waiting).toBe('resolved')
-    seat.release()
-    expect(pool.inFlightByEndpoint('tiny')).toEqual(new Map([['one', 1]]))
-  })
-
   it('sends nothing to a Pod that only wears the label of the model, or was made for another of its name', async () => {
     const { models, pods, pool } = setUp()
     pods.put(fakePod('stranger', { modelUid: '' }))
@@ -99,15 +78,6 @@ describe('PodPool with endpoints', () => {
     expect(answers).toEqual([])
   })
 
-  it('goes on to another endpoint with the failed one excluded', async () => {
-    const { pods, pool } = setUp()
-    pods.put(fakePod('one'))
-    pods.put(fakePod('two'))
-    const first = await pool.reserve('tiny', {}, never)
-    const second = await pool.reserve('tiny', { exclude: new Set([first.endpoint]) }, never)
-    expect(second.endpoint).not.toBe(first.endpoint)
-  })
-
   it('does not let a request wait while the one that failed it is healthy again', async () => {
     const { pods, pool } = setUp({ probe: ({ port }) => Promise.resolve(port === 1) })
     pods.put(fakePod('one', { port: 1 }))
@@ -138,25 +108,6 @@ describe('PodPool with endpoints', () => {
 })
 
 describe('PodPool without endpoints', () => {
-  it('announces the first waiter only, and lets all leave in order when a Pod is ready', async () => {
-    const { clock, pods, pool } = setUp()
-    const wakes: string[] = []
-    pool.onFirstWaiter((model) => wakes.push(model))
-    const order: number[] = []
-    const waiting = [1, 2, 3].map(async (turn) => {
-      await pool.reserve('tiny', {}, never)
-      order.push(turn)
-    })
-    expect(wakes).toEqual(['tiny'])
-    await clock.advance(5_000)
-    pods.put(fakePod('one', { ready: false }))
-    expect(pool.sample('tiny')).toEqual({ active: 0, waiting: 3 })
-    pods.put(fakePod('one'))
-    await Promise.all(waiting)
-    expect(order).toEqual([1, 2, 3])
-    expect(pool.sample('tiny')).toEqual({ active: 3, waiting: 0 })
-  })
-
   it('wakes a model once for a thousand requests, and serves all of them', async () => {
     const { pods, pool } = setUp()
     let wakes = 0
@@ -181,27 +132,6 @@ describe('PodPool without endpoints', () => {
     pods.put(fakePod('one'))
     expect((await waiting).endpoint).toBe('one')
     expect(wakes).toEqual(['tiny'])
-  })
-
-  it('refuses beyond the bound with the time to come back', async () => {
-    const { pool } = setUp({ settings: { waitingRoomSize: 1, retryAfterSeconds: 7 } })
-    const first = codeOf(pool.reserve('tiny', {}, never))
-    await expect(pool.reserve('tiny', {}, never)).rejects.toMatchObject({
-      code: 'waiting_room_full',
-      details: { retryAfterSeconds: 7 },
-    })
-    pool.stop()
-    expect(await first).toBe('stopping')
-  })
-
-  it('gives up at the deadline with what the Model says of itself', async () => {
-    const { clock, models, pool } = setUp({ settings: { wakeDeadlineMs: 30_000 } })
-    const waiting = pool.reserve('tiny', {}, never).catch((error: unknown) => String(error))
-    models.put(fakeModel('tiny', 'Waking', 'no card is free'))
-    await clock.advance(29_999)
-    expect(pool.sample('tiny')?.waiting).toBe(1)
-    await clock.advance(1)
-    expect(await waiting).toContain('did not wake within 30 s: no card is free')
   })
 
   it('forgets a client that left, at once', async () => {

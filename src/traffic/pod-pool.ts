@@ -11,41 +11,44 @@ import { isPodTerminating, type Pod } from '../resources/pod.ts'
 import type { Secret } from '../resources/secret.ts'
 import type { Demand, DemandReading } from './demand.ts'
 import type { EndpointPool } from './endpoint-pool.ts'
-import { type EndpointProbe, probeHealth } from './endpoint-probe.ts'
-import { EndpointProber, type ProbedFor } from './endpoint-prober.ts'
-import { type LoadPlace, LoadTable } from './load-table.ts'
-import { startFailureOf, whyAsleep } from './model-reason.ts'
-import { type SeatEvents, type SeatHint, type OwnedSeat, ModelSeats } from './model-seats.ts'
-import { endpointOf } from './pod-endpoint.ts'
+import { type EndpointProbe, probeHealth } from './probing/endpoint-probe.ts'
+import { EndpointProber, type ProbedFor } from './probing/endpoint-prober.ts'
+import { type LoadPlace, LoadTable } from './endpoints/load-table.ts'
+import type { OfferedEndpoint } from './endpoints/offered-endpoint.ts'
+import { startFailureOf, whyAsleep } from './waiting/model-reason.ts'
+import { type SeatEvents, type SeatHint, type OwnedSeat, ModelSeats } from './waiting/model-seats.ts'
+import { endpointOf } from './endpoints/pod-endpoint.ts'
 import { TrafficMetrics } from './traffic-metrics.ts'
 import { defaultTrafficSettings, type TrafficSettings } from './traffic-settings.ts'
-import type { OfferedEndpoint } from './worker-messages.ts'
 
 export interface PodPoolOptions {
   readonly namespace: string
   readonly pods: ObjectCache<Pod>
   readonly models: ObjectCache<Model>
-  /** Where the keys of engines are. A Pod whose key is not found gets nothing. */
+  /** The Secrets with the engines' keys. A Pod whose key is missing gets no requests. */
   readonly secrets?: ObjectCache<Secret> | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics?: Metrics
-  /** Where requests are counted, those of other threads too; without it there are none of others. */
+  /** The counts of requests, shared with other threads; without it this is the only thread. */
   readonly loads?: LoadTable
   readonly probe?: EndpointProbe
   readonly settings?: Partial<TrafficSettings>
 }
 
-/** The pool of one namespace's Models: follows their Pods, hands out seats, and knows the demand. */
+/**
+ * The pool of one namespace's Models, in the main thread: it follows their Pods, hands out seats, holds whoever waits,
+ * and reports demand.
+ */
 export class PodPool implements EndpointPool, Demand {
   readonly #options: PodPoolOptions
   readonly #settings: TrafficSettings
   readonly #metrics: TrafficMetrics
   readonly #loads: LoadTable
   readonly #seats = new Map<string, ModelSeats>()
-  /** Which model a Pod served when it was last seen, so that it can be taken out when it no longer does. */
+  /** The model that each Pod served when it was last seen, so that it can be removed when that changes. */
   readonly #modelOfPod = new Map<string, string>()
-  /** Names of Pods by the Model that they say has made them. */
+  /** The names of Pods, by the Model they claim as their owner. */
   readonly #claims = new Map<string, Set<string>>()
   readonly #prober: EndpointProber
   readonly #firstWaiterListeners = new Set<(model: string) => void>()
@@ -92,7 +95,7 @@ export class PodPool implements EndpointPool, Demand {
       this.#refuseHopeless(model)
       return await this.#seatsOf(model).wait(hint, signal, () => this.#overdue(model))
     } catch (error) {
-      // Only Models that exist are counted by name: anything may be asked for.
+      // Only existing Models become labels: clients may ask for any name.
       if (error instanceof SluiceError && this.#modelOf(model)) this.#metrics.refused.inc({ model, code: error.code })
       throw error
     } finally {
@@ -124,41 +127,41 @@ export class PodPool implements EndpointPool, Demand {
     return () => this.#firstWaiterListeners.delete(callback)
   }
 
-  /** What may be picked of a model now. */
+  /** The usable endpoints of a model. */
   openEndpoints(model: string): readonly OfferedEndpoint[] {
     return this.#seats.get(model)?.open ?? []
   }
 
-  /** Calls back whenever that is not what it was; returns how to stop that. */
+  /** Calls back when the usable endpoints of a model changed; returns a function that unsubscribes. */
   onOpenChanged(callback: (model: string) => void): () => void {
     this.#openListeners.add(callback)
     return () => this.#openListeners.delete(callback)
   }
 
-  /** A request of another thread found the endpoint failing. */
+  /** A request in another thread found the endpoint failing. */
   reportFailed(model: string, place: LoadPlace): void {
     this.#seats.get(model)?.reportFailed(place)
     this.freed(model)
   }
 
-  /** Requests of another thread have left the model's endpoints. */
+  /** Requests of another thread left the model's endpoints. */
   freed(model: string): void {
     this.#seats.get(model)?.freed()
   }
 
-  /** The first byte of an answer to a request of another thread that waited. */
+  /** Another thread got the first byte of the answer to a request that had waited. */
   answered(model: string): void {
     this.#seats.get(model)?.answered()
   }
 
-  /** The thread is gone, and its requests with it. */
+  /** The thread in this row died, and its requests with it. */
   rowLost(row: number): void {
     for (const seats of this.#seats.values()) seats.touch()
     this.#loads.clearRow(row)
     for (const seats of this.#seats.values()) seats.freed()
   }
 
-  /** Whoever waits is sent away; seats that are out stay good. */
+  /** Refuses everybody who waits. Seats that were given out stay valid. */
   stop(): void {
     if (this.#stopping.signal.aborted) return
     this.#stopping.abort(new SluiceError('stopping'))
@@ -206,7 +209,9 @@ export class PodPool implements EndpointPool, Demand {
     if (status?.containerStatuses?.some(({ state }) => state?.running)) seats.reached('started')
   }
 
-  /** Remembers which Model it says has made it: that Model may be seen only later, or be another one by then. */
+  /**
+   * Notes which Model the Pod claims as its owner: that Model may be seen later, or be replaced by another of its name.
+   */
   #noteClaim(pod: Pod): void {
     const claimed = controllingModel(pod)?.name
     if (claimed === undefined) return
@@ -250,7 +255,7 @@ export class PodPool implements EndpointPool, Demand {
     if (reason !== undefined) seats.refuseWaiters(new SluiceError('model_unavailable', { model: name, reason }))
   }
 
-  /** At the Pods that say the Model has made them. */
+  /** Looks again at the Pods that claim this Model as their owner. */
   #lookAgain(model: string): void {
     const { namespace, pods } = this.#options
     for (const name of this.#claims.get(model) ?? []) {
@@ -303,7 +308,7 @@ export class PodPool implements EndpointPool, Demand {
     return seats
   }
 
-  /** What is known of Models that are gone goes with their last seat. */
+  /** Forgets a Model that was deleted, once its last seat is released. */
   #forgetIfGone(model: string): void {
     if (!this.#seats.get(model)?.isEmpty || this.#modelOf(model)) return
     this.#seats.delete(model)

@@ -1,12 +1,12 @@
 import { Metrics } from '../foundation/metrics.ts'
-import { wakePhases } from './wake-times.ts'
+import { wakePhases } from './waiting/wake-times.ts'
 
 export interface TrafficState {
   readonly active: number
   readonly waiting: number
 }
 
-/** What traffic counts. Waits are measured when they end with a seat; those that end otherwise are `refused`. */
+/** The metrics of this room. Waits are measured if they end with a seat; others count as `refused`. */
 export class TrafficMetrics {
   readonly active
   readonly waiting
@@ -16,7 +16,7 @@ export class TrafficMetrics {
   readonly refused
   readonly endpointFailures
 
-  /** States are read when they are asked for: keeping them current would cost every request. */
+  /** Gauges read the states when they are scraped: updating them would cost every request. */
   constructor(metrics: Metrics = new Metrics(), states: () => ReadonlyMap<string, TrafficState> = () => new Map()) {
     this.active = metrics.gauge(
       'sluice_traffic_active_requests',
@@ -60,7 +60,7 @@ export class TrafficMetrics {
     )
   }
 
-  /** A Model is gone: its series go too, so that their number stays that of the Models there are. */
+  /** Removes the series of a deleted Model, so that there are never more than for the existing Models. */
   forget(model: string): void {
     for (const gauge of [this.active, this.waiting]) gauge.remove({ model })
     this.waitSeconds.remove({ model })

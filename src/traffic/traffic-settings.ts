@@ -1,9 +1,9 @@
 export interface TrafficSettings {
-  /** How many requests may wait for one model; beyond it they are refused. */
+  /** How many requests may wait for one model; more are refused. */
   readonly waitingRoomSize: number
   /** How long a request waits for its model to wake. */
   readonly wakeDeadlineMs: number
-  /** What a refused client is told to wait. */
+  /** The `Retry-After` of a refused client. */
   readonly retryAfterSeconds: number
   readonly probeTimeoutMs: number
 }

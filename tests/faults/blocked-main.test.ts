@@ -11,7 +11,7 @@ const stage = new ModelStage(['--gpus', 'nvidia.com/gpu-l40s=2', '--gateway-work
   NODE_OPTIONS: '--inspect=127.0.0.1:0',
 })
 const blockMs = 10_000
-/** For 16 s: the streams begin before the main thread is blocked, and end after. */
+/** Streams last 16 s: they begin before the main thread is blocked, and end after. */
 const pieces = 800
 const mostMs = 250
 
@@ -51,7 +51,7 @@ describe('sluice up whose main thread is stuck for ten seconds', () => {
       ['/healthz', 200, true],
       ['/readyz', 200, true],
       ['/', 200, true],
-      // What all threads have counted is not known: that is said rather than a part of it.
+      // The sum over all threads is not known, and the answer says so instead of giving a part of it.
       ['/metrics', 503, true],
     ])
     const late = new EventStream(exposed, 'awake', 5)
@@ -83,7 +83,7 @@ function addressOf(url: string | null) {
   return { protocol, host: hostname, port, servername: hostname, headers: { host } }
 }
 
-/** How long this process was kept waiting itself: what the machine does to everybody is not the gateway's. */
+/** Measures how long this process itself was delayed: delays that the machine causes are not the gateway's. */
 function watchMachine() {
   let longest = 0
   let last = Date.now()

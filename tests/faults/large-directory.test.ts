@@ -14,8 +14,8 @@ const main = join(import.meta.dirname, '../../bin/sluice.mjs')
 const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
 const size = { pods: 500, events: 25_000 }
 /**
- * A start takes the newest 10,000 over, and from then on the oldest go until a namespace has 4,000: these stay,
- * whenever one looks.
+ * A start reads the newest 10,000 Events, and then the oldest are removed until a namespace has 4,000. These stay in
+ * any case.
  */
 const newestNumbers = Array.from({ length: 3_900 }, (_, index) => size.events - 1 - index)
 const mebibytes = 1024

@@ -20,8 +20,8 @@ describe('sluice up whose main thread meets an error that nobody catches', () =>
     const before = await stage.untilPod(isPodReady)
     const { exited } = stage.sluice
     const inspector = await Inspector.connect(stage.sluice.inspectorUrl)
-    await inspector.evaluate("void setTimeout(() => { throw new Error('made by a test') }, 200)")
-    // A program that is looked at would wait with its end.
+    await inspector.evaluate("void setImmediate(() => { throw new Error('made by a test') })")
+    // While an inspector is connected, the program would not exit.
     inspector.close()
     expect(await exited).toBe(1)
     const log = readFileSync(join(stage.data, 'logs/sluice.log'), 'utf8')

@@ -7,12 +7,12 @@ import { ModelStage, namespace, pidOf } from '../support/model-stage.ts'
 import { until } from '../support/sluice-process.ts'
 
 const name = 'tiny'
-// One card: what leaks it, or an address, keeps the next Pod from starting.
+// There is only one card: if it leaks, or an address does, the next Pod cannot start.
 const stage = new ModelStage(['--gpus', 'nvidia.com/gpu-l40s=1'])
 
 const isStarted = (pod: Pod) => pod.status?.containerStatuses?.[0]?.state?.running !== undefined
 
-/** The moments in a Model's life, and how to get there. */
+/** The moments in the life of a Model, each with how to reach it. */
 const moments = {
   'when it was just accepted': async () => {
     await stage.create(name)
@@ -42,8 +42,8 @@ const moments = {
 const leaving = new AbortController()
 
 /**
- * Asks the engine itself, past the gateway, for an answer that takes longer than the test: it stops only when it is
- * done.
+ * Asks the engine directly, past the gateway, for an answer that takes longer than the test: the engine stops only when
+ * it is done.
  */
 async function occupy(pod: Pod): Promise<void> {
   const body = { model: name, messages: [{ role: 'user', content: 'Hi' }], ignore_eos: true, stream: true }
@@ -61,7 +61,7 @@ async function engineKeyOf(pod: Pod): Promise<string | undefined> {
   return engineKeyIn(secret, engineKeyId(pod) ?? '')
 }
 
-/** The Model serves with exactly one Pod, nothing else runs, and the one card is that Pod's. */
+/** Checks that the Model serves with exactly one Pod, that nothing else runs, and that this Pod has the only card. */
 async function serves(): Promise<Pod> {
   await stage.untilModel(name, ({ status }) => status?.phase === 'Ready')
   let pods: readonly Pod[] = []
@@ -98,7 +98,7 @@ describe('a Model', () => {
     })
   })
 
-  // What had been started goes on: a model that is loaded, or half loaded, is not loaded again.
+  // What was started continues: a model that is loaded, or partly loaded, is not loaded again.
   it.each([
     ['when it was just accepted', ['nothing']],
     ['when its Pod has a node', ['Pod', 'Pod and process']],

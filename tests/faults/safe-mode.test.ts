@@ -44,7 +44,7 @@ describe('a directory whose starts crash', () => {
     expect(safe.output).toContain('SAFE MODE, because the last 2 starts crashed')
     const careful = await connectKubernetes(safe.kubeconfig)
     await careful.create(podKind, { metadata: { name: 'late', namespace }, spec: { containers } })
-    // What runs goes on, and can be deleted; nothing new is started.
+    // What runs continues and can be deleted, but nothing new is started.
     await careful.delete(podKind, { namespace, name: 'early' })
     expect((await careful.get(podKind, { namespace, name: 'late' }))?.spec.nodeName).toBeUndefined()
     careful.close()

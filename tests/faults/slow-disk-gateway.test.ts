@@ -3,29 +3,29 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { ModelStage } from '../support/model-stage.ts'
 import { until } from '../support/sluice-process.ts'
 import { useStubEngine } from '../support/stub-engine.ts'
-import { ApiLoad } from './api-load.ts'
-import { GatewayClients, type TimeWindow, type What, type WindowFigures } from './gateway-clients.ts'
-import { PhaseFigures } from './phase-figures.ts'
-import { type SlowDisk, makeSlowDisk, noSlowDisk } from './slow-disk.ts'
+import { ApiLoad } from './api-load.fixture.ts'
+import { GatewayClients, type TimeWindow, type What, type WindowFigures } from './gateway-clients.fixture.ts'
+import { PhaseFigures } from './phase-figures.fixture.ts'
+import { type SlowDisk, makeSlowDisk, noSlowDisk } from './slow-disk.fixture.ts'
 
 const streams = 500
 const directStreams = 20
 const everyMs = 100
 const syncMs = 2_000
-/** Fast and slow in turn, so that what disturbs the machine for a while is not taken for the disk. */
+/** Fast and slow phases alternate, so that a passing disturbance of the machine is not taken for the disk. */
 const rounds = 3
 const fastMs = 1_500
 const slowMs = 3_000
 /**
- * How much more may be on its way for over 50 ms than twice what was without the slow disk, and how much longer the
- * slowest may be: who waits for a sync is late with nearly everything, by up to 2 s. A machine on which streams past
- * the gateway come late as well has others to serve, and says less about ours.
+ * By how much more than twice its value with a fast disk the share over 50 ms may grow, and the p99 in milliseconds. If
+ * the gateway waited for a sync, nearly everything would be late, by up to 2 s. If streams directly from the engine are
+ * late as well, the machine is busy, and more is allowed.
  */
 const allowances = { quiet: { lateShare: 0.005, p99: 40 }, busy: { lateShare: 0.1, p99: 400 } }
 const quietMs = 25
@@ -66,7 +66,7 @@ describe.skipIf(noSlowDisk !== undefined)(`a gateway beside a slow disk${noSlowD
       await until('a sync', 10_000, () => disk.syncs() > syncs)
       windows.push(await measure(slow, slowMs))
       disk.setSyncMs(0)
-      // The second time for those that were begun while the last slow sync was under way.
+      // The second call is for the writes that began while the last slow sync was under way.
       await load.written()
       await load.written()
     }
@@ -88,7 +88,7 @@ describe.skipIf(noSlowDisk !== undefined)(`a gateway beside a slow disk${noSlowD
     const slower = (['piece', 'models', 'chat'] as const).filter((what) => over(what, 'p99') > allowance.p99)
     expect(slower).toEqual([])
 
-    // The API, too, goes on reading, though what is written waits for the disk.
+    // The API also goes on answering reads, though writes wait for the disk.
     for (const reads of ['read', 'read beside own writes']) {
       expect(slow.count(reads)).toBeGreaterThan(10)
       expect(slow.worst(reads)).toBeLessThan(0.75 * syncMs + slow.ownStallMs)
@@ -114,7 +114,7 @@ describe.skipIf(noSlowDisk !== undefined)(`a gateway beside a slow disk${noSlowD
 
     expect(load.refused).toEqual([])
     expect([lost, failures]).toEqual([0, []])
-    // How long a real disk takes is its own business; that nobody waits for it for seconds is ours.
+    // A real disk may take any time; what counts is that nobody waits for it for seconds.
     expect(windows[1]?.piece.p99).toBeLessThan((windows[0]?.piece.worst ?? 0) + 1_000)
   })
 
@@ -134,12 +134,12 @@ describe.skipIf(noSlowDisk !== undefined)(`a gateway beside a slow disk${noSlowD
     return load
   }
 
-  /** What the API does at that time counts in these figures, by when it is over. */
+  /** Measures for so many milliseconds: what the API answers in that time counts in these figures. */
   async function measure(figures: PhaseFigures, ms: number): Promise<TimeWindow> {
     phase = figures
     const from = Date.now()
     for (let last = performance.now(); Date.now() < from + ms;) {
-      await sleep(10)
+      await pause(10)
       figures.ownStallMs = Math.max(figures.ownStallMs, performance.now() - last - 10)
       last = performance.now()
     }
@@ -148,7 +148,7 @@ describe.skipIf(noSlowDisk !== undefined)(`a gateway beside a slow disk${noSlowD
   }
 })
 
-/** Who waits for the disk does so in every slow window; what else disturbs the machine, in one or another. */
+/** The median, because waiting for the disk would show in every slow window, and other disturbances only in some. */
 function median(of: ReadonlyArray<Record<What, WindowFigures>>, what: What, figure: 'lateShare' | 'p99'): number {
   return of.map((one) => one[what][figure]).toSorted((one, other) => one - other)[Math.floor(of.length / 2)] ?? 0
 }
@@ -161,7 +161,7 @@ function told(name: string, figures: Record<What, WindowFigures>): string {
   return `${name}: ${each.join('; ')} (ms)`
 }
 
-/** Over and over, until it is killed. */
+/** A program that writes and syncs large files until it is killed. */
 const syncLargeFiles = `
   const { openSync, writeSync, fsyncSync } = require('node:fs')
   const file = openSync(process.argv[1], 'w')

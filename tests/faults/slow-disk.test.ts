@@ -8,7 +8,7 @@ import type { ClusterClient } from '../../src/cluster/cluster-client.ts'
 import { connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { configMapKind } from '../../src/resources/config-map.ts'
 import { until } from '../support/sluice-process.ts'
-import { makeSlowDisk, noSlowDisk } from './slow-disk.ts'
+import { makeSlowDisk, noSlowDisk } from './slow-disk.fixture.ts'
 
 const main = join(import.meta.dirname, '../../bin/sluice.mjs')
 const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
@@ -50,7 +50,7 @@ describe.skipIf(noSlowDisk !== undefined)(`a disk whose sync takes 2 s${noSlowDi
     disk.setSyncMs(2_000)
     const done = { writes: 0 }
     const writing = ['a', 'b', 'c'].map((name) => write(client, name).finally(() => (done.writes += 1)))
-    // A loop that waits for the disk would answer none of these until a write is done.
+    // A loop that waits for the disk would answer none of these before a write is done.
     let reads = 0
     while (done.writes === 0) {
       const [one, list] = await Promise.all([

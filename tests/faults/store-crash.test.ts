@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { inspect, writeAndKill } from './crash-round.ts'
+import { inspect, writeAndKill } from './crash-round.fixture.ts'
 
 const rounds = 50
 const folder = mkdtempSync(join(tmpdir(), 'sluice-crash-'))

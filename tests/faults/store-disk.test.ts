@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const storeModule = join(import.meta.dirname, '../../src/store/sqlite-store.ts')
 
-/** A program that opens a store and writes into it, one write after the other, and says how that went. */
+/** A program that opens a store, writes into it, one write after the other, and prints the result. */
 const writing = (file: string, writes: number) => `
   const { openSqliteStore } = await import(${JSON.stringify(storeModule)})
   const saying = (error) => error.code ?? String(error)
@@ -42,7 +42,7 @@ describe('the disk under a store', () => {
     const store = await openSqliteStore({ path })
     await store.create({ resource: 'configmaps', namespace: 'd', name: 'a' }, object('a'))
     await store.close()
-    // The file format says so itself: read and write version 2 are WAL.
+    // The file's header says so: read and write version 2 mean WAL.
     expect([...readFileSync(path).subarray(18, 20)]).toEqual([2, 2])
   })
 
@@ -97,7 +97,7 @@ describe('the disk under a store', () => {
     const store = await openSqliteStore({ path })
     for (const name of ['a', 'b', 'c'])
       await store.create({ resource: 'configmaps', namespace: 'd', name }, object(name))
-    // As a power cut in the middle of a commit leaves it: the newest frames are torn.
+    // The state that a power cut in the middle of a commit leaves: the newest frames are torn.
     const log = readFileSync(`${path}-wal`)
     const file = readFileSync(path)
     await store.close()

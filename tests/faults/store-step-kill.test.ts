@@ -8,7 +8,7 @@ import { threadSteps } from '../../src/store/sqlite-file/step-gate.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-steps-'))
 afterAll(() => rmSync(folder, { recursive: true }))
-const fixture = join(import.meta.dirname, 'store-step-kill-fixture.ts')
+const fixture = join(import.meta.dirname, 'store-step-kill.fixture.ts')
 
 describe('a store whose process is killed in the middle of a commit', () => {
   it.each(threadSteps.filter((step) => step !== 'opened'))(
@@ -31,7 +31,7 @@ describe('a store whose process is killed in the middle of a commit', () => {
       )
       await store.close()
       expect([...told].filter(([revision, name]) => there.get(revision) !== name)).toEqual([])
-      // The one in the middle is there if it was committed, whoever knew.
+      // The write that was under way exists if it was committed, whether or not that was reported.
       const made = step === 'committed' || step === 'told'
       expect([...there.values()].filter((name) => name.startsWith('d'))).toHaveLength(made ? 3 : 0)
       expect([...there.keys()].toSorted((a, b) => a - b)).toEqual(Array.from(there, (_, index) => index + 1))

@@ -35,14 +35,14 @@ describe.skipIf(chromiumPath === undefined)('the chat page of a gateway that ask
     await page.getByTestId('composer').fill('Hi')
     await page.keyboard.press('Enter')
   }
-  /** The tiny model would go on to the end of its context. */
+  /** Stops the answer once it has begun, since the tiny model would go on to the end of its context. */
   const answered = async () => {
     await page.locator('[data-testid=message-assistant][data-status=streaming]').waitFor({ timeout: 60_000 })
     await page.getByTestId('stop').click()
     await page.getByTestId('stats').waitFor()
     expect(await page.getByTestId('error').count()).toBe(0)
   }
-  /** What the page keeps, in the tab and in the browser. */
+  /** What the page has stored, in the tab and in the browser. */
   const kept = () => page.evaluate((name) => [sessionStorage.getItem(name), localStorage.getItem(name)], stored)
   const picture = (name: string) => page.screenshot({ path: join(results, `chat-page-${name}.png`) })
 
@@ -113,7 +113,7 @@ describe.skipIf(chromiumPath === undefined)('the chat page of a gateway that ask
   it('says in a sentence what a key may not do, and asks for another when it is disabled', async () => {
     await enter(key)
     await ready()
-    // The list of models is late, so that the page does not yet know what the key lost.
+    // The model list is delayed, so that the page does not yet know that the key has lost its access.
     await page.route('**/openai/v1/models', () => undefined)
     await changeKey({ allowedModels: ['other'] })
     await ask()

@@ -21,7 +21,7 @@ const hasIpv6 = Object.entries(networkInterfaces()).some(
 const namespace = 'team'
 const port = 8080
 
-/** Says who asked it, or what it hears itself at the address that it is told. */
+/** A server that answers with its name and its client, or with what it gets from the URL that it is given. */
 const server = `
 const { createServer, get } = require('node:http')
 createServer((request, response) => {
@@ -43,7 +43,7 @@ describe.runIf(mayMakeNetworks && hasIpv6)('a cluster on a machine with IPv6', (
   const of = (name: string) => addresses.get(name) ?? []
   const hear = async (url: string) =>
     (await fetch(url, { signal: AbortSignal.timeout(10_000), headers: { connection: 'close' } })).text()
-  /** What a Pod hears there. */
+  /** What a Pod gets when it fetches this URL. */
   const heardBy = (name: string, url: string) => hear(`http://${of(name)[0]}:${port}/?ask=${encodeURIComponent(url)}`)
   const start = async () => {
     sluice = await SluiceProcess.start(data, ['--no-demo-model', '--no-gateway'])
@@ -117,12 +117,12 @@ describe.runIf(mayMakeNetworks && hasIpv6)('a cluster on a machine with IPv6', (
       expect(await heardBy('guest', url)).toBe(`web ${asker}`)
     }
     expect(await heardBy('guest', `http://${host(of('web')[1] ?? '')}:${port}/`)).toBe(`web ${of('guest')[1]}`)
-    // A name that has no other address than one of IPv6.
+    // A name that has only an IPv6 address.
     expect(await heardBy('guest', `http://six.${namespace}.svc.cluster.local/`)).toBe(`web ${of('guest')[1]}`)
     expect(await heardBy('guest', `http://heads:${port}/`)).toBe(`web ${of('guest')[1]}`)
   })
 
-  /** What is heard of the web Pod at each of its addresses, by another Pod and by the machine. */
+  /** What the web Pod answers at each of its addresses, to another Pod and to the machine. */
   const heardOfWeb = async () => {
     const urls = of('web').map((address) => `http://${host(address)}:${port}/`)
     const byMachine = (await Promise.all(urls.map((url) => hear(url)))).map((said) => said.split(' ')[0])

@@ -8,8 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumFlags, chromiumPath, kubectlPath, runProgram } from '../support/programs.ts'
 import { SluiceProcess, podProcesses, killIfThere, processesMentioning, until } from '../support/sluice-process.ts'
 
-// The whole path as a newcomer walks it, with real parts only: npm start, kubectl, llama.cpp, the OpenAI SDK, curl, a
-// browser.
+// The whole path of a newcomer, with real parts only: npm start, kubectl, llama.cpp, the OpenAI SDK, curl, a browser.
 const flags = ['--idle-window', '4', '--cluster', 'first', '--gpus', 'nvidia.com/gpu-l40s=3']
 const question = 'What is the capital of France?'
 const results = new URL('../../.test-results/', import.meta.url).pathname
@@ -226,7 +225,7 @@ describe.skipIf(kubectlPath === undefined || chromiumPath === undefined)(
     })
 
     it('8: kill -9 and a new npm start on the same directory: everything is still there, the awake model goes on', async () => {
-      // However slow the machine is, the model must not fall asleep in between.
+      // The model must not fall asleep in between, however slow the machine is.
       await kubectl('annotate model smollm2 sluice.dev/idle-window-seconds=600')
       await kubectl('create configmap kept --from-literal=a=b')
       await openai().chat.completions.create(ask())

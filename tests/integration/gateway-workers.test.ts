@@ -8,7 +8,7 @@ import { managementCredential } from '../support/management-credential.ts'
 
 const stage = new ModelStage(['--gateway-workers', '2'])
 const question = { model: 'tiny', messages: [{ role: 'user' as const, content: 'Hi' }], max_tokens: 3 }
-// Without keep-alive, so that the threads share the requests as they share the connections.
+// Without keep-alive, because the threads share connections, and so they share the requests as well.
 const alone = { headers: { connection: 'close' } }
 
 describe('sluice up with two gateway threads', () => {

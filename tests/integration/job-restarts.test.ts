@@ -6,7 +6,7 @@ import { type Job, jobKind } from '../../src/resources/job.ts'
 import { type Pod, podKind } from '../../src/resources/pod.ts'
 import { WorkloadControllers } from '../../src/workloads/workload-controllers.ts'
 
-// A Job whose containers are restarted in place: the controller of Jobs and a node with real processes, nothing else.
+// A Job whose containers are restarted in place, with only the Job controller and a node with real processes.
 const never = new AbortController().signal
 const namespace = 'default'
 let stage: AgentStage

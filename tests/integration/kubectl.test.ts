@@ -94,14 +94,14 @@ function kubectl(line: string, input?: unknown, kubeconfig?: string): Promise<Re
   })
 }
 
-/** The same, and it must succeed. */
+/** Runs a command line that must succeed, and returns its output. */
 async function done(line: string, input?: unknown): Promise<string> {
   const { code, output } = await kubectl(line, input)
   expect(code, `kubectl ${line}: ${output}`).toBe(0)
   return output
 }
 
-/** The same, and it must be refused. */
+/** Runs a command line that must be refused, and returns the message. */
 async function refused(line: string, input?: unknown): Promise<string> {
   const { code, output } = await kubectl(line, input)
   expect(code, `kubectl ${line}: ${output}`).not.toBe(0)
@@ -121,7 +121,7 @@ const pod = (name: string, spec: Record<string, unknown> = {}) => ({
   spec: { containers: [{ name: 'main', image: 'registry.test/app:1', env: [{ name: 'A', value: '1' }] }], ...spec },
 })
 
-// What a real server does too is in tests/kubernetes/; here is what only the embedded one has.
+// What a real server does as well is tested in tests/kubernetes/; this is for what only the embedded one has.
 describe.skipIf(!kubectlPath)(
   `kubectl (${kubectlPath ?? '1.27 or newer is neither in $KUBEBUILDER_ASSETS nor on the PATH'})`,
   () => {
@@ -146,7 +146,7 @@ describe.skipIf(!kubectlPath)(
         'model.sluice.dev/smollm2 configured\n',
       )
       expect(await done('scale model smollm2 -n sluice --replicas=2')).toBe('model.sluice.dev/smollm2 scaled\n')
-      // What the autoscaler wrote survives an apply that does not mention it.
+      // The number of replicas that the autoscaler wrote survives an apply that does not mention it.
       await done('apply -f -', model('smollm2', { maxReplicas: 4 }))
       const jsonPath = 'jsonpath={.spec.replicas}/{.spec.maxReplicas}/{.metadata.generation}'
       expect(await done(`get model smollm2 -n sluice -o ${jsonPath}`)).toBe('2/4/4')
@@ -189,7 +189,7 @@ describe.skipIf(!kubectlPath)(
       expect(await done('apply --server-side -f -', model('ssa'))).toBe('model.sluice.dev/ssa serverside-applied\n')
       expect(await done('explain pod.spec.containers --recursive')).toMatch(/env\t<\[\]EnvVar>/)
       expect(await done('explain models.spec')).toMatch(/url\t<string> -required-/)
-      // These are sent in protobuf.
+      // kubectl sends these as protobuf.
       expect(await done('create deployment web --image=registry.test/web:1 --replicas=0')).toContain('created')
       expect(await done('get deployment web -o jsonpath={.spec.replicas}/{.spec.strategy.type}')).toBe(
         '0/RollingUpdate',

@@ -14,10 +14,7 @@ const folder = fileURLToPath(new URL('../../', import.meta.url))
 const command = [process.execPath, join(folder, 'bin/sluice.mjs'), 'serve']
 const visible = ['bin', 'node_modules', 'package.json', 'src'].map((name) => join(folder, name))
 
-/**
- * This machine has no vLLM; its flags and its HTTP face are those of `sluice serve`, so that one stands in for the
- * other.
- */
+/** This machine has no vLLM, so `sluice serve` stands in for it: it has the same flags and HTTP interface. */
 const config = {
   images: { 'registry.local-1.localhost/sluice/vllm': { command, visible } },
   profiles: {

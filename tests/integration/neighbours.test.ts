@@ -14,13 +14,13 @@ import { SluiceProcess, killIfThere, processesMentioning, until } from '../suppo
 const mayMakeNetworks = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'].every((name) => findProgram(name))
 const namespace = 'guestbook'
 
-/** As redis and vLLM do: a server on all addresses. Asked for a URL, it asks there and says what it heard. */
+/** A server on all addresses, as redis and vLLM are. Given a URL, it fetches it and answers with the result. */
 const server = `
 const { createServer, get } = require('node:http')
 createServer((request, response) => {
   const url = new URL(request.url, 'http://here').searchParams.get('ask')
   if (url === null) return response.end(process.env.HOSTNAME)
-  // Each time a new connection: one that is there goes on wherever it leads.
+  // Each time a new connection, since an open one stays wherever it leads.
   const asked = get(url, { agent: false, timeout: 3000 }, (answer) => answer.pipe(response))
   asked.on('timeout', () => asked.destroy(new Error('silence')))
   asked.on('error', (error) => response.end('error: ' + error.message))
@@ -61,7 +61,7 @@ describe.runIf(mayMakeNetworks)('Deployments whose programs listen on all addres
     if (!pod) throw new Error(`there is no Pod of ${name}`)
     return pod
   }
-  /** What the first Pod of `from` hears there. */
+  /** What the first Pod of `from` gets when it fetches this URL. */
   const asked = async (from: string, port: number, url: string) => {
     const { status } = await podOf(from)
     const answer = await fetch(`http://${status?.podIP}:${port}/?ask=${encodeURIComponent(url)}`)
@@ -100,7 +100,7 @@ describe.runIf(mayMakeNetworks)('Deployments whose programs listen on all addres
       ['vllm-b', 8000],
     ] as const) {
       const { metadata } = await podOf(name)
-      // As everywhere, a Service leads to a Pod a moment after that is ready.
+      // As in every cluster, a Service leads to a Pod only a moment after the Pod is ready.
       const heardBy = (from: string, fromPort: number, url: string, answer: string) =>
         until(`${from} to hear ${answer}`, 10_000, async () => (await asked(from, fromPort, url)).startsWith(answer))
       await heardBy('frontend', 80, `http://${name}/`, metadata.name)

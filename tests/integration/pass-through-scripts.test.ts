@@ -9,7 +9,7 @@ import { chromiumFlags, chromiumPath } from '../support/programs.ts'
 const script = `document.title = 'ran'; localStorage.setItem('sluice.api-key', 'stolen')`
 const svg = `<svg xmlns="http://www.w3.org/2000/svg"><script>${script}</script></svg>`
 
-/** What a model's server may answer, and under which name of a type. */
+/** What a model's server may answer, and with which content type. */
 const answers: Readonly<Record<string, { readonly type?: string; readonly body: string }>> = {
   'a page': { type: 'text/html', body: `<script>${script}</script><p id="end">end</p>` },
   'a page without a type': { body: `<!doctype html><html><script>${script}</script></html>` },
@@ -48,7 +48,7 @@ describe.skipIf(chromiumPath === undefined)('what a model’s server answers, op
     const page = await browser.newPage()
     const opening = page.goto(`${url}/openai/api/v1/page?model=tiny`)
     const opened = await opening.then(() => 'shown', String)
-    // What is not shown is kept as a file: then nothing can run, either.
+    // What is not shown is downloaded as a file, and then cannot run either.
     expect(opened).toMatch(/^shown$|Download is starting/)
     expect(await page.title()).not.toBe('ran')
     await page.goto(`${url}/`)

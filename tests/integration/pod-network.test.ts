@@ -14,7 +14,7 @@ import { SluiceProcess, killIfThere, processesMentioning, until } from '../suppo
 const namespace = 'team'
 const port = 8080
 
-/** A program as any cluster has them: asks the API server what it is asked itself, as whoever it is. */
+/** A typical program in a cluster: it passes requests on to the API server, with its own identity. */
 const asker = `
 const { readFileSync } = require('node:fs')
 const folder = '/var/run/secrets/kubernetes.io/serviceaccount/'
@@ -92,7 +92,7 @@ describe('a Pod in its cluster', () => {
   })
 
   it('is reached at the address of its Service, which it knows itself', async () => {
-    // On loopback where Pods share the network of the machine, else in a private one.
+    // On loopback if Pods share the machine's network, else in a private network.
     expect(address).toMatch(/^(127\.(12[89]|1[3-9]\d|2\d\d)|10|172|198)\./)
     expect(await ask('/namespace')).toEqual({ code: 200, text: namespace })
     expect(await ask('/variables')).toEqual({ code: 200, text: `${address}:${port}` })

@@ -15,12 +15,12 @@ import { SluiceProcess, killIfThere, processesMentioning, until } from '../suppo
 
 const namespace = 'default'
 
-/** Echoes what it is sent, back to the last byte of a client that then says no more. */
+/** Echoes everything that a client sends, to the last byte, even after the client has ended its side. */
 const echo = `require('node:net').createServer({ allowHalfOpen: true }, (socket) => {
   socket.on('error', () => {}).pipe(socket)
 }).listen(7000, process.env.POD_IP)`
 
-/** Whether Pods have a loopback of their own here. */
+/** Whether Pods have their own loopback here. */
 const ownLoopback = process.getuid?.() === 0 && NamespaceRelay.find() !== undefined && findProgram('ip') !== undefined
 const echoWithin = `${echo}
 require('node:net').createServer((socket) => socket.end(socket.remoteAddress)).listen(7002, '127.0.0.1')`
@@ -191,7 +191,7 @@ describe.skipIf(kubectlPath === undefined)('streams into Pods', () => {
     expect(await shown('web -c reader --tail 1 --timestamps')).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z \S/)
     expect(await shown('web -c reader --since-time 2999-01-01T00:00:00Z')).toBe('')
     expect(await shown('web -c reader --since-time 2020-01-01T00:00:00Z')).toContain('begun\n')
-    // In whichever order kubectl asks for them.
+    // kubectl may ask for them in any order.
     const all = await shown('web --all-containers --prefix')
     expect(all).toContain('[pod/web/setup] prepared\n')
     expect(all).toContain('[pod/web/reader] begun\n')

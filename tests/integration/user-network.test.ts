@@ -17,7 +17,7 @@ import { killIfThere, podProcesses, processesMentioning, until } from '../suppor
 import { UserSluice, whyNotAsUser } from '../support/user-sluice.ts'
 
 const namespace = 'default'
-/** A machine next door, which only the test's own namespace is. */
+/** A neighbouring machine, which exists only in the test's own namespace. */
 const outside = {
   namespace: `sluice-outside-${process.pid}`,
   link: `so${process.pid}`,
@@ -25,9 +25,9 @@ const outside = {
   far: '198.18.77.2',
 }
 
-/** As most servers do it: on every address, at the port that everybody takes. */
+/** A server as most are: on every address, at a common port. */
 const server = `require('node:http').createServer((_, response) => response.end(process.env.NAME)).listen(8000, '0.0.0.0')`
-/** Asks each URL, and leaves what was answered where everybody finds it. */
+/** Fetches each URL, and writes the answers where the test can read them. */
 const asker = `
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
 const ask = (url) => fetch(url, { signal: AbortSignal.timeout(3000) }).then(async (answer) => (await answer.text()).slice(0, 40), () => 'none')
@@ -48,7 +48,7 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
     env: [{ name: 'NAME', value: name }],
   })
 
-  /** What a Pod hears from each of these. */
+  /** What a Pod gets from each of these URLs. */
   async function askFromPod(...urls: string[]): Promise<string[]> {
     const name = `asker-${(asked += 1)}`
     await client.create(podKind, {

@@ -21,13 +21,12 @@ export async function startEmbeddedControlPlane(historyLimit?: number, ipv6Range
   const store = await openClusterStore({ path: join(folder, 'sluice.db'), historyLimit, ...parts })
   const plane = new EmbeddedControlPlane({
     store,
-    identity: { clusterId, center: 'lab-1', adminToken: token },
-    registry: 'registry.lab-1.localhost',
-    // The same as the real one's, so that the same addresses can be asked for.
+    identity: { clusterId, adminToken: token },
+    registry: () => 'registry.lab-1.localhost',
+    // As the real one has it, so that the same addresses can be asked for.
     services: { range: '10.96.0.0/16', ipv6Range, apiServer: '10.96.0.1', isLocal: false },
     tls: { ...certificate, ca },
-    host: '127.0.0.1',
-    port: 0,
+    at: { host: '127.0.0.1', port: 0 },
     podAccess: {
       // oxlint-disable-next-line require-yield -- there is no node, so no log
       async *logs() {

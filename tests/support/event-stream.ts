@@ -1,24 +1,24 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 
-/** Where to ask, and what else the connection needs. */
+/** The address, and further options of the connection. */
 interface Place extends Omit<https.RequestOptions, 'headers'> {
   readonly headers?: Record<string, string>
 }
 
-/** A chat stream as its client sees it. */
+/** A chat stream, as its client sees it. */
 export class EventStream {
   readonly #request: http.ClientRequest
   readonly #heard: (lateMs: number) => void
-  /** Everything so far. */
+  /** All text so far. */
   text = ''
   pieces = 0
-  /** How long the latest of the pieces was on its way. */
+  /** The longest time that a piece was under way. */
   longestMs = 0
-  /** Resolves with how it ended. */
+  /** Resolves with how the stream ended. */
   readonly ended: Promise<'whole' | 'broken off'>
 
-  /** `heard` is told of every piece how long it was on its way. */
+  /** `heard` is called for every piece with how long it was under way. */
   constructor(options: Place, model: string, pieces: number, heard: (lateMs: number) => void = () => {}) {
     this.#heard = heard
     const headers = { 'content-type': 'application/json', ...options.headers }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
-/** A thread of another process, told what to do through its inspector. */
+/** A thread of another process, controlled through its inspector. */
 export interface InspectedThread {
-  /** Runs an expression; resolves with its value when it is done. */
+  /** Runs an expression and resolves with its value. */
   evaluate(expression: string): Promise<unknown>
 }
 
@@ -21,7 +21,7 @@ const message = z.object({
 
 type Answer = z.infer<typeof message>['result']
 
-/** The other process must have been started with `--inspect`. */
+/** A connection to the inspector of another process, which must have been started with `--inspect`. */
 export class Inspector implements InspectedThread {
   readonly #socket: WebSocket
   readonly #pending = new Map<string, (answer: Answer) => void>()
@@ -46,7 +46,7 @@ export class Inspector implements InspectedThread {
     return (await this.#send('Runtime.evaluate', { expression, returnByValue: true }))?.result?.value
   }
 
-  /** For a thread that was started by the main one, by its name; it is not waited for. */
+  /** Runs an expression in a thread that the main one has started, found by its name. The result is not awaited. */
   async evaluateInThread(name: string, expression: string): Promise<void> {
     const [sessionId] = (await this.#threads()).find(([, title]) => title.includes(name)) ?? []
     if (sessionId === undefined) throw new Error(`no thread ${name} among ${[...this.#workers.values()].join(', ')}`)
@@ -55,8 +55,8 @@ export class Inspector implements InspectedThread {
   }
 
   /**
-   * Runs an expression in every thread, after what nobody uses any more was collected there; the values by the threads'
-   * names.
+   * Runs an expression in every thread after a garbage collection there. Returns the values by the names of the
+   * threads.
    */
   async evaluateTidy(expression: string): Promise<Map<string, unknown>> {
     await this.#send('HeapProfiler.collectGarbage', {})

@@ -4,10 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { migrate } from '../../src/store/sqlite-file/sqlite-schema.ts'
 
 export interface LargeDirectory {
-  /**
-   * When the last Event happened; all of them within ten minutes, which a Pod that is tried again and again easily
-   * fills.
-   */
+  /** When the last Event happened. All are within ten minutes, as with a Pod that is tried again and again. */
   readonly at: Date
   readonly pods: number
   readonly events: number
@@ -16,8 +13,8 @@ export interface LargeDirectory {
 const lastedMs = 10 * 60_000
 
 /**
- * How a directory looks after Pods were started again and again: finished Pods, and Events about each, all of them
- * different.
+ * Makes a data directory as it looks after Pods were started again and again: finished Pods and Events about each, all
+ * of them different.
  */
 export function makeLargeDirectory(data: string, { at, pods, events }: LargeDirectory): void {
   const time = secondOf(at.getTime() - lastedMs)

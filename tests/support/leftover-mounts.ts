@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-/** Volumes in memory are mounted in the data directory for as long as their Pods; whoever is killed leaves them there. */
+/**
+ * Unmounts what a killed Sluice has left: volumes in memory are mounted in the data directory as long as their Pods
+ * exist.
+ */
 export function removeMounts(data: string): void {
   const mounted = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')

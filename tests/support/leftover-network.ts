@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { NetworkNames } from '../../src/node/network/network-names.ts'
 
-/** Takes away what a Sluice that was killed left in the machine's network: for tests that do not start it again. */
+/** Removes what a killed Sluice has left in the machine's network, for tests that do not start it again. */
 export function removeNetwork(data: string): void {
   const [id, ranges] = [textOf(join(data, 'node/id')), textOf(join(data, 'node/network.json'))]
   if (id === '' || ranges === '' || process.getuid?.() !== 0) return
@@ -18,7 +18,7 @@ export function removeNetwork(data: string): void {
   spawnSync('nft', ['delete', 'table', 'inet', names.bridge.replace('-', '_')])
 }
 
-/** What there is of a Sluice in the machine's network: namespaces, devices, routes and rules, by their names. */
+/** What exists of a Sluice in the machine's network: names of namespaces and devices, routes and rules. */
 export function leftInNetwork(data: string): string[] {
   const [id, ranges] = [textOf(join(data, 'node/id')), textOf(join(data, 'node/network.json'))]
   if (id === '' || ranges === '') return []
@@ -36,7 +36,7 @@ export function leftInNetwork(data: string): string[] {
   ]
 }
 
-/** Of each family. */
+/** The ranges of Services, one for each address family. */
 function servicesIn(ranges: string): string[] {
   const { services, ipv6 } = JSON.parse(ranges) as { services: string; ipv6?: { services: string } }
   return ipv6 ? [services, ipv6.services] : [services]

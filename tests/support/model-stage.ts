@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ClusterClient } from '../../src/cluster/cluster-client.ts'
 import { connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
-import { tinyPlainTemplate, writeTinyModel } from '../../src/engine/test-support/tiny-model.ts'
+import { tinyPlainTemplate, writeTinyModel } from '../../src/engine/models/tiny-model.ts'
 import { type Model, modelKind } from '../../src/resources/model.ts'
 import { type Pod, podKind } from '../../src/resources/pod.ts'
 import { SluiceProcess, killIfThere, podProcesses, processesMentioning, until } from './sluice-process.ts'
@@ -11,7 +11,7 @@ import { SluiceProcess, killIfThere, podProcesses, processesMentioning, until } 
 export const namespace = 'sluice'
 const patienceMs = 60_000
 
-/** `sluice up` with models made of a tiny file. */
+/** Runs `sluice up` with models made from a tiny file. */
 export class ModelStage {
   readonly data = mkdtempSync(join(tmpdir(), 'sluice-models-'))
   readonly #flags: string[]
@@ -21,7 +21,7 @@ export class ModelStage {
 
   constructor(flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}) {
     this.#env = env
-    // It is killed again and again, sooner than a start comes to rest.
+    // It is killed again and again, before a start counts as successful.
     this.#flags = ['--no-demo-model', '--no-safe-mode', ...flags]
   }
 
@@ -70,7 +70,7 @@ export class ModelStage {
     return model
   }
 
-  /** Waits until the Model's status is as it should be, and says what it was when that takes too long. */
+  /** Waits until the Model's status is as expected. If that takes too long, the error says what it was. */
   async untilModel(name: string, holds: (model: Model) => boolean): Promise<Model> {
     let last: Model | undefined
     await until(`Model ${name}`, patienceMs, async () => holds((last = await this.model(name)))).catch(
@@ -85,7 +85,7 @@ export class ModelStage {
     return (await this.client.list(podKind, { namespace })).items
   }
 
-  /** Waits for the first moment at which a Pod is like this, as a watch sees it, so that no moment is missed. */
+  /** Waits for the first moment at which a Pod is as expected. It uses a watch, so that no moment is missed. */
   async untilPod(holds: (pod: Pod) => boolean): Promise<Pod> {
     const { items, resourceVersion } = await this.client.list(podKind, { namespace })
     const found = items.find(holds)
@@ -97,7 +97,7 @@ export class ModelStage {
     throw new Error('no Pod got there')
   }
 
-  /** Every process that belongs to a Pod, by the Pod's uid. */
+  /** All processes of Pods, by the uid of the Pod. */
   processes(): Map<string, number[]> {
     return Map.groupBy(podProcesses(this.data), (pid) => podOf(pid))
   }
@@ -112,7 +112,7 @@ export class ModelStage {
   }
 }
 
-/** The process that Kubernetes' status names as the container. */
+/** The process of the container, according to the Pod's status. */
 export function pidOf(pod: Pod): number {
   return Number(pod.status?.containerStatuses?.[0]?.containerID?.replace('process://', ''))
 }

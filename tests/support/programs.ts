@@ -5,10 +5,10 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** The oldest that the suites have been run with. */
+/** The oldest minor version that the suites have been run with. */
 const oldestKubectl = 27
 
-/** The real kubectl: from KUBEBUILDER_ASSETS, else from PATH; undefined when there is none that is new enough. */
+/** The real kubectl: from KUBEBUILDER_ASSETS, else from the PATH; undefined when there is none that is new enough. */
 export const kubectlPath = newEnough(
   firstExisting(
     process.env['KUBEBUILDER_ASSETS'] && join(process.env['KUBEBUILDER_ASSETS'], 'kubectl'),
@@ -40,7 +40,7 @@ export interface Finished {
   readonly stderr: string
 }
 
-/** Runs a program to its end, at most a minute; a failing exit code is a result, not an exception. */
+/** Runs a program to its end, for at most a minute. A failing exit code is a result, not an exception. */
 export async function runProgram(program: string, args: readonly string[], input?: string): Promise<Finished> {
   const running = run(program, [...args], { timeout: 60_000, maxBuffer: 16 * 1024 * 1024 })
   running.child.stdin?.end(input ?? '')

@@ -9,7 +9,7 @@ import { removeNetwork } from './leftover-network.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** `npm start` as its user runs it: a process group of its own, so that Ctrl-C can be sent as a terminal does. */
+/** Runs `npm start` as users do, in its own process group, so that Ctrl-C can be sent as by a terminal. */
 export class SluiceProcess {
   readonly #child: ChildProcess
   readonly #exited: Promise<number | null>
@@ -18,7 +18,7 @@ export class SluiceProcess {
 
   private constructor(data: string, flags: readonly string[], env: NodeJS.ProcessEnv) {
     this.data = data
-    // Where only Sluice reaches Pods, tests do not: an ordinary user's network of Pods has tests of its own.
+    // Where only Sluice can reach Pods, tests cannot: the Pod network of an ordinary user has tests of its own.
     const shared = process.getuid?.() === 0 || flags.includes('--pod-network') ? [] : ['--pod-network', 'loopback']
     const ports = ['management', 'control-plane', 'gateway', 'exposure'].flatMap((name) => [`--${name}-port`, '0'])
     this.#child = spawn('npm', ['start', '--', '--data', data, ...ports, ...shared, ...flags], {
@@ -33,7 +33,7 @@ export class SluiceProcess {
     this.#exited = new Promise((resolve) => this.#child.on('exit', resolve))
   }
 
-  /** Starts it and waits until it says that everything runs. */
+  /** Starts Sluice and waits until it reports that everything runs. */
   static async start(data: string, flags: readonly string[] = [], env = {}): Promise<SluiceProcess> {
     const process = new SluiceProcess(data, flags, env)
     await until('the welcome', 120_000, () => {
@@ -54,9 +54,9 @@ export class SluiceProcess {
     return join(this.data, 'kubeconfig')
   }
 
-  /** Where its main thread can be told what to do, when it was started with `--inspect` in NODE_OPTIONS. */
+  /** The inspector of its main thread, if it was started with `--inspect` in NODE_OPTIONS. */
   get inspectorUrl(): string {
-    // Each program on the way to it says its own; it is the last.
+    // Each program that is started on the way prints its own address; Sluice's is the last.
     return this.output.match(/ws:\/\/127\.0\.0\.1:\S+/g)?.at(-1) ?? ''
   }
 
@@ -65,7 +65,7 @@ export class SluiceProcess {
     return this.#exited
   }
 
-  /** As a terminal does: SIGINT to the whole foreground group. */
+  /** Sends SIGINT to the whole process group, as a terminal does. */
   pressControlC(): void {
     this.#signalGroup('SIGINT')
   }
@@ -75,13 +75,13 @@ export class SluiceProcess {
     await this.#exited
   }
 
-  /** As a service manager does: SIGTERM, and wait for its end. */
+  /** Sends SIGTERM and waits for the end, as a service manager does. */
   async stop(): Promise<void> {
     process.kill(this.endpoints.pid, 'SIGTERM')
     await this.#exited
   }
 
-  /** Kills it, and takes away what it had in the machine's network, since nobody will start it again. */
+  /** Kills it and removes what it had in the machine's network, since it will not be started again. */
   destroy(): void {
     this.#signalGroup('SIGKILL')
     removeNetwork(this.data)
@@ -97,7 +97,7 @@ export class SluiceProcess {
   }
 }
 
-/** Polls until it holds. Only for what happens in another process, where no event can be awaited. */
+/** Polls until a condition holds. Only for what happens in other processes, where no event can be awaited. */
 export async function until(what: string, timeoutMs: number, holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (!(await holds())) {
@@ -106,7 +106,7 @@ export async function until(what: string, timeoutMs: number, holds: () => boolea
   }
 }
 
-/** One that has ended since it was seen, perhaps with the one killed before it, is what was wanted. */
+/** Kills a process. It is fine if it has already ended, perhaps together with one that was killed before. */
 export function killIfThere(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
@@ -115,13 +115,14 @@ export function killIfThere(pid: number): void {
   }
 }
 
-/** Processes whose command line mentions the text: how the tests see what was started and what is left. */
+/** Processes whose command line contains a text: tests use it to see what was started and what is left. */
 export function processesMentioning(text: string): number[] {
   return processesWhere((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(text))
 }
 
 /**
- * Every process of a Pod of the data directory's node: each carries the node's mark, whatever its command line says.
+ * All processes of Pods of this data directory's node. Each carries the node's mark in its environment, whatever its
+ * command line is.
  */
 export function podProcesses(data: string): number[] {
   const mark = `SLUICE_NODE_ID=${readFileSync(join(data, 'node/id'), 'utf8').trim()}\0`
@@ -135,7 +136,7 @@ function processesWhere(holds: (pid: string) => boolean): number[] {
       try {
         return holds(pid)
       } catch {
-        // It has ended since, or is not ours to look at.
+        // It has ended in the meantime, or may not be read.
         return false
       }
     })

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import type { ModelStage } from './model-stage.ts'
 
 /**
- * Answers with a stream: a piece every few ms that says when it was sent, as many as `max_tokens` asks for. Who wants
- * no stream is answered at once.
+ * The program of an engine that answers with a stream: a piece every few milliseconds that says when it was sent, as
+ * many as `max_tokens` asks for. Requests without a stream are answered at once.
  */
 const engineOf = (everyMs: number) => `
   import { createServer } from 'node:http'
@@ -29,8 +29,8 @@ const engineOf = (everyMs: number) => `
 `
 
 /**
- * Lets every engine be one that only streams; of VLLM's kind, it takes any number of requests. To be called before the
- * stage starts.
+ * Replaces every engine by the stub. With engine VLLM it takes any number of requests. To be called before the stage
+ * starts.
  */
 export function useStubEngine(stage: ModelStage, everyMs = 20): void {
   mkdirSync(join(stage.folder, 'models/tiny'), { recursive: true })

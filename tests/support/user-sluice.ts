@@ -7,12 +7,12 @@ import type { Endpoints } from '../../src/platform/up-options.ts'
 import { until } from './sluice-process.ts'
 
 const program = fileURLToPath(new URL('../../bin/sluice', import.meta.url))
-/** Not nobody, whom all files of others seem to belong to in a namespace of users. */
+/** Not `nobody`, because in a user namespace all files of other users seem to belong to that user. */
 const ordinary = { uid: 12_345, gid: 12_345 }
 const tools = ['ip', 'nft', 'nsenter', 'pasta', 'perl', 'setpriv', 'unshare']
 const tunnel = '/dev/net/tun'
 
-/** Why an ordinary user's Sluice cannot be tried here; only root can become somebody else. */
+/** Why an ordinary user's Sluice cannot be tested here; undefined when it can. Only root can become another user. */
 export const whyNotAsUser = findObstacle()
 
 function findObstacle(): string | undefined {
@@ -26,13 +26,13 @@ function findObstacle(): string | undefined {
 }
 
 export interface UserSluiceOptions {
-  /** Whether the user may make a way out of a network: on most machines everybody may. */
+  /** Whether the user may open a tunnel out of a network, as everybody may on most machines. */
   readonly tunnel: boolean
-  /** Whether root has used `ip netns` on the machine before. */
+  /** Whether root has used `ip netns` on this machine before. */
   readonly netnsFolder?: boolean
 }
 
-/** `sluice up` of somebody who is not root. */
+/** Runs `sluice up` as a user who is not root. */
 export class UserSluice {
   readonly data: string
   readonly #child: ChildProcess
@@ -63,7 +63,7 @@ export class UserSluice {
     this.#exited = new Promise((resolve) => this.#child.once('exit', () => resolve()))
   }
 
-  /** `folder` is the user's, and holds the data directory. */
+  /** `folder` belongs to the user and contains the data directory. */
   static async start(folder: string, options: UserSluiceOptions): Promise<UserSluice> {
     mkdirSync(folder, { recursive: true })
     const sluice = new UserSluice(folder, options)

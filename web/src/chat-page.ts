@@ -21,7 +21,7 @@ import { WelcomeView } from './view/welcome-view.ts'
 
 const TICK_MS = 250
 
-/** Puts state and views together: every change leads to one drawing in the next frame. */
+/** Connects state and views: every change causes one drawing in the next frame. */
 export class ChatPage {
   readonly #storage: KeyValueStorage
   readonly #store = new ChatStore()
@@ -54,7 +54,7 @@ export class ChatPage {
   #drawing = false
   #ticker: ReturnType<typeof setInterval> | undefined
 
-  /** What outlives the tab, and what goes with it. */
+  /** The storages for what outlives the tab and for what ends with it. */
   constructor(storages: Readonly<Record<KeyKeeping, KeyValueStorage>>) {
     this.#storage = storages.browser
     this.#key = new ApiKey(storages)
@@ -67,15 +67,15 @@ export class ChatPage {
     new ConversationKeeper(this.#store, new ConversationStorage(this.#storage)).start()
     this.#store.onChange((state, before) => {
       if (state.currentId !== before.currentId) this.#announcer.forget()
-      // A first word or a failure says more about a model's state than the last list does.
+      // The first text or a failure says more about the state of a model than the last list did, so ask for a new one.
       else if (countWaiting(state) < countWaiting(before)) this.#watch.refresh()
       this.#drawSoon()
     })
-    // The browser cuts the connections of a page that is left, some before `pagehide`: that is the reader's doing and
-    // must not be kept as a failure.
+    // When a page is left, the browser closes its connections, some of them before `pagehide`. The user caused that, so
+    // it must not be stored as a failure.
     for (const leaving of ['beforeunload', 'pagehide']) addEventListener(leaving, () => this.#session.stopAll())
     addEventListener('storage', ({ key }) => {
-      // Another tab was given a key, or forgot it.
+      // Another tab has changed or forgotten the key.
       if (key === API_KEY_ITEM) this.#leaveKey(() => this.#gate.cancel())
     })
     this.#scroll.start()
@@ -101,7 +101,7 @@ export class ChatPage {
   }
 
   #asked(): void {
-    // At once, not in the next frame: whoever pressed Enter sees that something happens.
+    // Drawn at once and not in the next frame, so that pressing Enter has a visible effect immediately.
     this.#draw()
     this.#scroll.toEnd()
     this.#watch.refresh()
@@ -189,7 +189,7 @@ export class ChatPage {
     document.title = conversation === undefined ? 'Sluice' : `${conversation.title} · Sluice`
   }
 
-  /** The seconds of a wait must go on counting when nothing else happens. */
+  /** Redraws every second while an answer is awaited, so that its seconds go on counting. */
   #tickWhile(answer: AssistantMessage | undefined): void {
     if (answer?.status === 'waiting') {
       this.#ticker ??= setInterval(() => this.#drawSoon(), TICK_MS)

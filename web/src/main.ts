@@ -4,7 +4,7 @@ import { MemoryStorage } from './session/memory-storage.ts'
 
 function storageOf(kind: 'localStorage' | 'sessionStorage'): KeyValueStorage {
   try {
-    // Merely touching it throws where the browser refuses storage.
+    // If the browser refuses storage, even reading the property throws.
     return window[kind]
   } catch {
     return new MemoryStorage()

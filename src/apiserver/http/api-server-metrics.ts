@@ -1,6 +1,5 @@
 import type { Metrics } from '../../foundation/metrics.ts'
 import type { RequestLabel } from './cluster-face.ts'
-import type { WatchSlots } from '../flow-control/watch-slots.ts'
 
 type Counter = ReturnType<Metrics['heldCounter']>
 type Histogram = ReturnType<Metrics['heldHistogram']>
@@ -11,7 +10,7 @@ export class ApiServerMetrics {
   readonly #seconds: Histogram
   readonly #handshakesDropped: ReturnType<Counter['series']>
 
-  constructor(metrics: Metrics, slots: WatchSlots) {
+  constructor(metrics: Metrics, openWatches: () => number) {
     const labels = ['verb', 'resource', 'code']
     const what = 'Requests answered by the API server.'
     this.#requests = metrics.heldCounter('sluice_apiserver_requests_total', what, labels)
@@ -20,7 +19,9 @@ export class ApiServerMetrics {
     this.#seconds = metrics.heldHistogram('sluice_apiserver_request_seconds', help, buckets, ['verb'])
     const dropped = 'Connections that were dropped because too many were shaking hands.'
     this.#handshakesDropped = metrics.heldCounter('sluice_apiserver_handshakes_dropped_total', dropped, []).series()
-    metrics.gauge('sluice_apiserver_watches', 'Watches that are open over HTTP.', [], (gauge) => gauge.set(slots.total))
+    metrics.gauge('sluice_apiserver_watches', 'Watches that are open over HTTP.', [], (gauge) =>
+      gauge.set(openWatches()),
+    )
   }
 
   handshakeDropped(): void {

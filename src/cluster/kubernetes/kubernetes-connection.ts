@@ -38,6 +38,10 @@ export class KubernetesConnection {
     this.#proxied = Boolean(cluster.proxyUrl)
   }
 
+  get server(): string {
+    return this.#server.href.replace(/\/$/, '')
+  }
+
   /** The parsed answer. Throws `StatusError` when the server refuses. */
   async json(request: WireRequest, signal?: AbortSignal): Promise<unknown> {
     const deadline = AbortSignal.timeout(this.#answerDeadlineMs)

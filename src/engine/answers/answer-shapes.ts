@@ -1,13 +1,13 @@
 import type { Ending, TokenLogprob, ToolCall } from '../llama/language-model.ts'
 
-/** What an answer is made of: the shapes of the OpenAI API as vLLM writes them, field by field. */
+/** The parts of an answer, in the shapes of the OpenAI API and with the fields that vLLM writes. */
 export interface AnswerHead {
   readonly id: string
   readonly created: number
   readonly model: string
 }
 
-/** One of the answers to a request, complete. */
+/** One complete answer of those that a request asked for. */
 export interface WholeChoice {
   readonly index: number
   readonly text: string
@@ -16,7 +16,7 @@ export interface WholeChoice {
   readonly ending: Ending
 }
 
-/** A part of one of the answers, as it is streamed. */
+/** A part of one answer, as it is streamed. */
 export type ChoicePiece =
   | { readonly text: string; readonly logprobs: readonly TokenLogprob[] | undefined }
   | { readonly toolCall: ToolCall; readonly toolIndex: number }
@@ -27,11 +27,11 @@ export interface TokenCounts {
   readonly completionTokens: number
 }
 
-/** How one endpoint writes its answers. */
+/** How one endpoint of the API writes its answers. */
 export interface AnswerShape {
   readonly idPrefix: string
   whole(head: AnswerHead, choices: readonly WholeChoice[], counts: TokenCounts): object
-  /** What precedes the first text of a streamed choice, when something does. */
+  /** What is sent before the first text of a streamed choice, if anything. */
   opening(head: AnswerHead, index: number): object | undefined
   piece(head: AnswerHead, index: number, piece: ChoicePiece, textSoFar: number): object
   usage(head: AnswerHead, counts: TokenCounts): object
@@ -150,7 +150,7 @@ function textLogprobs(logprobs: readonly TokenLogprob[] | undefined, firstOffset
     token_logprobs: logprobs.map(({ logprob }) => logprob),
     tokens: logprobs.map(({ text }) => text),
     top_logprobs: logprobs.map(({ text, logprob, alternatives }) =>
-      // The chosen token is always among them, as in OpenAI's answers.
+      // The chosen token is always listed among the alternatives, as in OpenAI's answers.
       Object.fromEntries([...alternatives.map((other) => [other.text, other.logprob]), [text, logprob]]),
     ),
   }

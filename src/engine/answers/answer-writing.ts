@@ -4,7 +4,7 @@ import type { CompletionRequest } from '../requests/completion-request.ts'
 import { EventStream } from '../http/event-stream.ts'
 import type { Ending, GenerationEvent, TokenLogprob, ToolCall } from '../llama/language-model.ts'
 
-/** Filled while a request is answered, for the log line and the metrics at its end. */
+/** Figures collected while a request is answered, for the log line and the metrics at its end. */
 export interface AnswerRecord {
   promptTokens: number
   reusedTokens: number
@@ -12,15 +12,15 @@ export interface AnswerRecord {
   firstTokenAt: number | undefined
 }
 
-/** One answer to be written, and its place among those of the request. */
+/** One answer that is being generated, and its index among the answers to the request. */
 export interface Choice {
   readonly index: number
   readonly events: AsyncGenerator<GenerationEvent, void, undefined>
-  /** Resolves when it is its turn to be computed. */
+  /** Resolves when it has got a seat and its computation begins. */
   readonly seated: Promise<void>
 }
 
-/** What is told about every answer of a request. */
+/** What all answers of a request have in common. */
 interface Answered {
   readonly request: CompletionRequest
   readonly shape: AnswerShape
@@ -58,7 +58,8 @@ async function collect({ index, events }: Choice): Promise<WholeChoice> {
 }
 
 export const writeStreamed: Write = async ({ shape, request, record }, head, choices, response, signal) => {
-  // A request that finds no seat is refused with a status of its own, not inside a stream that has begun.
+  // The stream begins only once an answer has a seat, so that a request without one gets an error status and not a
+  // broken stream.
   const begun = choices.map((choice) => ({ choice, first: choice.events.next() }))
   await Promise.race(begun.flatMap(({ choice, first }) => [choice.seated, first]))
   const stream = new EventStream(response, signal)

@@ -1,4 +1,7 @@
-/** Finds stop strings in text that arrives in pieces, letting through at once what can no longer be part of one. */
+/**
+ * Finds stop strings in text that arrives in pieces. Text that can no longer be part of a stop string is passed on at
+ * once.
+ */
 export class StopMatcher {
   readonly #stops: readonly string[]
   #held = ''
@@ -7,7 +10,7 @@ export class StopMatcher {
     this.#stops = stops.filter((stop) => stop !== '')
   }
 
-  /** `text` is safe to show. `stop` is the string that was found; nothing after it counts. */
+  /** `text` can be shown now. `stop` is the stop string that was found, if one was; nothing after it is shown. */
   push(piece: string): { text: string; stop: string | undefined } {
     const text = this.#held + piece
     let found: { stop: string; at: number } | undefined
@@ -24,14 +27,14 @@ export class StopMatcher {
     return { text: text.slice(0, text.length - keep), stop: undefined }
   }
 
-  /** What was held back, when the text has ended without completing a stop string. */
+  /** The text that was held back, once the end has come without a complete stop string. */
   flush(): string {
     const rest = this.#held
     this.#held = ''
     return rest
   }
 
-  /** How many characters at the end of `text` might be the beginning of a stop string. */
+  /** How many characters at the end of `text` could be the beginning of a stop string. */
   #possibleStartLength(text: string): number {
     let longest = 0
     for (const stop of this.#stops) {

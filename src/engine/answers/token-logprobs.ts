@@ -3,17 +3,17 @@ import type { TokenLogprob } from '../llama/language-model.ts'
 import { toToken } from '../requests/sampling-options.ts'
 import type { Candidate } from '../llama/token-draw.ts'
 
-/** What JSON can carry in place of minus infinity, as vLLM writes it. */
+/** Written in place of minus infinity, which JSON does not have; vLLM uses the same number. */
 const leastLogprob = -9999
 
-/** The library reports the likeliest first already; this makes no promise of it that we would have to believe. */
+/** Sorts by probability. The library seems to report the likeliest first already, but does not promise it. */
 export function sortedCandidates(probabilities: ReadonlyMap<Token, number>): readonly Candidate[] {
   const candidates: Candidate[] = [...probabilities]
   const sorted = candidates.every(([, probability], index) => probability <= (candidates[index - 1]?.[1] ?? Infinity))
   return sorted ? candidates : candidates.toSorted((a, b) => b[1] - a[1])
 }
 
-/** How likely a token was, and which others were. */
+/** How likely a token was, and how likely the best alternatives were. */
 export function logprobOf(
   token: Token,
   candidates: readonly Candidate[],

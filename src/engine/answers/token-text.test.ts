@@ -2,7 +2,7 @@ import type { Token } from 'node-llama-cpp'
 import { describe, expect, it } from 'vitest'
 import { TokenText } from './token-text.ts'
 
-/** Every token is one byte. */
+/** A vocabulary in which every token is one byte. */
 const bytes = (text: string) => [...Buffer.from(text)] as Token[]
 const detokenize = (tokens: readonly Token[]) => new TextDecoder().decode(Uint8Array.from(tokens))
 

@@ -1,13 +1,13 @@
 import type { Token } from 'node-llama-cpp'
 
-/** A character can be spread over this many tokens at most; past that the bytes are simply not text. */
+/** The most tokens that one character can be spread over. After more than that, the bytes are not valid text. */
 const longestCharacterTokens = 8
-/** Preceding tokens that decide about a leading space. */
+/** How many preceding tokens are decoded with a new one: they decide whether it begins with a space. */
 const contextTokens = 4
 
 export type Detokenize = (tokens: readonly Token[], preceding: readonly Token[]) => string
 
-/** Turns tokens into text as they come, holding back those that end in the middle of a character. */
+/** Turns tokens into text as they arrive, and holds back those that end in the middle of a character. */
 export class TokenText {
   readonly #detokenize: Detokenize
   #preceding: readonly Token[]

@@ -13,7 +13,7 @@ import type {
 import type { ToolDefinition } from '../requests/tool-definitions.ts'
 
 const mostCalls = 16
-/** After a call the model either calls again at once or has nothing to say. */
+/** How far to look for another call after one: a model either calls again at once or has nothing more to say. */
 const lookForNextTokens = 16
 
 export interface ToolGenerationParts {
@@ -27,8 +27,8 @@ export interface ToolGenerationParts {
 type Tools = NonNullable<GenerationOptions['tools']>
 
 /**
- * An answer that may call tools. The model writes freely until it opens a call; which tool and which arguments is then
- * held to the tools' names and schemas by a grammar, so a call is always one that the client can make.
+ * Generates an answer that may call tools. The model writes freely until it begins a call. From there a grammar holds
+ * it to the names and schemas of the tools, so that every call is one that the client can execute.
  */
 export async function* generateWithTools(
   parts: ToolGenerationParts,
@@ -61,12 +61,15 @@ export async function* generateWithTools(
   yield { type: 'end', finishReason: 'tool_calls', stopReason: null, completionTokens: writing.completionTokens }
 }
 
-/** What reliably announces a call: models vary the white space of the rest. */
+/**
+ * The text that reliably announces a call: only the first word of the prefix, since models vary the white space after
+ * it.
+ */
 function triggerOf({ prefix }: ToolSyntax): string {
   return prefix.trim().split(/\s/)[0] ?? prefix
 }
 
-/** An answer under construction: what is written so far, by the model or for it, and what may still come. */
+/** An answer in progress: the text so far, written by the model or inserted for it, and how many tokens are left. */
 class Writing {
   completionTokens = 0
   #written = ''
@@ -88,7 +91,7 @@ class Writing {
     this.#written += text
   }
 
-  /** Lets the model go on from what is written. */
+  /** Lets the model continue from the text so far. */
   async *part(
     more: Partial<GenerationOptions> & { readonly maxTokens: number },
   ): AsyncGenerator<GenerationEvent, void, undefined> {
@@ -110,7 +113,7 @@ class Writing {
     }
   }
 
-  /** Writes one whole call; undefined when the tokens ran out before its name was known. */
+  /** Generates one whole call; undefined when the tokens ran out before its name was complete. */
   async call(callable: readonly ToolDefinition[]) {
     const { syntax } = this.#parts
     this.put(syntax.prefix)
@@ -122,7 +125,7 @@ class Writing {
     return { id: `chatcmpl-tool-${randomUUID().replaceAll('-', '')}`, name, arguments: text }
   }
 
-  /** Whether the model opens another call. */
+  /** Whether the model begins another call. */
   async opens(trigger: string): Promise<boolean> {
     const rest = this.part({ stop: [trigger], maxTokens: Math.min(lookForNextTokens, this.tokensLeft) })
     for await (const event of rest) if (event.type === 'end') return event.stopReason === trigger
@@ -134,7 +137,7 @@ class Writing {
     if (!only) throw new SluiceError('internal_error')
     if (others.length === 0) return only.name
     const { syntax } = this.#parts
-    // The names end with what follows them, so that one may begin with another.
+    // Each name is followed by its delimiter, so that a name which is the beginning of another can be told from it.
     const texts = callable.map(({ name }) => `${name}${syntax.paramsPrefix}`)
     const written = await this.#constrained({ type: 'one_of', texts })
     return callable.find((_, index) => texts[index] === written)?.name
@@ -153,7 +156,7 @@ class Writing {
     for await (const event of this.part({ constraint, stop: [], maxTokens: this.tokensLeft })) {
       if (event.type === 'text') text += event.text
     }
-    // The caller puts down what it makes of the text.
+    // The caller adds the text itself, with what belongs around it.
     this.#written = before
     return text
   }

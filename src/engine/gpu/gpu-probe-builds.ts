@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { errorMessage } from '../../foundation/errors.ts'
 
-/** One of llama.cpp's builds for cards, as `npm run gpu-binaries` puts it in place. */
+/** One of llama.cpp's builds for GPUs, as `npm run gpu-binaries` installs it. */
 export interface GpuBuild {
   readonly name: string
   readonly gpu: 'cuda' | 'vulkan'
-  /** What a machine must have for it. */
+  /** What a machine must have for this build, in words. */
   readonly needs: string
 }
 
-/** In the order of preference. */
+/** In order of preference. */
 const gpuBuilds: readonly GpuBuild[] = [
   {
     name: 'cuda',
@@ -46,8 +46,8 @@ export function requireGpuBuild(name: string): GpuBuild {
 }
 
 /**
- * Makes node-llama-cpp open this build. It knows a package for each kind of card, and looks at the fallback in it only
- * where the main library cannot even be loaded; one that loads and cannot compute must be taken out of its sight.
+ * Makes node-llama-cpp open this build. The library has one package for each kind of GPU, and tries the fallback in it
+ * only if the main build cannot be loaded. A build that loads but cannot compute must therefore be hidden from it.
  */
 export function useGpuBuild({ name, gpu }: GpuBuild): void {
   if (name === gpu) return
@@ -56,7 +56,7 @@ export function useGpuBuild({ name, gpu }: GpuBuild): void {
   })
 }
 
-/** Why the library of a build cannot be loaded, in the words of the system's loader. */
+/** Why the library of a build cannot be loaded, in the words of the system's loader; undefined when it can be. */
 export async function loadingError(build: GpuBuild): Promise<string | undefined> {
   const folder = await folderOf(build)
   if (folder === undefined) return 'it is not installed'
@@ -68,7 +68,7 @@ export async function loadingError(build: GpuBuild): Promise<string | undefined>
   }
 }
 
-/** In the place of a build that was not asked for stands an empty package. */
+/** The folder of an installed build. A build that was not asked for is an empty package. */
 async function folderOf({ name }: GpuBuild): Promise<string | undefined> {
   try {
     const installed = installedPackage.safeParse(await import(packageOf(name)))

@@ -4,15 +4,15 @@ import { userInfo } from 'node:os'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 
-/** One per set of cards and start of the machine. */
+/** How many results are kept: one per set of cards and boot of the machine. */
 const rememberedLimit = 64
 
 const remembered = z.array(z.object({ circumstances: z.string(), build: z.string() }))
 
 /**
- * With which build a model has computed under the same circumstances: a proof takes seconds, at every wake of a model.
- * What is remembered is taken out when it is used and comes back once the model has computed: a process that a build
- * aborts leaves nothing behind, and the next one asks for a proof.
+ * Remembers which build has computed under the same circumstances, because proving it takes seconds at every wake of a
+ * model. An entry is removed when it is used, and written back once the model has computed. So if a build aborts the
+ * process, nothing is left of it, and the next process asks for a new proof.
  */
 export class GpuProbeMemory {
   readonly #file: string
@@ -27,7 +27,7 @@ export class GpuProbeMemory {
     const all = await this.#read()
     const found = all.find((entry) => entry.circumstances === this.#circumstances)
     if (!found) return undefined
-    // What cannot be taken out would be used again after an abort.
+    // If the entry cannot be removed it must not be used: after an abort it would be used again.
     const taken = await this.#write(all.filter((entry) => entry !== found))
     return taken ? found.build : undefined
   }
@@ -45,7 +45,7 @@ export class GpuProbeMemory {
     }
   }
 
-  /** Several models may start at once: whoever writes last wins, and the others' cards are proved once more. */
+  /** Several models may start at once. The last one to write wins; the cards of the others are probed once more. */
   async #write(entries: z.infer<typeof remembered>): Promise<boolean> {
     const draft = `${this.#file}.${randomUUID()}`
     try {
@@ -60,7 +60,10 @@ export class GpuProbeMemory {
   }
 }
 
-/** What Pods are given to share, or the user's cache folder: the HOME of a Pod is its own and goes with it. */
+/**
+ * The folder that Pods share for this, else the user's cache folder. The HOME of a Pod would not do, since it is
+ * removed with the Pod.
+ */
 export function gpuCacheFolder(environment: NodeJS.ProcessEnv): string {
   const given = environment['SLUICE_GPU_CACHE']
   if (given !== undefined && given !== '') return given
@@ -71,14 +74,14 @@ function homeOfUser(environment: NodeJS.ProcessEnv): string {
   try {
     return userInfo().homedir
   } catch {
-    // A user without an entry in the machine's list, as in some containers.
+    // The user has no entry in /etc/passwd, as in some containers.
     return environment['HOME'] ?? '/nonexistent'
   }
 }
 
 /**
- * Everything that decides whether a build computes: the machine's start, its driver and libraries, the builds, the
- * cards.
+ * A digest of everything that decides whether a build works: the boot of the machine, its driver and libraries, the
+ * installed builds and the visible cards.
  */
 export async function gpuCircumstances(folders: readonly string[], environment: NodeJS.ProcessEnv): Promise<string> {
   const parts = [

@@ -1,14 +1,14 @@
-// Started by gpu-probe.ts, never imported: computes with one GPU build of llama.cpp and tells its parent, or fails and
-// says why.
+// A program that gpu-probe.ts starts; it is never imported. It computes with one GPU build of llama.cpp and tells its
+// parent that it worked, or fails and says why.
 import { join } from 'node:path'
 import { LlamaLogLevel, NoBinaryFoundError } from 'node-llama-cpp'
 import { errorMessage } from '../../foundation/errors.ts'
 import { loadingError, requireGpuBuild } from './gpu-probe-builds.ts'
 import { openGpuBuild } from '../llama/llama-backend.ts'
 import { toToken } from '../requests/sampling-options.ts'
-import { writeTinyModel } from '../test-support/tiny-model.ts'
+import { writeTinyModel } from '../models/tiny-model.ts'
 
-/** Enough that the matrices are multiplied by the library for it, as with any real prompt. */
+/** Enough tokens that the matrices are multiplied by the GPU library, as for any real prompt. */
 const promptTokens = 48
 
 async function compute(buildName: string, folder: string): Promise<void> {
@@ -16,7 +16,8 @@ async function compute(buildName: string, folder: string): Promise<void> {
   const modelPath = join(folder, 'model.gguf')
   await writeTinyModel(modelPath)
   try {
-    // Without a logger of ours, llama.cpp's own words are written before an abort and not lost with it.
+    // Without a logger of ours llama.cpp writes its messages directly, so that the last ones before an abort are not
+    // lost.
     const llama = await openGpuBuild(build, { debug: true, logLevel: LlamaLogLevel.error })
     const model = await llama.loadModel({ modelPath, gpuLayers: 'max' })
     const context = await model.createContext({ contextSize: 128, flashAttention: 'auto' })
@@ -35,7 +36,7 @@ async function compute(buildName: string, folder: string): Promise<void> {
   }
 }
 
-// Nobody waits for the answer any more.
+// The parent has gone: nobody waits for the result any more.
 process.once('disconnect', () => process.exit())
 const [build = '', folder = ''] = process.argv.slice(2)
 try {

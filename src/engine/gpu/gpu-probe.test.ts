@@ -149,7 +149,7 @@ describe('what is remembered of a proof', () => {
     await memory('this driver').keep('cuda')
     expect(await memory('another driver').take()).toBeUndefined()
     expect(await memory('this driver').take()).toBe('cuda')
-    // Whoever took it may have been aborted: only a model that computed puts it back.
+    // The process that took the entry may have been aborted; only a model that has computed writes it back.
     expect(await memory('this driver').take()).toBeUndefined()
   })
 

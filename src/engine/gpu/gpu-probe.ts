@@ -8,9 +8,9 @@ import type { Logger } from '../../foundation/log.ts'
 import type { GpuBuild } from './gpu-probe-builds.ts'
 
 const probeProgram = fileURLToPath(new URL('gpu-probe-program.ts', import.meta.url))
-/** A card newer than the build makes the driver compile its kernels first, once per machine. */
+/** Long enough for a card newer than the build: the driver then compiles its kernels first, once per machine. */
 const probeDeadlineMs = 90_000
-/** What is kept of a child's output: its last words are what counts. */
+/** How much of a child's output is kept. The end of it counts. */
 const outputLimit = 16 * 1024
 const reasonLimit = 300
 
@@ -18,13 +18,13 @@ export type Proof = { readonly works: true } | { readonly works: false; readonly
 
 export interface GpuBuildChoice {
   readonly builds: readonly GpuBuild[]
-  /** The name of the build that has computed here before. */
+  /** The name of the build that has computed here before, if there is one. */
   readonly remembered: string | undefined
   readonly prove: (name: string) => Promise<Proof>
   readonly log: Logger
 }
 
-/** The build that is known to compute here, else the first that proves it; of every other it says why not. */
+/** The build that is known to work here, else the first that proves it. Logs why the others before it do not work. */
 export async function chooseGpuBuild(choice: GpuBuildChoice): Promise<GpuBuild | undefined> {
   const { builds, remembered, prove, log } = choice
   const known = builds.find(({ name }) => name === remembered)
@@ -40,8 +40,8 @@ export async function chooseGpuBuild(choice: GpuBuildChoice): Promise<GpuBuild |
 }
 
 /**
- * Lets a short-lived process compute with a build of llama.cpp. A build can load, find the card and take a model, and
- * yet abort the whole process with its first computation; nothing inside that process can catch it.
+ * Computes with a build of llama.cpp in a short-lived process. A build can load, find the card and load a model, and
+ * still abort the whole process at its first computation; nothing inside that process can catch this.
  */
 export async function probeGpuBuild(build: string, signal: AbortSignal): Promise<Proof> {
   const folder = await mkdtemp(join(tmpdir(), 'sluice-gpu-probe-'))
@@ -60,14 +60,17 @@ export interface ChildProof {
   readonly clock?: Clock
 }
 
-/** The proof is a message from the child: one that ends without it, however it ends, has proved nothing. */
+/**
+ * Runs the child and waits for its message, which is the proof. A child that ends without one, in whatever way, has
+ * proved nothing.
+ */
 export function proveInChild({ command, deadlineMs, signal, clock = systemClock }: ChildProof): Promise<Proof> {
   const [program, ...args] = command
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(abortReason(signal))
     const child = spawn(program, args, {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      // A backtrace would start a debugger and bury the reason.
+      // A backtrace would start a debugger and bury the reason under its output.
       env: { ...process.env, GGML_NO_BACKTRACE: '1' },
     })
     const output = collectOutput(child)
@@ -97,7 +100,7 @@ export function proveInChild({ command, deadlineMs, signal, clock = systemClock 
   })
 }
 
-/** The line that tells why: what names an error, else whatever came last. */
+/** The line of the output that says why: the last that names an error, else the last one. */
 export function lastWords(output: string): string | undefined {
   const lines = output.split('\n').flatMap((line) => line.trim() || [])
   const line =
@@ -107,7 +110,7 @@ export function lastWords(output: string): string | undefined {
   return line?.replace(/^error: /i, '').slice(0, reasonLimit)
 }
 
-/** llama.cpp writes its errors to either stream. */
+/** Collects both streams, since llama.cpp writes its errors to either. */
 function collectOutput(child: ChildProcess): () => string {
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -118,7 +121,9 @@ function collectOutput(child: ChildProcess): () => string {
   return () => output
 }
 
-/** Not waited for: a process that hangs in a driver does not even end when it is killed. */
+/**
+ * Kills the child without waiting for its end: a process that hangs in a driver does not end even when it is killed.
+ */
 function end(child: ChildProcess): void {
   child.kill('SIGKILL')
   child.stdout?.destroy()

@@ -9,14 +9,13 @@ import { checkAlternatives } from './schema-alternatives.ts'
 import { liftEnums } from './schema-enums.ts'
 
 /**
- * How the library ends a grammar of its own: with empty lines that it cuts off later. Our answers end where the value
- * ends.
+ * The end of the grammars that the library makes: empty lines, which it cuts off later. Ours end where the value ends.
  */
 const libraryEnding = / "(?:\\n){4}" \[\\n\]\*$/m
-/** Grammars of requests are compiled again only when they have not been used for this many others. */
+/** How many compiled grammars are kept, the most recently used ones. */
 const rememberedGrammars = 32
 
-/** Compiles what an answer must look like, once per form. */
+/** Compiles grammars for the forms that answers must have, and keeps them for the next request with the same form. */
 export class AnswerGrammars {
   readonly #llama: Llama
   readonly #compiled = new Map<string, Promise<LlamaGrammar>>()
@@ -43,7 +42,7 @@ export class AnswerGrammars {
         return this.#llama.createGrammar({ grammar: oneOfGrammar(format.texts) })
       case 'json_object': {
         const { grammar } = await this.#llama.getGrammarFor('json')
-        // The library's rule lets white space follow the last brace without end.
+        // The library's rule allows endless white space after the last brace.
         return this.#llama.createGrammar({ grammar: grammar.replace(/^object ::=([^]*?)\}" ws$/m, 'object ::=$1}"') })
       }
       case 'json_schema':
@@ -54,8 +53,8 @@ export class AnswerGrammars {
   }
 
   async #forSchema(schema: unknown, param: string): Promise<LlamaGrammar> {
-    // Each of these may take some 20 ms for the largest schema that is taken, the library's own some 50 ms: others have
-    // their turn in between.
+    // For the largest schema that is accepted, each of these steps takes about 20 ms, and the library's own about 50
+    // ms. Other requests get their turn in between.
     const converted = toGbnfSchema(schema, param)
     await nextTurn()
     checkAlternatives(converted, param)

@@ -4,7 +4,7 @@ import { nextTurn } from '../llama/loop-turn.ts'
 
 type List = { readonly object: 'list'; readonly data: readonly object[] } & Readonly<Record<string, unknown>>
 
-/** Sends a long list item by item: written at once, 2,048 vectors take seconds, and hundreds of megabytes. */
+/** Sends a long list item by item: written in one go, 2,048 vectors take seconds and hundreds of megabytes. */
 export async function sendJsonList(list: List, response: ServerResponse, signal: AbortSignal): Promise<void> {
   const { data, object, ...rest } = list
   response.writeHead(200, { 'content-type': 'application/json' })

@@ -4,14 +4,14 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { SchemaBudget } from './schema-budget.ts'
 import type { ConvertedSchema } from './schema-parts.ts'
 
-/** Keywords that say something about a value to people, and nothing about which values are right. */
+/** Keywords that describe a value to people and do not restrict it. */
 const annotations = new Set(
   'title description default example examples $schema $id $comment deprecated readOnly writeOnly strict'.split(' '),
 )
 const deepestNesting = 32
-/** Beyond this llama.cpp either refuses the grammar or takes a count for none. */
+/** Above this, llama.cpp either refuses the grammar or ignores the count. */
 const mostRepetitions = 1000
-/** string, number, integer, boolean, null, object and array. */
+/** The number of types there are: string, number, integer, boolean, null, object and array. */
 const simpleTypes = 7
 const formats = new Set(['date-time', 'time', 'date'])
 const converted = z.custom<GbnfJsonBasicSchema>((value) => typeof value === 'object')
@@ -19,19 +19,22 @@ const converted = z.custom<GbnfJsonBasicSchema>((value) => typeof value === 'obj
 type Entries = Record<string, unknown>
 
 /**
- * The part of JSON Schema that a grammar can enforce, as the library wants it. A keyword that would not be honoured is
- * refused by name: an answer that only looks as if it followed its schema is worse than none.
+ * Converts the part of JSON Schema that a grammar can enforce into the form that the library takes. A keyword that
+ * would not be honoured is refused by name: an answer that only seems to follow its schema is worse than none.
  */
 export function toGbnfSchema(schema: unknown, param: string, budget = new SchemaBudget()): ConvertedSchema {
   return convert(schema, { at: param, depth: 0, budget })
 }
 
-/** Checked keyword by keyword before. Of the library's types for a schema the plainest stands for all of them. */
+/**
+ * A converted schema in the library's type. Every keyword has been checked before, so the plainest of the library's
+ * schema types stands for all of them.
+ */
 export function gbnfSchema(schema: ConvertedSchema): GbnfJsonBasicSchema {
   return converted.parse(schema)
 }
 
-/** Where in the schema something is, and what the whole of it may still take. */
+/** A position in the schema, and the budget that is left for the rest of it. */
 interface Place {
   readonly at: string
   readonly depth: number
@@ -48,7 +51,7 @@ function convert(schema: unknown, place: Place): Entries {
   if (!isRecord(schema)) throw refuse(at, 'a schema must be an object')
   const { $defs, definitions, ...entries } = schema
   const defs = $defs ?? definitions
-  // Kept for the model to read, where the schema is shown to it.
+  // Kept for the model to read where the schema is shown to it.
   const description = typeof entries['description'] === 'string' ? { description: entries['description'] } : {}
   const own = { ...convertOne(entries, place), ...description }
   return defs === undefined ? own : { ...own, $defs: mapRecord(defs, inside(place, '.$defs'), 'definitions') }
@@ -129,7 +132,7 @@ function object(entries: Entries, place: Place): Entries {
   const more =
     typeof additionalProperties === 'object' && additionalProperties !== null
       ? convert(additionalProperties, below(place, '.additionalProperties'))
-      : // Without properties of its own, an object that may have any is what was meant.
+      : // A schema that names no properties means an object that may have any.
         (additionalProperties ?? (properties === undefined ? true : undefined))
   repeats(place, { minProperties, maxProperties })
   return compact({
@@ -184,7 +187,7 @@ function scalar(value: unknown, { at, budget }: Place): unknown {
   return value
 }
 
-/** A grammar writes out every repetition that is counted. */
+/** Counts repetitions against the budget, because a grammar writes out every one of them. */
 function repeats({ at, budget }: Place, counts: Entries): void {
   for (const [keyword, count] of Object.entries(counts)) {
     if (count === undefined) continue

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { JsonShape } from './json-shape.ts'
 
-/** In pieces of a few bytes, so that every boundary is met. */
+/** Feeds the text in pieces of a few bytes, so that pieces end at every kind of place. */
 function problemOf(text: string, room?: number, pieceBytes = 7): string | undefined {
   const shape = new JsonShape(room)
   const bytes = Buffer.from(text)
@@ -33,7 +33,7 @@ describe('the shape of a JSON body', () => {
     ['of several bytes', '中'],
     ['quoted', String.raw`\"`],
   ])('counts characters of texts, %s', (_, character) => {
-    // Two million are allowed for what is no prompt, and 512 per token.
+    // Two million characters are allowed outside of prompts, and 512 per token.
     const text = (count: number) => `{"a":"${character.repeat(count)}"}`
     const most = 2 * 1024 * 1024 + 512 * 2
     expect(problemOf(text(most - 10), 2, 65_537)).toBeUndefined()

@@ -1,13 +1,13 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import { longestTokenCharacters, tooLong } from '../requests/prompt-tokens.ts'
 
-/** Deeper than any request: a schema of 32 levels has some 100. */
+/** Deeper than any valid request: a schema of 32 levels has a nesting of about 100. */
 const deepestNesting = 128
-/** Ten times what the largest request has that is taken. Parsing that many takes about 100 ms. */
+/** Ten times as many members as the largest request that is accepted. Parsing this many takes about 100 ms. */
 const mostMembers = 100_000
 const mostItems = 500_000
 
-/** Names, schemas and whatever else is no part of a prompt. */
+/** Allowed for names, schemas and everything else that is not part of a prompt. */
 const otherCharacters = 2 * 1024 * 1024
 const escapeDigits = 4
 
@@ -22,9 +22,8 @@ const closeList = 0x5d
 const closeObject = 0x7d
 
 /**
- * Looks at JSON as it arrives, byte by byte, before it is parsed: the parser has to take a text whole, and takes
- * seconds and gigabytes for one that is nested a million times or has a million names. Whether it is JSON is for the
- * parser to say.
+ * Checks JSON byte by byte as it arrives, before it is parsed. The parser takes a text as a whole, and needs seconds
+ * and gigabytes for one with a million levels or a million names. Whether the text is valid JSON is left to the parser.
  */
 export class JsonShape {
   readonly #room: number
@@ -35,12 +34,12 @@ export class JsonShape {
   #inString = false
   #escaped = false
 
-  /** `room` is how many tokens all of its texts together may have. */
+  /** `room` is how many tokens all texts in it may have together. */
   constructor(room = Infinity) {
     this.#room = room
   }
 
-  /** What is wrong with what has arrived so far, if something is. */
+  /** What is wrong with the bytes so far, if anything. */
   take(bytes: Uint8Array): SluiceError | undefined {
     let [inString, escaped, depth] = [this.#inString, this.#escaped, this.#depth]
     let [members, items, characters, deepest] = [0, 0, 0, 0]
@@ -48,10 +47,10 @@ export class JsonShape {
       if (inString) {
         if (escaped) {
           escaped = false
-          // The four digits that follow are counted as they come, but stand for nothing more than the escape does.
+          // The four digits that follow are counted when they come, but belong to the one character of the escape.
           if (byte === letterU) characters -= escapeDigits
         } else {
-          // The second and later bytes of a character are no characters of their own.
+          // The second and later bytes of a character do not count as characters.
           if ((byte & 0xc0) !== 0x80) characters += 1
           if (byte === backslash) escaped = true
           else if (byte === quote) inString = false

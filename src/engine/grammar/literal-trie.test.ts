@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { literalRules } from './literal-trie.ts'
 import { seededRandom } from '../llama/token-draw.ts'
 
-/** Every text that the rules allow. They never refer to themselves, so there is an end to them. */
+/** Every text that the rules allow. The rules never refer to themselves, so there is a finite number of them. */
 function language({ expression, rules }: ReturnType<typeof literalRules>): string[] {
   const bodies = new Map(
     rules.map((rule): [string, string] => {

@@ -1,13 +1,13 @@
 /**
- * llama.cpp follows every alternative of a grammar that still fits, for every token of the vocabulary: of 8,000
- * alternatives one token took 2 s. Written as a tree of what they have in common, only those that differ in the next
- * character are alternatives to each other, and the same token takes 7 ms.
+ * Grammar rules that allow exactly a list of texts, written as a tree of their common beginnings. llama.cpp follows
+ * every alternative that still fits, for every token of the vocabulary: with 8,000 alternatives one token took 2 s. In
+ * a tree, only texts that differ in the next character are alternatives to each other, and the same token takes 7 ms.
  */
 export interface LiteralRules {
-  /** What stands for one of the texts in another rule. */
+  /** Stands for one of the texts where another rule refers to it. */
   readonly expression: string
   readonly rules: readonly string[]
-  /** How many ways to go on there are at most in one place. */
+  /** The largest number of alternatives in one place. */
   readonly widest: number
 }
 
@@ -16,7 +16,7 @@ export function literalRules(texts: readonly string[], namePrefix: string): Lite
   const rules: string[] = []
   let widest = 0
 
-  /** The texts from `first` up to `end`, which are alike up to `at`. */
+  /** Covers the texts from `first` up to `end`, which all begin with the same `at` characters. */
   const expressionOf = (first: number, end: number, at: number): string => {
     const start = sorted[first] ?? ''
     if (end - first === 1) return quoteLiteral(start.slice(at))
@@ -37,16 +37,22 @@ export function literalRules(texts: readonly string[], namePrefix: string): Lite
   return { expression, rules, widest }
 }
 
-/** How far two texts are alike; between the first and the last of a sorted list that holds for all of them. */
+/**
+ * How many characters two texts have in common. For the first and the last of a sorted list, all between have them as
+ * well.
+ */
 function sharedLength(one: string, other: string, from: number): number {
   let length = from
   while (length < one.length && one[length] === other[length]) length += 1
-  // A character is never cut into its two halves.
+  // Do not cut between the two halves of a surrogate pair.
   const cut = isLowSurrogate(one.charCodeAt(length)) || isLowSurrogate(other.charCodeAt(length))
   return cut && length > from && isHighSurrogate(one.charCodeAt(length - 1)) ? length - 1 : length
 }
 
-/** Where the texts end that go on like the one at `from`. One that ends here stands alone. */
+/**
+ * The end of the group of texts that have the same next character as the one at `from`. A text that ends here is a
+ * group of its own.
+ */
 function endOfGroup(sorted: readonly string[], from: number, end: number, at: number): number {
   const next = sorted[from]?.codePointAt(at)
   let to = from + 1
@@ -63,7 +69,7 @@ function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff
 }
 
-/** A text as grammars write it down. */
+/** A text as a string literal of a grammar. */
 export function quoteLiteral(text: string): string {
   return `"${text.replaceAll(/["\\\n\r\t]/g, (found) => escapes[found] ?? found)}"`
 }

@@ -2,12 +2,12 @@ import { tooLarge } from './schema-budget.ts'
 import { SchemaReferences, type Scope } from './schema-references.ts'
 import { type ConvertedSchema, listedParts, namedParts, valueParts } from './schema-parts.ts'
 
-/** Readings of one text that llama.cpp may have to follow at a time: with 128 of them, a token took up to 0.2 s. */
+/** How many readings of one text llama.cpp may have to follow at a time: with 128 of them, a token took up to 0.2 s. */
 const mostReadings = 128
 
 /**
- * Refuses a schema whose grammar could be read in too many ways at once. llama.cpp follows each of them by itself:
- * alternatives that begin alike multiply with those inside them, and in a schema that contains itself they multiply
+ * Refuses a schema whose grammar could be read in too many ways at once. llama.cpp follows each reading separately.
+ * Alternatives that begin alike multiply with those nested in them, and in a schema that contains itself they multiply
  * without end.
  */
 export function checkAlternatives(schema: ConvertedSchema, param: string): void {
@@ -22,7 +22,7 @@ export function checkAlternatives(schema: ConvertedSchema, param: string): void 
 interface Position {
   /** The definition that this is a part of. */
   readonly owner: ConvertedSchema
-  /** Whether it is inside one of several alternatives that may all still be meant. */
+  /** Whether it is inside one of several alternatives of which it is not yet known which one is meant. */
   readonly ambiguous: boolean
 }
 
@@ -36,14 +36,14 @@ class Readings {
     this.#param = param
   }
 
-  /** How many readings a text may have while it is a value of this schema. */
+  /** How many readings a text may have at most while it is read as a value of this schema. */
   of(schema: ConvertedSchema, outer: Scope, position: Position): number {
     const scope = this.#references.scopeOf(schema, outer)
     const target = this.#references.resolve(schema, scope)
     if (target) return this.#ofDefinition(target.schema, target.scope, position)
     const alternatives = listedParts(schema, 'oneOf')
     if (alternatives.length > 0) return this.#ofAlternatives(alternatives, scope, position)
-    // One after the other: when a part is complete, its readings have become one again.
+    // The maximum and not the product: once a part is complete, only one reading of it is left.
     return Math.max(1, ...valueParts(schema).map((part) => this.of(part, scope, position)))
   }
 
@@ -78,7 +78,7 @@ class Readings {
     return most
   }
 
-  /** Whether these are objects that differ in the name or the constant value of their first property. */
+  /** Whether these are objects that can be distinguished by the name or the constant value of their first property. */
   #areToldApart(members: readonly ConvertedSchema[], scope: Scope): boolean {
     const perName = new Map<string, number>()
     const open = new Set<string>()

@@ -1,26 +1,26 @@
 import { SluiceError } from '../../foundation/errors.ts'
 
 /**
- * What all schemas of one request may amount to. Compiling one takes the event loop, so each figure is what was
- * compiled and first evaluated in well under 100 ms; all are above the limits of OpenAI's own structured outputs.
+ * The limits for all schemas of one request together. Compiling a schema blocks the event loop, so each figure was
+ * chosen to compile and evaluate in well under 100 ms. All are above the limits of OpenAI's own structured outputs.
  */
 export const schemaLimits = {
   schemas: 20_000,
   properties: 5_000,
   definitions: 256,
   'enum values': 20_000,
-  /** Of the names of properties and definitions, and of the values of enum and const. */
+  /** In the names of properties and definitions, and in the values of enum and const. */
   characters: 500_000,
-  /** The counts of minLength, maxItems and the like, added up. */
+  /** The sum of minLength, maxItems and the like. */
   repetitions: 10_000,
 } as const
 
-/** The library looks at every definition wherever a schema has parts. */
+/** The library goes through all definitions wherever a schema has parts. */
 const mostDefinitionLookups = 50_000
 
 type Counted = keyof typeof schemaLimits
 
-/** Counts while a schema is read, and refuses it where it becomes too large. */
+/** Counts what a schema contains while it is read, and refuses it when it becomes too large. */
 export class SchemaBudget {
   readonly #spent: Record<Counted, number> = {
     schemas: 0,

@@ -3,26 +3,27 @@ import { literalRules, quoteLiteral } from './literal-trie.ts'
 import { type ConvertedSchema, mapParts } from './schema-parts.ts'
 import { tooLarge } from './schema-budget.ts'
 
-/** Shorter lists the library writes itself, one alternative each. */
+/** Lists up to this length are left to the library, which writes one alternative for each value. */
 const fewValues = 8
-/** Characters that may come next in one place: with 1,000 of them, a token took a quarter of a second. */
+/** How many characters may be possible next in one place: with 1,000 of them, a token took a quarter of a second. */
 const mostWays = 1024
 
-/** A schema without its long lists of values, and how to put them into the grammar that is made of it. */
+/** A schema without its long lists of values, and how to put these into the grammar that is made from it. */
 export interface LiftedEnums {
   readonly schema: ConvertedSchema
   readonly putBack: (grammar: string) => string
 }
 
 /**
- * The library makes one alternative of each value of an enum. Long lists are taken out before, and put back as trees.
+ * Takes long enums out of a schema, since the library would write one alternative for each value. They are put back
+ * into the grammar as trees.
  */
 export function liftEnums(schema: ConvertedSchema, param: string): LiftedEnums {
   const lifted = new Map<string, readonly unknown[]>()
   const lift = (part: ConvertedSchema): ConvertedSchema => {
     const values: unknown = part['enum']
     if (!Array.isArray(values) || values.length <= fewValues) return mapParts(part, lift)
-    // Nobody can have this value in a schema of theirs.
+    // Random, so that no schema of a client contains it.
     const placeholder = randomUUID()
     lifted.set(placeholder, values)
     return { const: placeholder }

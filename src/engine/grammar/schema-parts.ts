@@ -1,11 +1,11 @@
-/** A schema as `toGbnfSchema` makes it. */
+/** A schema as `toGbnfSchema` returns it. */
 export type ConvertedSchema = Readonly<Record<string, unknown>>
 
 const maps = ['properties', '$defs'] as const
 const lists = ['oneOf', 'prefixItems'] as const
 const singles = ['items', 'additionalProperties'] as const
 
-/** The same schema with each of the schemas that it is made of replaced by what `change` makes of it. */
+/** The same schema, with `change` applied to each of the schemas that it directly contains. */
 export function mapParts(schema: ConvertedSchema, change: (part: ConvertedSchema) => ConvertedSchema): ConvertedSchema {
   const changed: Record<string, unknown> = { ...schema }
   for (const key of maps) {
@@ -17,7 +17,7 @@ export function mapParts(schema: ConvertedSchema, change: (part: ConvertedSchema
   return changed
 }
 
-/** Those that a value of the schema is made of; alternatives and definitions are not among them. */
+/** The schemas that the parts of a value must follow; alternatives and definitions are not included. */
 export function valueParts(schema: ConvertedSchema): readonly ConvertedSchema[] {
   const inner = singles.map((key) => schema[key]).filter(isSchema)
   return [...namedParts(schema, 'properties').map(([, part]) => part), ...listedParts(schema, 'prefixItems'), ...inner]

@@ -1,6 +1,6 @@
 import { type ConvertedSchema, listedParts, namedParts } from './schema-parts.ts'
 
-/** The definitions that a schema may refer to, the nearer ones first. */
+/** The definitions that a schema may refer to; nearer ones come first. */
 export interface Scope {
   readonly definitions: ReadonlyMap<string, ConvertedSchema>
   readonly outer: Scope | undefined
@@ -11,7 +11,7 @@ interface Placed {
   readonly scope: Scope
 }
 
-/** The character that values of a kind begin with. */
+/** The first character of the JSON values of each type. */
 const firstCharacters: Readonly<Record<string, string>> = {
   object: '{',
   array: '[',
@@ -23,7 +23,7 @@ const firstCharacters: Readonly<Record<string, string>> = {
 }
 const prefix = '#/$defs/'
 
-/** Who refers to whom in a schema. */
+/** Which schema refers to which. */
 export class SchemaReferences {
   readonly #kinds = new Map<ConvertedSchema, ReadonlySet<string>>()
   readonly #edges = new Map<ConvertedSchema, Set<ConvertedSchema>>()
@@ -35,7 +35,7 @@ export class SchemaReferences {
     return { definitions: new Map(own), outer }
   }
 
-  /** What a schema that is a reference refers to; undefined when it is none, or refers to nothing. */
+  /** The schema that a `$ref` refers to; undefined when there is no `$ref`, or no such definition. */
   resolve({ $ref }: ConvertedSchema, scope: Scope): Placed | undefined {
     if (typeof $ref !== 'string') return undefined
     const name = $ref.slice(prefix.length)
@@ -46,7 +46,7 @@ export class SchemaReferences {
     return undefined
   }
 
-  /** The schema itself, or what it refers to in the end. */
+  /** The schema itself, or the one at the end of its chain of references. */
   follow(schema: ConvertedSchema, scope: Scope): Placed {
     const seen = new Set<ConvertedSchema>()
     let at: Placed = { schema, scope }
@@ -59,11 +59,11 @@ export class SchemaReferences {
     return at
   }
 
-  /** The characters that its values may begin with. */
+  /** The first characters that values of a schema may have. */
   kindsOf(schema: ConvertedSchema, scope: Scope): ReadonlySet<string> {
     const known = this.#kinds.get(schema)
     if (known) return known
-    // One that begins with itself has no beginning of its own; llama.cpp refuses it.
+    // Set first for a schema that begins with itself, which has no first character of its own; llama.cpp refuses it.
     this.#kinds.set(schema, new Set())
     const kinds = this.#findKinds(schema, this.scopeOf(schema, scope))
     this.#kinds.set(schema, kinds)
@@ -79,7 +79,7 @@ export class SchemaReferences {
     if (Array.isArray(schema['enum'])) return new Set(schema['enum'].map(kindOfValue))
     const types: readonly unknown[] = Array.isArray(schema['type']) ? schema['type'] : [schema['type']]
     const known = types.flatMap((type) => (typeof type === 'string' ? (firstCharacters[type] ?? []) : []))
-    // What refers to nothing may be anything.
+    // A schema without a known type may be anything.
     return new Set(known.length > 0 ? known : Object.values(firstCharacters))
   }
 
@@ -89,7 +89,7 @@ export class SchemaReferences {
     }
   }
 
-  /** Whether a schema contains itself by way of alternatives that cannot be told apart. */
+  /** Whether a schema contains itself inside alternatives that cannot be told apart. */
   multipliesInItself(): boolean {
     for (const [from, targets] of this.#ambiguous) {
       for (const to of targets) if (this.#reaches(to, from)) return true

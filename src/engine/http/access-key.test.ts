@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accessKeyOf } from './access-key.ts'
 import type { RunningEngine } from '../serve.ts'
-import { json, post, startTestEngine } from '../test-support/test-engine.ts'
-import { tinyPlainTemplate, writeTinyModel } from '../test-support/tiny-model.ts'
+import { json, post, startTestEngine } from '../test-support/test-engine.fixture.ts'
+import { tinyPlainTemplate, writeTinyModel } from '../models/tiny-model.ts'
 
 describe('the key of an engine', () => {
   it('is the flag, else what other engines take from the environment', () => {

@@ -2,10 +2,15 @@ import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { SluiceError } from '../../foundation/errors.ts'
 
-/** A client that takes nothing for this long is gone, whatever its connection says: others wait for its seat. */
+/**
+ * A client that reads nothing for this long counts as gone, even if its connection is open: others wait for its seat.
+ */
 const unreadDeadlineMs = 60_000
 
-/** Server-sent events to a client that may read slowly: writing waits until the client took what was sent before. */
+/**
+ * Sends server-sent events to a client that may read slowly: each write waits until the client has read what was sent
+ * before.
+ */
 export class EventStream {
   readonly #response: ServerResponse
   readonly #signal: AbortSignal

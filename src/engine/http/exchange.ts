@@ -7,21 +7,21 @@ import type { AnswerRecord } from '../answers/answer-writing.ts'
 import type { EngineMetrics } from '../engine-metrics.ts'
 import type { EngineState } from '../engine-state.ts'
 
-/** What every route can use. */
+/** What all routes share. */
 export interface HttpFaceParts {
   readonly state: EngineState
   readonly metrics: EngineMetrics
   readonly clock: Clock
   readonly log: Logger
-  /** With it a key is asked for, except by what probes and scrapers read. */
+  /** Checks the key of requests, if there is one. Paths that probes and scrapers read need none. */
   readonly access?: AccessCheck | undefined
-  /** The path as given to the serve command. */
+  /** The model path as it was given to the serve command. */
   readonly modelPath: string
-  /** Aborted when the grace of a stop is over. */
+  /** Aborted when the grace period of a stop is over. */
   readonly abort: AbortSignal
 }
 
-/** One request and its response. */
+/** One request with its response. */
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -35,7 +35,7 @@ export function requireName(state: EngineState, name: string): void {
   if (name !== state.modelName) throw new SluiceError('model_not_found', { model: name, param: 'model' })
 }
 
-/** Token numbers come from clients; the model must have them. */
+/** Checks that the model has these tokens, since their numbers come from clients. */
 export function requireTokens(tokens: readonly number[], vocabularySize: number, param: string): void {
   const unknown = tokens.find((token) => token >= vocabularySize)
   if (unknown === undefined) return

@@ -9,7 +9,7 @@ import type { LanguageModel, Prompt } from '../llama/language-model.ts'
 import { nextTurn } from '../llama/loop-turn.ts'
 import { type TextInput, parseTextRequest } from '../requests/text-request.ts'
 
-/** As vLLM: a bare continuation is short unless the request says otherwise. */
+/** A plain completion is short unless the request says otherwise, as in vLLM. */
 const completionMaxTokens = 16
 
 export async function answerChat({ state, clock }: HttpFaceParts, exchange: Exchange): Promise<void> {
@@ -18,7 +18,7 @@ export async function answerChat({ state, clock }: HttpFaceParts, exchange: Exch
   requireName(state, request.model)
   const { messages, tools: definitions, toolChoice: choice, parallelToolCalls: parallel } = request
   const prompts = [{ prompt: await model.chatPrompt(messages, definitions, exchange.signal), echo: '' }]
-  // A schema that cannot be enforced is refused before anything is generated.
+  // Refuse schemas that cannot be enforced before anything is generated.
   for (const [index, { parameters: schema }] of definitions.entries()) {
     const param = `tools[${index}].function.parameters`
     if (schema === undefined) continue

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RunningEngine } from '../serve.ts'
-import { json, observedLogger, openStream, post, startTestEngine } from '../test-support/test-engine.ts'
-import { tinyPlainTemplate, writeTinyModel } from '../test-support/tiny-model.ts'
+import { json, observedLogger, openStream, post, startTestEngine } from '../test-support/test-engine.fixture.ts'
+import { tinyPlainTemplate, writeTinyModel } from '../models/tiny-model.ts'
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
 const model = 'tiny'
@@ -186,7 +186,7 @@ describe('the engine over HTTP', () => {
     const { data, usage } = (await response.json()) as { data: { embedding: number[] }[]; usage: object }
     expect(data.map(({ embedding }) => Math.hypot(...embedding))).toEqual([expect.closeTo(1), expect.closeTo(1)])
     expect(usage).toEqual({ prompt_tokens: expect.any(Number), total_tokens: expect.any(Number) })
-    // The SDK asks for the packed form and unpacks it.
+    // The SDK asks for base64 vectors and decodes them itself.
     const unpacked = await client.embeddings.create({ model, input: 'the' })
     expect(unpacked.data[0]?.embedding.map((value) => value.toFixed(4))).toEqual(
       data[1]?.embedding.map((value) => value.toFixed(4)),

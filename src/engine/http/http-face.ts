@@ -10,14 +10,14 @@ import { answerDetokenize, answerTokenize } from './token-routes.ts'
 
 export type { HttpFaceParts }
 
-/** The longest answer of a slow machine takes less, waiting for a seat included. */
+/** Even on a slow machine the longest answer takes less than this, including the wait for a seat. */
 const answerDeadlineMs = 3_600_000
 
 const version = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))).version
 
-/** Every path there is, and what each of its methods does. */
+/** All paths, each with its method and handler. */
 const routes: Readonly<Record<string, { readonly method: 'GET' | 'POST'; readonly handle: Handler }>> = {
   '/health': { method: 'GET', handle: answerHealth },
   '/readyz': { method: 'GET', handle: answerHealth },
@@ -33,10 +33,10 @@ const routes: Readonly<Record<string, { readonly method: 'GET' | 'POST'; readonl
   '/v1/audio/transcriptions': { method: 'POST', handle: refuseTranscription },
 }
 
-/** Read by probes and scrapers, which have no key: they say nothing of what is asked. */
+/** Read by probes and scrapers, which have no key. They reveal nothing about requests. */
 const openPaths: ReadonlySet<string> = new Set(['/health', '/readyz', '/healthz', '/version', '/metrics'])
 
-/** The engine's HTTP face, in the manner of vLLM's. */
+/** The engine's HTTP interface, which follows vLLM's. */
 export function createHttpFace(parts: HttpFaceParts): RequestListener {
   return (request, response) => {
     void serve(parts, request, response)
@@ -61,7 +61,7 @@ async function serve(parts: HttpFaceParts, request: IncomingMessage, response: S
     if (!openPaths.has(path)) parts.access?.admit(request.headers.authorization)
     await handlerFor(request.method ?? 'GET', path)(parts, { request, response, signal, record })
   } catch (error) {
-    // An aborted wait throws whatever the waiting part throws; the reason for the abort is what happened.
+    // An aborted wait can throw anything; the reason of the abort is what really happened.
     failure = signal.aborted ? signal.reason : error
     sendFailure(response, failure)
   } finally {
@@ -110,7 +110,7 @@ function refuseTranscription({ state }: HttpFaceParts): never {
   })
 }
 
-/** Tells the client what failed: as a response, or inside a stream that has begun as its last event. */
+/** Tells the client what failed: as a response, or as the last event of a stream that has already begun. */
 function sendFailure(response: ServerResponse, failure: unknown): void {
   if (response.destroyed) return
   const { status, headers, body } = renderOpenAiError(failure)
@@ -118,13 +118,13 @@ function sendFailure(response: ServerResponse, failure: unknown): void {
     response.end(`data: ${JSON.stringify(body)}\n\n`)
     return
   }
-  // A body that was not read to its end would be taken for the next request.
+  // If the body was not read to its end, the rest of it would be taken for the next request.
   const close = response.req.complete ? {} : { connection: 'close' }
   response.writeHead(status, { 'content-type': 'application/json', ...headers, ...close })
   response.end(JSON.stringify(body))
 }
 
-/** One line per finished request. */
+/** Logs one line per finished request. */
 function report(
   { clock, log, metrics }: HttpFaceParts,
   endpoint: string,

@@ -4,10 +4,10 @@ import { JsonShape } from '../grammar/json-shape.ts'
 import { nextTurn } from '../llama/loop-turn.ts'
 
 export const bodyLimitBytes = 32 * 1024 * 1024
-/** Nothing that is done with so short a body takes long. */
+/** Nothing that is done with a body up to this size takes long. */
 const smallBytes = 32 * 1024
 
-/** Reads a request body whole, bounded, as JSON. `room` is how many tokens all of its texts together may have. */
+/** Reads a whole request body as JSON, within limits. `room` is how many tokens all texts in it may have together. */
 export async function readJsonBody(request: IncomingMessage, signal: AbortSignal, room = Infinity): Promise<unknown> {
   const limitBytes = bodyLimitBytes
   const received = request.headers['content-type']
@@ -28,12 +28,12 @@ export async function readJsonBody(request: IncomingMessage, signal: AbortSignal
     size += chunk.length
     if (size > limitBytes) throw new SluiceError('body_too_large', { limitBytes })
     problem ??= shape.take(chunk)
-    // The rest is still read: most clients look at an answer only when all of their request is sent.
+    // The rest is still read, because most clients read an answer only after they have sent their whole request.
     if (problem) chunks.length = 0
     else chunks.push(chunk)
   }
   if (problem) throw problem
-  // Of 32 MiB, decoding and parsing take some 0.1 s each.
+  // With 32 MiB, decoding and parsing take about 0.1 s each.
   const turn = () => (size > smallBytes ? nextTurn(signal) : undefined)
   await turn()
   const text = attempt(() => new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))

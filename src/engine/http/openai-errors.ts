@@ -6,7 +6,7 @@ export interface RenderedError {
   readonly body: { readonly error: { message: string; type: string; code: string; param: string | null } }
 }
 
-/** Any thrown value as the OpenAI API writes errors. What is not ours is told without its inner details. */
+/** Any thrown value as an error of the OpenAI API. Errors that are not ours are reported without their details. */
 export function renderOpenAiError(thrown: unknown): RenderedError {
   const error = thrown instanceof SluiceError ? thrown : new SluiceError('internal_error')
   const { param, retryAfterSeconds, allowed } = error.details

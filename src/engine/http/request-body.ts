@@ -3,7 +3,7 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { refuseTooMany } from './request-limits.ts'
 import { type RequestKind, refuseUnsupported } from '../requests/supported-parameters.ts'
 
-/** A body as its schema describes it; what is wrong with one that differs is told by its place. */
+/** Parses a body by its schema. The error for a body that does not match says where it differs. */
 export function parseBody<T>(kind: RequestKind, schema: z.ZodType<T>, body: unknown): T {
   const object = z.record(z.string(), z.unknown()).safeParse(body)
   if (!object.success) throw new SluiceError('invalid_request', { reason: 'The request body must be a JSON object.' })
@@ -21,7 +21,7 @@ interface Issue {
   readonly message: string
 }
 
-/** Of a value that fits none of several shapes, the complaint that came furthest says most. */
+/** Of the complaints about a value that matches none of several shapes, the one that got deepest: it says most. */
 function deepestIssue(issues: readonly z.core.$ZodIssue[], prefix: readonly PropertyKey[] = []): Issue | undefined {
   let deepest: Issue | undefined
   for (const issue of issues) {

@@ -1,20 +1,20 @@
 import { SluiceError } from '../../foundation/errors.ts'
 
 /**
- * How many of each thing a request may have. They are counted before anything else is done with a body, because
- * everything else looks at each of them: what is wrong with a list of a million is told by its length.
+ * How many of each thing a request may have. They are counted first, because all later steps look at each item, and a
+ * list of a million items is refused for its length alone.
  */
 export const requestLimits = {
   messages: 10_000,
-  /** Of all messages together: parts of their contents and calls of tools. */
+  /** Parts of contents and tool calls, in all messages together. */
   'content parts': 10_000,
   tools: 128,
   stop: 16,
   logit_bias: 4_096,
   metadata: 1_024,
-  /** Texts, or lists of tokens. As OpenAI's. */
+  /** Texts or lists of tokens; the same limit as OpenAI's. */
   inputs: 2_048,
-  /** Of all inputs together. As OpenAI's. */
+  /** In all inputs together; the same limit as OpenAI's. */
   'input tokens': 300_000,
 } as const
 

@@ -14,28 +14,30 @@ import { logprobOf, sortedCandidates } from '../answers/token-logprobs.ts'
 import { TokenText } from '../answers/token-text.ts'
 
 /**
- * Prompt tokens computed in one step. The others generate one token meanwhile, so a long prompt must not hold them up;
- * and a client that leaves is noticed within one such step. Larger ones were not faster (CPU, SmolLM2).
+ * How many tokens of a prompt are computed in one step. Other requests generate one token in each step, so a long
+ * prompt must not hold them up, and a client that leaves is noticed after one step. Larger steps were not faster (CPU,
+ * SmolLM2).
  */
 const promptStepTokens = 128
 
-/** A sequence of the model's context, and how its computations join those of the others. */
+/** A sequence of the model's context, and the gate that lets it compute together with the others. */
 export interface ComputingSequence {
   readonly sequence: LlamaContextSequence
   readonly gate: StepGate
-  /** Its place among the sequences of the context. */
+  /** Its index among the sequences of the context. */
   readonly order: number
 }
 
 /**
- * Keeps of the sequence what the prompt begins with, and says how much that is. The last token is always computed anew.
+ * Removes from the sequence everything from the first token that differs from the prompt, and returns how many tokens
+ * can be reused. The last token of the prompt is always computed again.
  */
 export async function alignSequence(sequence: LlamaContextSequence, tokens: readonly Token[]): Promise<number> {
   await sequence.adaptStateToTokens(tokens.slice(0, -1), false)
   return sequence.nextTokenIndex
 }
 
-/** Continues an aligned sequence until an end token, a stop string, or `maxTokens`. */
+/** Continues an aligned sequence until an end token, a stop string or `maxTokens`. */
 export async function* generate(
   computing: ComputingSequence,
   prompt: Prompt,
@@ -43,7 +45,7 @@ export async function* generate(
   signal: AbortSignal,
 ): AsyncGenerator<GenerationEvent, void, undefined> {
   const { model } = computing.sequence
-  // Where tools are offered, the markup around a call is made of special tokens and must be seen.
+  // With tools, the special tokens must be visible: they mark the beginning and the end of a call.
   const showSpecial = prompt.toolSyntax !== undefined
   const text = new TokenText((tokens, preceding) => model.detokenize(tokens, showSpecial, preceding), prompt.tokens)
   const matcher = new StopMatcher([...options.stop, ...prompt.endings])
@@ -72,7 +74,7 @@ export async function* generate(
       return
     }
     if (completionTokens >= options.maxTokens) break
-    // Checked again after the consumer took the text: it may have left meanwhile, and the next step costs a
+    // Checked again after the consumer took the text, since it may have left in the meantime and the next step costs a
     // computation.
     signal.throwIfAborted()
   }
@@ -87,7 +89,7 @@ interface GeneratedToken {
   readonly logprob: TokenLogprob | undefined
 }
 
-/** The tokens of an answer, one computation each, without end. */
+/** The tokens of an answer, one computation each; it never ends by itself. */
 async function* tokensOf(
   computing: ComputingSequence,
   prompt: Prompt,
@@ -127,7 +129,7 @@ async function* tokensOf(
 async function* inStep<Result>(
   { gate, order }: ComputingSequence,
   results: AsyncGenerator<Result, void, Token | undefined>,
-  /** The token to go on with; undefined goes on with the one that was sampled. */
+  /** The token to continue with; undefined continues with the one that was sampled. */
   continuation: () => Token | undefined,
   signal: AbortSignal,
 ): AsyncGenerator<Result, void, undefined> {
@@ -148,7 +150,9 @@ function grammarOptions(sequence: LlamaContextSequence, { constraint }: Generati
   return { grammarEvaluationState: new LlamaGrammarEvaluationState({ model, grammar: requireGrammar(constraint) }) }
 }
 
-/** Computes the prompt in steps and returns its last part, which the first generated token depends on. */
+/**
+ * Computes a prompt in steps, except its last part, which is returned: the first generated token is computed with it.
+ */
 async function computePrompt(
   { sequence, gate, order }: ComputingSequence,
   tokens: readonly Token[],

@@ -1,27 +1,27 @@
 import type { Token } from 'node-llama-cpp'
 import type { ToolChoice, ToolDefinition } from '../requests/tool-definitions.ts'
 
-/** What the HTTP face needs of a loaded model. */
+/** A loaded model, as the HTTP interface uses it. */
 export interface LanguageModel {
-  /** Tokens a request may use, prompt and answer together. */
+  /** How many tokens a request may use for prompt and answer together. */
   readonly contextLength: number
   readonly vocabularySize: number
-  /** What a request that does not say gets. */
+  /** The sampling of requests that do not specify it. */
   readonly samplingDefaults: SamplingDefaults
-  /** Raw text, as `/v1/completions` takes it. */
+  /** The prompt for raw text, as `/v1/completions` takes it. */
   textPrompt(text: string, signal: AbortSignal): Promise<Prompt>
   tokenPrompt(tokens: readonly number[]): Prompt
-  /** A conversation in the model's own chat template, ending where its next turn begins. */
+  /** The prompt for a conversation in the model's own chat template, up to where its next turn begins. */
   chatPrompt(messages: readonly ChatMessage[], tools: readonly ToolDefinition[], signal: AbortSignal): Promise<Prompt>
   /** The tokens of a text, which may be somewhat longer than a prompt. */
   tokenize(text: string, addSpecialTokens: boolean, signal: AbortSignal): Promise<readonly Token[]>
   tokenText(tokens: readonly number[]): string
   isEndToken(token: number): boolean
-  /** Compiles what an answer must look like; refuses a schema that cannot be enforced. */
+  /** Compiles the form that an answer must have; refuses a schema that cannot be enforced. */
   constrain(format: AnswerFormat): Promise<AnswerConstraint>
-  /** Waits for a seat among the requests that compute together. Refuses when too many wait already. */
+  /** Waits for a seat among the requests that are computed together. Refuses when too many are waiting already. */
   reserve(prompt: Prompt, signal: AbortSignal): Promise<GenerationSeat>
-  /** One vector of length 1 per input. */
+  /** One vector of length 1 for each input. */
   embed(inputs: readonly (string | readonly number[])[], signal: AbortSignal): Promise<Embeddings>
   readonly load: { readonly running: number; readonly waiting: number }
   dispose(): Promise<void>
@@ -41,15 +41,15 @@ export type ChatMessage =
 
 export interface Prompt {
   readonly tokens: readonly Token[]
-  /** Text that belongs to the answer but was already written by the template, such as an opening `<think>`. */
+  /** Text of the answer that the template has already written, such as an opening `<think>`. */
   readonly opening: string
-  /** Text that ends a turn in this template, beside the model's own end tokens. */
+  /** Texts that end a turn in this template, in addition to the model's end tokens. */
   readonly endings: readonly string[]
-  /** How this model writes a tool call, when the prompt offers tools. */
+  /** How this model writes tool calls, if the prompt offers tools. */
   readonly toolSyntax?: ToolSyntax | undefined
 }
 
-/** A call is written as `prefix` name `paramsPrefix` arguments `suffix`. */
+/** A call consists of `prefix`, the name, `paramsPrefix`, the arguments and `suffix`. */
 export interface ToolSyntax {
   readonly prefix: string
   readonly paramsPrefix: string
@@ -61,15 +61,15 @@ export interface Sampling {
   /** 0 always takes the likeliest token. */
   readonly temperature: number
   readonly topP: number
-  /** 0 considers every token. */
+  /** 0 considers all tokens. */
   readonly topK: number
   readonly minP: number
   readonly seed: number
   readonly presencePenalty: number
   readonly frequencyPenalty: number
-  /** 1 does nothing. */
+  /** 1 has no effect. */
   readonly repetitionPenalty: number
-  /** Added to the logits of single tokens. */
+  /** Added to the logits of single tokens, by token. */
   readonly logitBias: ReadonlyMap<number, number>
 }
 
@@ -80,7 +80,7 @@ export type AnswerFormat =
   | { readonly type: 'json_schema'; readonly schema: unknown; readonly param: string }
   | { readonly type: 'one_of'; readonly texts: readonly string[] }
 
-/** An answer's compiled form; opaque to everyone but the model that made it. */
+/** The compiled form of an answer; only the model that made it can look inside. */
 export interface AnswerConstraint {
   readonly grammar: unknown
 }
@@ -90,7 +90,7 @@ export interface GenerationOptions {
   readonly stop: readonly string[]
   readonly maxTokens: number
   readonly ignoreEnd?: boolean | undefined
-  /** How many alternatives to report for each token; undefined reports nothing. */
+  /** How many alternatives to report for each token; undefined reports no probabilities. */
   readonly logprobs?: number | undefined
   readonly constraint?: AnswerConstraint | undefined
   readonly tools?: {
@@ -112,7 +112,7 @@ export interface TokenLogprob extends TokenProbability {
 
 export interface Ending {
   readonly finishReason: 'stop' | 'length' | 'tool_calls'
-  /** The stop string that ended it, when one did. */
+  /** The stop string that ended the answer, if one did. */
   readonly stopReason: string | null
 }
 
@@ -120,7 +120,7 @@ export type GenerationEvent =
   | {
       readonly type: 'text'
       readonly text: string
-      /** So far. */
+      /** The number of tokens generated so far. */
       readonly completionTokens: number
       readonly logprobs?: readonly TokenLogprob[] | undefined
     }
@@ -128,7 +128,7 @@ export type GenerationEvent =
   | ({ readonly type: 'end'; readonly completionTokens: number } & Ending)
 
 export interface GenerationSeat {
-  /** Prompt tokens that need not be computed because an earlier request began alike. */
+  /** How many prompt tokens need not be computed because an earlier request began with the same ones. */
   readonly reusedTokens: number
   generate(options: GenerationOptions, signal: AbortSignal): AsyncGenerator<GenerationEvent, void, undefined>
   release(): void

@@ -17,13 +17,11 @@ export interface LlamaBackendOptions {
 
 export interface LlamaBackend {
   readonly llama: Llama
-  /** To be called once a model has computed with it. */
+  /** To be called once a model has computed with this backend. */
   readonly confirm: () => Promise<void>
 }
 
-/**
- * Opens llama.cpp on the machine's cards where a build for them is installed and has computed there, else on the CPU.
- */
+/** Opens llama.cpp on the machine's cards if a build for them is installed and has computed there, else on the CPU. */
 export async function openLlama(options: LlamaBackendOptions): Promise<LlamaBackend> {
   return (options.gpu ? await openOnCards(options) : undefined) ?? openOnCpu(options)
 }
@@ -33,8 +31,8 @@ async function openOnCards(options: LlamaBackendOptions): Promise<LlamaBackend |
   const builds = await installedGpuBuilds()
   if (builds.length === 0) return undefined
   const cache = gpuCacheFolder(process.env)
-  // Kernels that the driver compiles for a card take most of a minute; NVIDIA's own place for them is in the Pod's
-  // HOME.
+  // The driver takes most of a minute to compile kernels for a card. By default it keeps them in HOME, which is lost
+  // with the Pod.
   process.env['CUDA_CACHE_PATH'] ??= join(cache, 'kernels')
   const circumstances = await gpuCircumstances(
     builds.map(({ folder }) => folder),
@@ -71,7 +69,7 @@ export function openGpuBuild(build: GpuBuild, settings: LlamaOptions): Promise<L
   return open(build.gpu, settings)
 }
 
-/** Only the binaries that were installed are used: nothing is ever compiled or downloaded at run time. */
+/** Uses only binaries that are installed: nothing is compiled or downloaded at run time. */
 function open(gpu: GpuBuild['gpu'] | false, settings: LlamaOptions): Promise<Llama> {
   return getLlama({ ...settings, gpu, build: 'never', skipDownload: true, progressLogs: false })
 }

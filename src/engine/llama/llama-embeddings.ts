@@ -6,7 +6,9 @@ import { PromptTokenizer } from '../requests/prompt-tokens.ts'
 import { requestLimits } from '../http/request-limits.ts'
 import { toToken } from '../requests/sampling-options.ts'
 
-/** Turns texts into vectors. Its memory is taken by the first request, since most models are never asked. */
+/**
+ * Turns texts into vectors. Its context is created by the first request, since most models are never asked for vectors.
+ */
 export class LlamaEmbeddings {
   readonly #model: LlamaModel
   readonly #tokenizer: PromptTokenizer
@@ -28,7 +30,7 @@ export class LlamaEmbeddings {
     for (const input of inputs) {
       const tokens = await this.#tokensOf(input, signal)
       const length = context.calculateInputLength([...tokens])
-      // One place stays free in the library's contexts.
+      // The library's contexts keep one place free.
       if (length >= this.#contextLength) {
         throw new SluiceError('context_length_exceeded', { tokens: length, limit: this.#contextLength - 1 })
       }
@@ -52,7 +54,7 @@ export class LlamaEmbeddings {
   }
 
   #open(): Promise<LlamaEmbeddingContext> {
-    // The whole input must be computed in one batch: pooling looks at all of its tokens.
+    // The whole input must be computed in one batch, because pooling uses all of its tokens.
     const sizes = { contextSize: this.#contextLength, batchSize: this.#contextLength }
     this.#context ??= this.#model.createEmbeddingContext({ ...sizes, threads: this.#threads })
     return this.#context
@@ -64,7 +66,7 @@ function tooManyTokens(): SluiceError {
   return new SluiceError('invalid_request', { reason, param: 'input' })
 }
 
-/** Of length 1, as OpenAI's are: then a dot product is the cosine. */
+/** Scales a vector to length 1, as OpenAI's are, so that a dot product is the cosine. */
 export function normalize(vector: readonly number[]): number[] {
   const length = Math.hypot(...vector)
   return length > 0 ? vector.map((value) => value / length) : [...vector]

@@ -22,10 +22,10 @@ import type { ToolDefinition } from '../requests/tool-definitions.ts'
 import { generateWithTools } from '../answers/tool-generation.ts'
 
 const retryAfterSeconds = 5
-/** Texts are tokenized for their own sake up to here, whatever the model has room for. */
+/** How many tokens `tokenize` takes at least, even if the model's context is shorter. */
 const mostTokenized = 65_536
 
-/** What a language model is made of once its file is loaded. */
+/** The parts of a language model whose file is loaded. */
 export interface LoadedParts {
   readonly llama: Llama
   readonly model: LlamaModel
@@ -35,7 +35,7 @@ export interface LoadedParts {
   readonly name: string
   readonly threads: number
   readonly samplingDefaults: SamplingDefaults
-  /** Requests that may wait for a sequence. */
+  /** How many requests may wait for a sequence. */
   readonly waitingLimit: number
 }
 
@@ -148,8 +148,9 @@ export class LlamaLanguageModel implements LanguageModel {
 }
 
 /**
- * The idle sequence that shares the longest beginning with the prompt; among equals the emptiest, to keep the others'
- * memory, and of those the first: sequences without gaps between them are computed in one go.
+ * Chooses the idle sequence that has the longest beginning in common with the prompt. Among equals it takes the one
+ * with the fewest tokens, so that the others keep what they have computed; then the first, because sequences without
+ * gaps between them are computed in one go.
  */
 function mostAlike(idle: readonly ComputingSequence[], prompt: Prompt): ComputingSequence | undefined {
   const rated = idle.map((computing) => ({

@@ -11,12 +11,12 @@ import { decideSequences } from './sequence-count.ts'
 import { StepGate } from './step-gate.ts'
 
 /**
- * Without --max-model-len: every sequence keeps this much memory ready, so the training length (often 128k) is no
- * default.
+ * Used without --max-model-len. Every sequence keeps memory for its whole context, so the training length (often 128k)
+ * would be too much.
  */
 const defaultContextLength = 4096
 
-/** What is computed on a card before the first request. */
+/** How long a prompt is computed on a card before the first request. */
 const firstPromptTokens = 32
 
 export interface LlamaModelOptions {
@@ -25,22 +25,23 @@ export interface LlamaModelOptions {
   readonly companions: ModelCompanions
   readonly maxModelLen: number | undefined
   readonly threads: number
-  /** Whether real cards may be used, where there is a build for them. */
+  /** Whether real cards may be used, if there is a build for them. */
   readonly gpu: boolean
   readonly gpuMemoryUtilization: number | undefined
-  /** Requests that compute together; as many as memory allows unless set. */
+  /** How many requests are computed together; unless set, as many as memory allows. */
   readonly sequences: number | undefined
-  /** Requests that may wait for a sequence. */
+  /** How many requests may wait for a sequence. */
   readonly waitingLimit: number
   readonly log: Logger
   readonly onProgress: (fraction: number) => void
-  /** Told what it computes on, before anything is loaded. */
+  /** Called with whether it computes on a GPU, before anything is loaded. */
   readonly onBackend: (gpu: boolean) => void
   readonly signal: AbortSignal
 }
 
 /**
- * Loads a GGUF file through llama.cpp: as much of it as fits onto the cards, where there are some, the rest on the CPU.
+ * Loads a GGUF file with llama.cpp. As much of it as fits is put on the cards, if there are any, and the rest is
+ * computed on the CPU.
  */
 export async function loadLlamaModel(options: LlamaModelOptions): Promise<LanguageModel> {
   const { llama, confirm } = await openLlama(options)
@@ -80,18 +81,18 @@ export async function loadLlamaModel(options: LlamaModelOptions): Promise<Langua
 }
 
 /**
- * A model that was loaded has not computed yet: whether it can shows with its first token, before anybody is told it
- * can answer.
+ * Computes a first token. Only that shows whether a loaded model can compute, and it must be known before anybody is
+ * told that the model is ready.
  */
 async function computeOnce(parts: LoadedParts, languageModel: LanguageModel, signal: AbortSignal): Promise<void> {
   const { llama, model, slots } = parts
   const token = model.tokens.bos ?? toToken(0)
-  // A model that pools its tokens into a vector has no next token.
+  // A model that pools its tokens into a vector generates no tokens.
   if (model.fileInfo.architectureMetadata.pooling_type !== undefined) {
     await languageModel.embed([[token]], signal)
     return
   }
-  // On a card a prompt takes other kernels than a token after it, and the driver may have to compile both.
+  // On a card, prompts and single tokens use different kernels, and the driver may have to compile both.
   const prompts = llama.gpu === false ? [1] : [firstPromptTokens, 1]
   for (const { sequence } of slots.slice(0, 1)) {
     for (const length of prompts) {
@@ -114,7 +115,7 @@ async function chooseSequences(
   const estimate = (sequences: number) =>
     model.fileInsights.estimateContextResourceRequirementsV2({ contextSize, sequences, modelGpuLayers })
   const [one, two] = await Promise.all([estimate(1), estimate(2)])
-  // Contexts are where the model is; what is left of the cards' memory once it is loaded is theirs.
+  // Contexts are on the same device as the model and may use the cards' memory that is free once it is loaded.
   if (modelGpuLayers > 0) {
     const { free } = await llama.getVramState()
     return decideSequences({ asked, bytesPerSequence: two.gpuVram - one.gpuVram, availableBytes: free })

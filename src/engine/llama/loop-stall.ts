@@ -1,9 +1,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 
-/** How often the loop is looked at; it is that late at least. */
+/** How often the event loop is checked. The monitor's figures include this interval. */
 const resolutionMs = 10
 
-/** Measures how long nobody could be answered because the event loop did something else. */
+/** Measures for how long the event loop was busy and nobody could be answered. */
 export class LoopStall {
   readonly #delay = monitorEventLoopDelay({ resolution: resolutionMs })
 
@@ -11,7 +11,7 @@ export class LoopStall {
     this.#delay.enable()
   }
 
-  /** The longest since this was last called. */
+  /** The longest delay since the last call. */
   takeSeconds(): number {
     const longestMs = this.#delay.max / 1e6 - resolutionMs
     this.#delay.reset()

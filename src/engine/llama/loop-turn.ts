@@ -1,9 +1,9 @@
-/** Who waits to do something that takes a while, in the order they came. */
+/** Those who wait for a turn to do something that takes a while, in the order in which they came. */
 const waiting: (() => void)[] = []
 
 /**
- * Waits for a turn of the event loop that nobody else uses for anything long: between two such pieces of work, of
- * whatever requests, everybody else is served. Throws once the signal is aborted, because nobody waits for the rest.
+ * Waits for a turn of the event loop in which no other long piece of work is done, for any request. Everybody else is
+ * served between two such pieces. Throws once the signal is aborted, because then nobody waits for the result.
  */
 export async function nextTurn(signal?: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -16,7 +16,7 @@ export async function nextTurn(signal?: AbortSignal): Promise<void> {
 function release(): void {
   const next = waiting[0]
   next?.()
-  // Its work is done before the loop turns again, in the callbacks of its promise.
+  // The work is done in the callbacks of the promise, before the loop turns again.
   setImmediate(() => {
     waiting.shift()
     if (waiting.length > 0) release()

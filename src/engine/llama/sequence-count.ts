@@ -1,9 +1,9 @@
-/** Requests that compute together unless `--max-num-seqs` says otherwise: beyond this a CPU gains little more. */
+/** How many requests are computed together unless `--max-num-seqs` says otherwise. With more, a CPU gains little. */
 export const usualSequences = 8
-/** The share of the free memory that the contexts of those requests may take. */
+/** The share of the free memory that the contexts of these requests may take. */
 const memoryShare = 0.25
 
-/** As many sequences as memory allows, at most the usual number: each keeps a whole context ready. */
+/** As many sequences as memory allows, up to the usual number; each keeps memory for a whole context. */
 export function decideSequences(input: {
   readonly asked: number | undefined
   readonly bytesPerSequence: number

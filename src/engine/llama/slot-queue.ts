@@ -5,7 +5,7 @@ interface Waiter<Slot> {
   readonly accept: (slot: Slot) => void
 }
 
-/** A fixed set of slots and a bounded line for them: first come, first served. */
+/** A fixed number of slots with a bounded queue: first come, first served. */
 export class SlotQueue<Slot> {
   readonly #idle: Set<Slot>
   readonly #total: number
@@ -28,7 +28,7 @@ export class SlotQueue<Slot> {
     return this.#waiting.size
   }
 
-  /** Takes the slot that `choose` likes best among the idle ones, once it is this caller's turn. */
+  /** When it is this caller's turn, takes the slot that `choose` picks among the idle ones. */
   acquire(choose: Waiter<Slot>['choose'], signal: AbortSignal): Promise<Slot> {
     if (signal.aborted) return Promise.reject(abortReason(signal))
     const free = this.#waiting.size === 0 ? this.#take(choose) : undefined

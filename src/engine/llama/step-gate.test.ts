@@ -3,7 +3,7 @@ import { StepGate } from './step-gate.ts'
 
 const forever = new AbortController().signal
 
-/** A computation that ends when the test says so. */
+/** A computation that ends when the test ends it. */
 function controlled() {
   const started: number[] = []
   const ends: (() => void)[] = []

@@ -6,17 +6,17 @@ interface Waiter {
 }
 
 /**
- * Makes generations compute in step. llama.cpp computes the tokens of all sequences of one batch together, and
- * neighbouring sequences in one go; left to themselves the sequences drift apart, a batch always misses the one that
- * was served last, and the gap splits it. Here a step begins when the one before has ended and everyone it served had
- * the time to come back.
+ * Makes generations compute in step. llama.cpp computes the tokens of all sequences in a batch together, and those of
+ * neighbouring sequences in one go. Left to themselves, the sequences drift apart: each batch misses the sequence that
+ * was served last, and the gap splits the batch. With this gate, a step begins when the previous one has ended and
+ * everyone it served has had time to ask for the next.
  */
 export class StepGate {
   #computing = 0
   #opening = false
   #waiting: Waiter[] = []
 
-  /** Runs `compute` in the next step; within a step the lower `order` goes first. */
+  /** Runs `compute` in the next step; within a step, the lowest `order` goes first. */
   async run<T>(order: number, signal: AbortSignal, compute: () => Promise<T>): Promise<T> {
     await this.#turn(order, signal)
     try {
@@ -51,7 +51,7 @@ export class StepGate {
   #open(): void {
     if (this.#opening) return
     this.#opening = true
-    // One turn of the event loop: whoever was served in the last step asks for the next one within it.
+    // Wait one turn of the event loop: whoever was served in the last step asks for the next one during it.
     setImmediate(() => {
       this.#opening = false
       if (this.#computing > 0) return

@@ -20,7 +20,7 @@ const open: Sampling = {
   logitBias: new Map(),
 }
 
-/** How often each token is drawn, as shares. */
+/** How often each token is drawn, as a share of all draws. */
 function shares(more: Partial<Sampling>): Map<number, number> {
   const random = seededRandom(1)
   const drawn = new Map<number, number>()

@@ -1,12 +1,12 @@
 import type { Sampling } from './language-model.ts'
 
-/** A token and its probability; lists are sorted, the likeliest first. */
+/** A token and its probability. Lists of candidates are sorted by it, the likeliest first. */
 export type Candidate = readonly [token: number, probability: number]
 
 /**
- * Draws a token the way llama.cpp's samplers do: the likeliest topK, of those the topP share, of those what reaches
- * minP, then by temperature. Used where the whole distribution is reported as well, which llama.cpp gives only
- * unsampled.
+ * Draws a token as llama.cpp's samplers do: keep the likeliest topK, of those the topP share, of those the ones that
+ * reach minP, then draw by temperature. It is needed where the whole distribution is reported as well, since llama.cpp
+ * gives that only without sampling.
  */
 export function drawToken(candidates: readonly Candidate[], sampling: Sampling, random: () => number): number {
   const [likeliest] = candidates
@@ -35,7 +35,7 @@ function narrow(candidates: readonly Candidate[], { topK, topP, minP }: Sampling
   return nucleus.filter(([, probability]) => probability >= floor)
 }
 
-/** Uniform numbers in [0, 1), the same for the same seed. */
+/** A generator of uniform numbers in [0, 1) that repeats for the same seed. */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

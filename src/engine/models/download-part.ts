@@ -1,7 +1,7 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { z } from 'zod'
 
-/** What an earlier attempt left of a file. */
+/** The beginning of a file that an earlier attempt has downloaded. */
 export interface KnownPart {
   readonly bytes: number
   /** The ETag or date of the file that the part belongs to. */
@@ -11,7 +11,8 @@ export interface KnownPart {
 const notes = z.object({ validator: z.string().optional() })
 
 /**
- * The part at a path, if it can be continued: confirmed by the server, or because the finished file will be checked.
+ * The part at a path, if it can be continued: either the server can confirm that it belongs to the same file, or the
+ * checksum of the finished file will be checked.
  */
 export async function partAt(destination: string, verified: boolean): Promise<KnownPart | undefined> {
   const bytes = await sizeOf(destination)
@@ -26,7 +27,7 @@ export async function notePart(destination: string, validator: string | undefine
   await writeFile(notesOf(destination), JSON.stringify({ validator }))
 }
 
-/** Forgets what an attempt left behind. */
+/** Removes the part that an attempt has left. */
 export async function discardPart(destination: string): Promise<void> {
   await Promise.all([rm(destination, { force: true }), rm(notesOf(destination), { force: true })])
 }

@@ -4,17 +4,18 @@ import { type KnownPart, discardPart, notePart, partAt } from './download-part.t
 
 export interface DownloadOptions {
   readonly url: string
-  /** Grows while the file comes; what an earlier attempt left there is continued. */
+  /** Where the file grows while it is downloaded. A part that an earlier attempt left there is continued. */
   readonly destination: string
-  /** What is known of the finished file beforehand. */
+  /** The size of the finished file, if it is known. */
   readonly expectedBytes: number | undefined
   /**
-   * Whether the finished file will be checked: then a part may be continued even where the server cannot confirm it.
+   * Whether the checksum of the finished file will be checked. Then a part may be continued even if the server cannot
+   * confirm it.
    */
   readonly verified: boolean
-  /** Until the server answers, redirects included. */
+  /** How long the server may take to answer, including redirects. */
   readonly connectDeadlineMs: number
-  /** Between two pieces of the body. */
+  /** How long it may take between two pieces of the body. */
   readonly stallDeadlineMs: number
   readonly onBytes: (bytes: number, totalBytes: number) => void
   readonly clock: Clock
@@ -24,7 +25,7 @@ export interface DownloadOptions {
 /** How often a transfer that breaks off is continued at once. */
 const mostContinuations = 5
 
-/** Fetches one file. Neither a server that does not answer nor one that falls silent can hold it up. */
+/** Downloads one file. Gives up on a server that does not answer or falls silent. */
 export async function download(options: DownloadOptions): Promise<void> {
   for (let continuations = 0; ; continuations++) {
     try {
@@ -37,7 +38,7 @@ export async function download(options: DownloadOptions): Promise<void> {
   }
 }
 
-/** The body ended before it was complete; what came is kept. */
+/** The body ended before it was complete; what has arrived is kept. */
 class BrokenTransfer extends Error {}
 
 async function attempt(options: DownloadOptions): Promise<void> {
@@ -70,7 +71,7 @@ async function attempt(options: DownloadOptions): Promise<void> {
         rewind()
         received += chunk.length
         if (total !== undefined && received > total) throw new Error(`more than the expected ${total} bytes came`)
-        // Each piece is in the file before the next is taken: whatever happens then, the part can be continued.
+        // Each piece is written before the next is read, so that the part can be continued whatever happens.
         await file.writeFile(chunk)
         options.onBytes(received, total ?? received)
       }
@@ -89,14 +90,14 @@ async function attempt(options: DownloadOptions): Promise<void> {
 }
 
 function resumeHeaders(part: KnownPart | undefined): Record<string, string> {
-  // A packed body would make the bytes of a range those of the packing.
+  // Ask for no compression: a range would count the bytes of the compressed body.
   const plain = { 'accept-encoding': 'identity' }
   if (!part) return plain
   const condition: Record<string, string> = part.validator === undefined ? {} : { 'if-range': part.validator }
   return { ...plain, range: `bytes=${part.bytes}-`, ...condition }
 }
 
-/** Where the body that comes belongs in the file. */
+/** The position in the file at which the body of the response begins. */
 async function startOf(
   response: Response,
   part: KnownPart | undefined,
@@ -122,7 +123,10 @@ function totalOf(response: Response, start: number): number | undefined {
   return length === null ? undefined : start + Number(length)
 }
 
-/** A weak ETag says "much the same", which is not enough to go on in the middle of a file. */
+/**
+ * A strong ETag or the date. A weak ETag only means "equivalent", which is not enough to continue in the middle of a
+ * file.
+ */
 function validatorOf(response: Response): string | undefined {
   const etag = response.headers.get('etag')
   if (etag?.startsWith('"')) return etag
@@ -137,7 +141,7 @@ async function* piecesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   }
 }
 
-/** fetch says "fetch failed"; the reason is in its cause. */
+/** The error at the end of the chain of causes: fetch itself only says "fetch failed". */
 function innermost(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error))
   if (error instanceof BrokenTransfer) return error

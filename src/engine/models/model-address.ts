@@ -2,21 +2,21 @@ import { posix } from 'node:path'
 import { SluiceError } from '../../foundation/errors.ts'
 import { type KnownModels, type ModelSource, knownModels } from './known-models.ts'
 
-/** One file of a model, and where it can be had. */
+/** One file of a model, and where it can be downloaded. */
 export interface ModelFile {
   readonly fileName: string
-  /** Of the finished file, where it is known beforehand. */
+  /** The checksum of the finished file, if it is known. */
   readonly sha256: string | undefined
   readonly bytes: number | undefined
-  /** Tried in order. */
+  /** In the order in which they are tried. */
   readonly sources: readonly ModelSource[]
 }
 
 export interface ModelAddress {
-  /** What the model is called here. */
+  /** The name of the model on this machine. */
   readonly name: string
   readonly files: readonly ModelFile[]
-  /** Small files that belong beside the model, by name. */
+  /** The contents of small files that belong beside the model, by name. */
   readonly companions: Readonly<Record<string, string>>
 }
 
@@ -24,7 +24,7 @@ export interface AddressOptions {
   readonly models?: KnownModels | undefined
   /** The checksum that the user expects. */
   readonly sha256?: string | undefined
-  /** Where `hf:` addresses and known models lead; a mirror can stand in. */
+  /** The server for `hf:` addresses and known models, if it is not Hugging Face itself but a mirror. */
   readonly huggingFace?: string | undefined
 }
 
@@ -33,7 +33,7 @@ const hfForm = /^hf:([\w.-]+)\/([\w.-]+?)(?:@([\w.-]+))?\/([\w./ +-]+\.gguf)(?:@
 const shardForm = /^(.*)-00001-of-(\d{5})\.gguf$/
 
 /**
- * Understands `smollm2`, `hf:org/repo/file.gguf` (with `@revision` behind it or behind the repository) and
+ * Reads `smollm2`, `hf:org/repo/file.gguf` (with `@revision` after it or after the repository) and
  * `https://…/file.gguf`.
  */
 export function readModelAddress(text: string, options: AddressOptions = {}): ModelAddress {
@@ -83,7 +83,7 @@ function fromUrl(text: string, options: AddressOptions): ModelAddress {
   return addressOf(decodeURIComponent(url.pathname), toUrl, url.host, options)
 }
 
-/** A model that was split has all of its parts fetched when the first is named. */
+/** The address of a model with all its files. For a split model, naming the first part means all parts. */
 function addressOf(
   path: string,
   toUrl: (path: string) => string,

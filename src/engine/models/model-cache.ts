@@ -7,14 +7,14 @@ import { z } from 'zod'
 import { SluiceError } from '../../foundation/errors.ts'
 import type { ModelFile } from './model-address.ts'
 
-/** Scratch folders and parts this old belong to a pull that nobody takes up again. */
+/** Scratch folders and parts of this age belong to a pull that nobody will continue. */
 const abandonedAfterMs = 7 * 24 * 60 * 60 * 1000
 
 const record = z.object({ sha256: z.string().regex(/^[0-9a-f]{64}$/) })
 
 /**
- * The models of this machine, each stored once under its checksum. A file appears there whole and verified or not at
- * all (it is renamed into place), so several pulls at once never see each other's half-written files.
+ * The models on this machine, each stored once under its checksum. Files are renamed into place when they are complete
+ * and verified, so that several pulls at once never see each other's unfinished files.
  */
 export class ModelCache {
   readonly #directory: string
@@ -32,7 +32,10 @@ export class ModelCache {
     return join(this.#directory, `${sha256}.gguf`)
   }
 
-  /** The checksum of a file that is here: the one it must have, or the one its address had when it was fetched. */
+  /**
+   * The checksum of a file if it is in the cache. The checksum is the required one, or the one that its address led to
+   * before.
+   */
   async find(file: ModelFile, signal: AbortSignal): Promise<string | undefined> {
     const sha256 = file.sha256 ?? (await this.#recorded(file))
     if (sha256 === undefined) return undefined
@@ -40,12 +43,12 @@ export class ModelCache {
     return (await isVerified(path, sha256, file.bytes, signal)) ? sha256 : undefined
   }
 
-  /** Its checksum is computed anew before it is used again. */
+  /** Makes the checksum of a file be computed again before the file is used. */
   async distrust(sha256: string): Promise<void> {
     await rm(markerOf(this.pathOf(sha256)), { force: true })
   }
 
-  /** Where the part of a file that has arrived is kept, until the rest comes. */
+  /** Where the part of a file that has arrived is kept until the rest follows. */
   partOf(file: ModelFile): string {
     return join(this.#directory, `.part-${keyOf(file)}`)
   }
@@ -54,27 +57,27 @@ export class ModelCache {
     return join(this.#directory, `.lock-${keyOf(file)}`)
   }
 
-  /** A folder of its own for one attempt, on the same disk as the cache. */
+  /** Creates a folder for one attempt, on the same disk as the cache. */
   async scratch(): Promise<string> {
     const folder = join(this.#directory, `.pull-${randomUUID()}`)
     await mkdir(folder)
     return folder
   }
 
-  /** Takes a downloaded file in, if it is what it should be. Returns its checksum. */
+  /** Moves a downloaded file into the cache if it is the right one. Returns its checksum. */
   async admit(path: string, file: ModelFile, signal: AbortSignal): Promise<string> {
     const actual = await sha256Of(path, signal)
     if (file.sha256 !== undefined && actual !== file.sha256) {
       throw new SluiceError('checksum_mismatch', { file: file.fileName, actual, expected: file.sha256 })
     }
-    // Without a checksum to hold it against, an error page would pass for a model.
+    // Without an expected checksum, an error page could pass for a model.
     if (file.sha256 === undefined && !(await beginsLikeGguf(path))) throw new Error('what came is not a GGUF file')
     await rename(path, this.pathOf(actual))
     await isVerified(this.pathOf(actual), actual, file.bytes, signal)
     return actual
   }
 
-  /** Notes which file an address led to, so that the next pull finds it here without asking anybody. */
+  /** Records which file an address led to, so that the next pull finds it here without asking any server. */
   async remember(file: ModelFile, sha256: string): Promise<void> {
     await writeFile(this.#recordOf(file), JSON.stringify({ sha256, sources: file.sources }))
   }
@@ -103,7 +106,7 @@ export class ModelCache {
   }
 }
 
-/** The same for the same addresses, whatever they lead to. */
+/** A key for the addresses of a file, independent of its content. */
 function keyOf(file: ModelFile): string {
   return createHash('sha256')
     .update(JSON.stringify([file.fileName, file.sources]))
@@ -122,9 +125,9 @@ async function beginsLikeGguf(path: string): Promise<boolean> {
 }
 
 /**
- * Puts a copy at `target`, one that shares its blocks where the disk can do that, and never the file itself: what may
- * be written to from a Pod must not be what every other cluster of this machine gets. The target is whole and verified,
- * or as it was before.
+ * Puts a copy of a file at `target`. The copy shares its blocks where the disk supports that, but it is never the
+ * cached file itself: Pods may write to it, and the other clusters of this machine must not see that. The target
+ * becomes whole and verified, or stays as it was.
  */
 export async function placeFile(source: string, target: string, sha256: string, signal: AbortSignal): Promise<void> {
   await mkdir(dirname(target), { recursive: true })
@@ -144,7 +147,8 @@ export async function placeFile(source: string, target: string, sha256: string, 
 }
 
 /**
- * Whether a file is the model. The marker remembers a checksum once computed, for as long as the file is not touched.
+ * Whether a file is the model with this checksum. A marker file remembers the result as long as size and modification
+ * time of the file stay the same.
  */
 async function isVerified(
   file: string,
@@ -154,7 +158,8 @@ async function isVerified(
 ): Promise<boolean> {
   const info = await stat(file).catch(() => undefined)
   if (!info?.isFile() || (bytes !== undefined && info.size !== bytes)) return false
-  // Of one that is also found elsewhere, as former versions placed it, times say nothing: it may be written to there.
+  // A file with further hard links, as former versions made them, can be changed through these, so its marker is not
+  // trusted.
   const isAlone = info.nlink === 1
   const marker = markerOf(file)
   const stamp = `${sha256} ${info.size} ${info.mtimeMs}`

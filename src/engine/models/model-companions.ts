@@ -5,12 +5,12 @@ import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import type { SamplingDefaults } from '../llama/language-model.ts'
 
 /**
- * llama.cpp's own habits, a little cooler: small models wander at the temperature of 1 that large ones are served with.
+ * llama.cpp's defaults with a slightly lower temperature: small models ramble at the 1 that large ones are served with.
  */
 const engineDefaults: SamplingDefaults = { temperature: 0.7, topP: 0.95, topK: 40, minP: 0.05, repetitionPenalty: 1 }
 
 export interface ModelCompanions {
-  /** Replaces the template inside the model file. */
+  /** Used in place of the template inside the model file. */
   readonly chatTemplate: string | undefined
   readonly samplingDefaults: SamplingDefaults
 }
@@ -24,7 +24,7 @@ const generationConfig = z.object({
 })
 
 /**
- * What lies beside a model file, under the names that model directories use everywhere: `chat_template.jinja` and
+ * Reads the files beside a model file, under the names that are usual in model directories: `chat_template.jinja` and
  * `generation_config.json`. The GPU engine reads the same two.
  */
 export async function readModelCompanions(modelFile: string): Promise<ModelCompanions> {

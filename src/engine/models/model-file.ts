@@ -5,8 +5,8 @@ import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 const shardName = /-(\d{5})-of-\d{5}\.gguf$/
 
 /**
- * The file to load for a path that is a `.gguf` file or a directory with one model in it (split ones by their first
- * part).
+ * The file to load for a path, which is a `.gguf` file or a directory with one model in it. For a split model it is the
+ * first part.
  */
 export async function findModelFile(modelPath: string): Promise<string> {
   const info = await stat(modelPath).catch((error: unknown) => {
@@ -26,7 +26,7 @@ export async function findModelFile(modelPath: string): Promise<string> {
   })
 }
 
-/** The models among the names of a directory: whole files, and of each split model its first part. */
+/** The models among the file names of a directory: whole files, and the first part of each split model. */
 export function chooseModelFile(names: readonly string[]): string[] {
   return names
     .filter((name) => name.endsWith('.gguf') && !name.startsWith('.'))

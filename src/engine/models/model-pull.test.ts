@@ -63,7 +63,7 @@ describe('pullModel', () => {
   const partName = async () => (await cached()).find((name) => /^\.part-\w+$/.test(name)) ?? 'no part'
   const url = () => tiny().sources.flatMap((source) => (source.type === 'https' ? [source.url] : []))[0] ?? ''
 
-  /** What an earlier pull may have left: bytes, and the version they belong to. */
+  /** Leaves what an earlier pull may have left: some bytes, and the version of the file that they belong to. */
   const leavePart = async (bytes: string, validator: string | undefined, directory = 'cache') => {
     const cache = new ModelCache(join(folder, directory))
     await cache.prepare(0)
@@ -72,7 +72,7 @@ describe('pullModel', () => {
     await writeFile(`${part}.json`, JSON.stringify({ validator }))
   }
 
-  /** Serves the file the way a web server that knows ranges does. */
+  /** Serves a file like a web server that supports ranges. */
   const rangeServer =
     (seen: (request: IncomingMessage) => void = () => {}): RequestListener =>
     (request, response) => {

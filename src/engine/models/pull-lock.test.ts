@@ -35,7 +35,7 @@ describe('withPullLock', () => {
   it('takes over from a process that is gone', async () => {
     await writeFile(join(folder, 'lock'), '999999999 12345 some-id')
     expect(await run(() => Promise.resolve('done'))).toBe('done')
-    // The same number can belong to another process by now: this one, which started at another time.
+    // The process ID may have been reused: here it is that of this process, with another start time.
     await writeFile(join(folder, 'lock'), `${process.pid} 1 some-id`)
     expect(await run(() => Promise.resolve('done'))).toBe('done')
   })

@@ -4,7 +4,7 @@ import type { Clock } from '../../foundation/clock.ts'
 
 const askAgainMs = 200
 
-/** Runs `work` while no other process of this machine does the same; waits for one that does. */
+/** Runs `work` while no other process on this machine does the same; waits for one that does. */
 export async function withPullLock<T>(
   path: string,
   clock: Clock,
@@ -32,7 +32,10 @@ async function take(path: string, own: string): Promise<boolean> {
   return false
 }
 
-/** A lock whose owner was killed is moved away, and put back if it turns out to be another's by now. */
+/**
+ * Removes the lock of a process that was killed: moves it away, and back if it turns out to belong to somebody else by
+ * now.
+ */
 async function clear(path: string, holder: string): Promise<void> {
   const aside = `${path}.${randomUUID()}`
   try {
@@ -49,7 +52,7 @@ async function isAlive(holder: string): Promise<boolean> {
   return (await describeProcess(Number(pid))) === `${pid} ${startedAt}`
 }
 
-/** A process by its number and, where the machine tells, its start: numbers are used again. */
+/** Names a process by its ID and, where it is available, its start time, since IDs are reused. */
 async function describeProcess(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
   if (stat !== undefined) return `${pid} ${stat.slice(stat.lastIndexOf(')')).split(' ')[20] ?? ''}`

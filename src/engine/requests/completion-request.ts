@@ -3,7 +3,7 @@ import { SluiceError } from '../../foundation/errors.ts'
 import type { AnswerFormat, Sampling, SamplingDefaults } from '../llama/language-model.ts'
 import { requestLimits } from '../http/request-limits.ts'
 
-/** A request as both generating endpoints understand it, its prompt apart. */
+/** What the two generating endpoints have in common in a request; only the prompts differ. */
 export interface CompletionRequest {
   readonly model: string
   readonly stream: boolean
@@ -11,9 +11,9 @@ export interface CompletionRequest {
   readonly stop: readonly string[]
   readonly maxTokens: number | undefined
   readonly ignoreEnd: boolean
-  /** Answers to each prompt. */
+  /** How many answers to each prompt. */
   readonly choices: number
-  /** How many alternatives to report for each token; undefined reports nothing. */
+  /** How many alternatives to report for each token; undefined reports no probabilities. */
   readonly logprobs: number | undefined
   readonly format: AnswerFormat | undefined
   readonly sampling: (defaults: SamplingDefaults, randomSeed: () => number) => Sampling
@@ -37,7 +37,7 @@ const responseFormat = z.discriminatedUnion('type', [
   }),
 ])
 
-/** The fields of a body that both endpoints read alike. */
+/** The fields of a body that both endpoints read in the same way. */
 export const sharedFields = {
   model: z.string(),
   stream: z.boolean().nullish(),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type LlamaModel, LlamaText, SpecialToken, SpecialTokensText, getLlama } from 'node-llama-cpp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PromptTokenizer } from './prompt-tokens.ts'
-import { writeTinyModel } from '../test-support/tiny-model.ts'
+import { writeTinyModel } from '../models/tiny-model.ts'
 
 const { signal } = new AbortController()
 const tooLong = expect.objectContaining({ code: 'context_length_exceeded' })

@@ -3,17 +3,23 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { nextTurn } from '../llama/loop-turn.ts'
 
 /**
- * No vocabulary has longer tokens; a text beyond this many characters per token need not be tokenized to be refused.
+ * No vocabulary has longer tokens, so a text with more characters per token than this can be refused without tokenizing
+ * it.
  */
 export const longestTokenCharacters = 512
 /** Tokenizing blocks the event loop: 5 to 10 ms for this many characters. */
 const charactersPerTurn = 32_768
-/** What a short piece costs beside its characters. */
+/** The fixed cost of each piece, expressed in characters. */
 const pieceCharacters = 64
-/** A text that is cut anywhere has a few tokens more or less than the whole. */
+/**
+ * The pieces of a text together may have a few more tokens than the whole, so the count in pieces is only an estimate.
+ */
 const estimateSlack = 1.25
 
-/** Turns prompts into tokens, in turns, and no further than they could fit. */
+/**
+ * Turns prompts into tokens. Long ones are done over several turns of the event loop, and only up to the length that
+ * can fit.
+ */
 export class PromptTokenizer {
   readonly #model: LlamaModel
 
@@ -21,19 +27,19 @@ export class PromptTokenizer {
     this.#model = model
   }
 
-  /** A raw prompt may be written in the model's own markup, as a client with a template of its own does. */
+  /** For a raw prompt. It may contain the model's own markup, since clients may apply a template themselves. */
   async text(text: string, most: number, signal: AbortSignal): Promise<Token[]> {
     await this.#refuseTooLong(text, most, signal)
     return this.#model.tokenize(text, true)
   }
 
-  /** A text in which markup means nothing. */
+  /** For a text in which markup has no meaning. */
   async plainText(text: string, most: number, signal: AbortSignal): Promise<Token[]> {
     await this.#refuseTooLong(text, most, signal)
     return this.#model.tokenize(text)
   }
 
-  /** What `LlamaText.tokenize` does with what a template wrote, in turns. */
+  /** For the output of a template: the same as `LlamaText.tokenize`, but over several turns of the event loop. */
   async templated({ values }: LlamaText, most: number, signal: AbortSignal): Promise<Token[]> {
     const { tokenizer } = this.#model
     const tokens: Token[] = []
@@ -67,7 +73,7 @@ export class PromptTokenizer {
     return tokens
   }
 
-  /** Counts a long text piece by piece first; the whole of it is tokenized only when it may fit. */
+  /** Estimates the tokens of a long text piece by piece; the whole is tokenized only if it may fit. */
   async #refuseTooLong(text: string, most: number, signal: AbortSignal): Promise<void> {
     if (text.length > most * longestTokenCharacters) throw tooLong(most)
     if (text.length <= charactersPerTurn) return

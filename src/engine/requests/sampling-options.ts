@@ -4,12 +4,12 @@ import type { Sampling } from '../llama/language-model.ts'
 interface History {
   readonly model: LlamaModel
   readonly promptTokens: readonly Token[]
-  /** Grows while the answer is written. */
+  /** The tokens of the answer so far; the list grows while it is written. */
   readonly generated: readonly Token[]
   readonly contextSize: number
 }
 
-/** How llama.cpp is told to sample. */
+/** The sampling options for llama.cpp. */
 export function evaluateOptions(sampling: Sampling, history: History): SequenceEvaluateOptions {
   const { temperature, topP, topK, minP, seed } = sampling
   return {
@@ -24,12 +24,14 @@ export function evaluateOptions(sampling: Sampling, history: History): SequenceE
   }
 }
 
-/** The same logits, but no choice narrowed: what is reported as probabilities is then the whole distribution. */
+/**
+ * The same logits without any narrowing of the choice, so that the reported probabilities are the whole distribution.
+ */
 export function distributionOptions(sampling: Sampling, history: History): SequenceEvaluateOptions {
   return evaluateOptions({ ...sampling, temperature: 1, topP: 1, topK: 0, minP: 0 }, history)
 }
 
-/** Repetition is measured against everything read so far, presence and frequency against the answer alone. */
+/** The repetition penalty counts everything read so far, presence and frequency penalties only the answer. */
 function repetitionOptions(sampling: Sampling, history: History): SequenceEvaluateOptions {
   const { presencePenalty, frequencyPenalty, repetitionPenalty } = sampling
   const { promptTokens, generated, contextSize } = history
@@ -44,7 +46,10 @@ function repetitionOptions(sampling: Sampling, history: History): SequenceEvalua
   }
 }
 
-/** Biases of the request. With a repetition penalty beside them, presence and frequency are told as biases, too. */
+/**
+ * The biases of the request. The library takes one list of penalized tokens, so with a repetition penalty the presence
+ * and frequency penalties become biases, too.
+ */
 function biasOptions(sampling: Sampling, { model, generated }: History): SequenceEvaluateOptions {
   const { presencePenalty, frequencyPenalty, repetitionPenalty, logitBias } = sampling
   const penaltiesAsBiases = repetitionPenalty !== 1 && (presencePenalty !== 0 || frequencyPenalty !== 0)
@@ -65,7 +70,7 @@ function toTokenBias(model: LlamaModel, biases: ReadonlyMap<number, number>): To
   return tokenBias
 }
 
-/** The library brands its token numbers; ours come from clients and were checked against the vocabulary. */
+/** Converts to the library's token type. The numbers come from clients and have been checked against the vocabulary. */
 export function toToken(token: number): Token {
   if (!isToken(token)) throw new RangeError(`${token} is not the number of a token`)
   return token

@@ -1,6 +1,6 @@
 import { SluiceError } from '../../foundation/errors.ts'
 
-/** Says whether a value of a parameter that is not supported asks for nothing, so that it may pass. */
+/** Whether the value of an unsupported parameter has no effect, so that it can be accepted. */
 type AsksForNothing = (value: unknown) => boolean
 
 const is =
@@ -62,7 +62,7 @@ const generating = names(
   'model stream stream_options n temperature top_p top_k min_p seed stop max_tokens ignore_eos presence_penalty',
   'frequency_penalty repetition_penalty logit_bias logprobs response_format',
 )
-/** They say who asks, not what is asked for. */
+/** Parameters that say who asks, not what for. */
 const labels = names('user metadata safety_identifier prompt_cache_key request_id')
 
 export type RequestKind = 'chat' | 'completion' | 'embedding' | 'tokenize' | 'detokenize'
@@ -87,10 +87,10 @@ const unsupported: Record<RequestKind, Readonly<Record<string, Unsupported>>> = 
   detokenize: {},
 }
 
-/** What the engine would not honour it refuses, by name: a parameter is never silently ignored. */
+/** Refuses every parameter that the engine would not honour, by name: none is silently ignored. */
 export function refuseUnsupported(kind: RequestKind, body: Readonly<Record<string, unknown>>): void {
   for (const [param, value] of Object.entries(body)) {
-    // null is how clients spell "not set".
+    // Clients send null for "not set".
     if (value === null || value === undefined || supported[kind].has(param)) continue
     const known = Object.hasOwn(unsupported[kind], param) ? unsupported[kind][param] : undefined
     if (known?.neutral(value)) continue

@@ -3,23 +3,23 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { type CompletionRequest, sharedFields, toCompletionRequest } from './completion-request.ts'
 import { parseBody } from '../http/request-body.ts'
 
-/** A text, or the numbers of its tokens. */
+/** A text, or the tokens of one. */
 export type TextInput = string | readonly number[]
 
 export interface TextRequest extends CompletionRequest {
   readonly prompts: readonly TextInput[]
-  /** Whether the answer begins with the prompt. */
+  /** Whether the answer is to begin with the prompt. */
   readonly echo: boolean
 }
 
 const mostAnswers = 64
-/** Looked at without a complaint about each: there may be many. */
+/** Checked as a whole, without an error for each item, because there may be many. */
 export const tokenList = z.custom<readonly number[]>(
   (value) => Array.isArray(value) && value.every((item) => Number.isSafeInteger(item) && item >= 0),
   'must be a list of token numbers',
 )
 const tokens = tokenList.refine((list) => list.length > 0, 'must have a token')
-/** Both endpoints that take raw texts take one or several, as text or as tokens. */
+/** One or several inputs, as texts or as tokens, for both endpoints that take raw texts. */
 export const inputsField = z.union([z.string(), tokens, z.array(z.string()).min(1), z.array(tokens).min(1)])
 
 const textBody = z.object({

@@ -7,7 +7,7 @@ import { tokenList } from './text-request.ts'
 export interface TokenizeRequest {
   readonly model: string | undefined
   readonly input: { readonly messages: readonly ChatMessage[] } | { readonly prompt: string; readonly special: boolean }
-  /** Whether to tell the text of each token, too. */
+  /** Whether to return the text of each token as well. */
   readonly withTexts: boolean
 }
 

@@ -1,8 +1,8 @@
-/** A function that a client offers to the model. */
+/** A function that the client offers to the model. */
 export interface ToolDefinition {
   readonly name: string
   readonly description: string | undefined
-  /** JSON schema of the arguments; undefined when the function takes none. */
+  /** The JSON schema of the arguments; undefined when the function takes none. */
   readonly parameters: unknown
 }
 

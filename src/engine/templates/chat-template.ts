@@ -17,9 +17,9 @@ import { PromptTokenizer, longestTokenCharacters, tooLong } from '../requests/pr
 import { SchemaBudget } from '../grammar/schema-budget.ts'
 import type { ToolDefinition } from '../requests/tool-definitions.ts'
 
-/** Writes a conversation the way the model was trained to read one. */
+/** Writes a conversation in the form that the model was trained on. */
 export interface ChatTemplate {
-  /** Refuses what has more than `most` tokens, without looking at all of it. */
+  /** Refuses a conversation of more than `most` tokens without tokenizing all of it. */
   render(
     messages: readonly ChatMessage[],
     tools: readonly ToolDefinition[],
@@ -28,7 +28,7 @@ export interface ChatTemplate {
   ): Promise<Prompt>
 }
 
-/** The template given, else the one inside the model file, else what the library knows about models of this kind. */
+/** The given template, else the one inside the model file, else what the library knows for this kind of model. */
 export function createChatTemplate(model: LlamaModel, given: string | undefined, log: Logger): ChatTemplate {
   const template = given ?? model.fileInfo.metadata.tokenizer?.chat_template
   if (template === undefined) return { render: refuseWithoutTemplate }
@@ -71,7 +71,7 @@ function wrapTemplate(model: LlamaModel, template: string, given: boolean, log: 
   }
 }
 
-/** How the template writes calls; undefined for one that was never taught any. */
+/** How the template writes tool calls; undefined if it does not support them. */
 function toolSyntaxOf(wrapper: Wrapper): ToolSyntax | undefined {
   if (!(wrapper instanceof JinjaTemplate) || !wrapper.wrapper.usingJinjaFunctionCallTemplate) return undefined
   const { call, parallelism } = wrapper.wrapper.settings.functions
@@ -83,13 +83,16 @@ function toolSyntaxOf(wrapper: Wrapper): ToolSyntax | undefined {
   }
 }
 
-/** What has more messages or characters than could ever fit need not be rendered. */
+/** Refuses a conversation with more messages or characters than could ever fit, before it is rendered. */
 function refuseHopeless(messages: readonly ChatMessage[], most: number, leastTokens: number): void {
   const characters = messages.reduce((sum, { content }) => sum + content.length, 0)
   if (messages.length * leastTokens > most || characters > most * longestTokenCharacters) throw tooLong(most)
 }
 
-/** Half of what a turn of one letter takes in this template, on average: its markup is there however short it is. */
+/**
+ * A lower bound on the tokens of a turn: half of what a turn of one letter takes in this template on average. The
+ * markup is there however short a turn is.
+ */
 function leastTokensPerTurn(wrapper: Wrapper, model: LlamaModel): number {
   const plain = wrapper instanceof JinjaTemplate ? wrapper.wrapper : wrapper
   const pair: ChatHistoryItem[] = [
@@ -109,7 +112,7 @@ function leastTokensPerTurn(wrapper: Wrapper, model: LlamaModel): number {
 async function toPrompt(state: ContextState, model: LlamaModel, most: number, signal: AbortSignal): Promise<Prompt> {
   const endings = state.stopGenerationTriggers.flatMap((trigger) => {
     const tokens = trigger.tokenize(model.tokenizer)
-    // A trigger that begins with an end token needs no watching: the model stops there by itself.
+    // A trigger that begins with an end token needs no watching, since the model stops there by itself.
     if (tokens[0] === undefined || model.isEogToken(tokens[0])) return []
     const text = model.detokenize(tokens)
     return text.trim() === '' ? [] : [text]
@@ -121,7 +124,7 @@ async function toPrompt(state: ContextState, model: LlamaModel, most: number, si
   return { tokens, opening: openingOf(state.contextText), endings }
 }
 
-/** A template may open the reasoning section itself; the client still sees it begin. */
+/** The beginning of a reasoning section if the template has opened it: clients must see it begin. */
 export function openingOf({ values }: Pick<LlamaText, 'values'>): string {
   const end = LlamaText(values.slice(-2)).toString().slice(-longestOpening)
   return /<think>\s*$/.exec(end)?.[0] ?? ''

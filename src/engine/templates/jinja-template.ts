@@ -6,17 +6,17 @@ import {
 } from 'node-llama-cpp'
 import { nextTurn } from '../llama/loop-turn.ts'
 
-/** Rendering one with this many turns takes a few milliseconds. */
+/** Rendering a history of up to this many turns takes a few milliseconds. */
 export const shortHistory = 64
 
 /**
- * The library finds the place of the next turn by writing one and cutting it off. Templates have their own way to open
- * it, and reasoning models are opened with more than their name (`<think>`): where the template can, it opens the turn
- * here.
+ * A chat template inside a model file. To find where the next turn begins, the library renders a turn and cuts it off.
+ * But templates have their own way to open a turn, and for reasoning models that is more than the role (`<think>`). So
+ * if the template supports it, it opens the turn here.
  */
 export class JinjaTemplate {
   readonly wrapper: JinjaTemplateChatWrapper
-  /** The wrapper reads them at each rendering. */
+  /** Read by the wrapper at each rendering. */
   readonly #parameters: Record<string, unknown> = {}
   readonly #opensTurns: boolean
 
@@ -24,7 +24,7 @@ export class JinjaTemplate {
     this.wrapper = new JinjaTemplateChatWrapper({
       template,
       tokenizer,
-      // The message list is the client's: two user messages in a row stay two.
+      // The messages stay as the client sent them: two user messages in a row remain two.
       joinAdjacentMessagesOfTheSameType: false,
       trimLeadingWhitespaceInResponses: false,
       additionalRenderParameters: this.#parameters,
@@ -34,7 +34,7 @@ export class JinjaTemplate {
     this.#opensTurns = this.#renderOpen(question).contextText.toString() !== closed
   }
 
-  /** The prompt of a history whose last item is the empty turn that is to be written. */
+  /** Renders a history whose last item is the empty turn that is to be generated. */
   async generateContextState(
     options: ChatWrapperGenerateContextStateOptions,
     signal: AbortSignal,
@@ -42,7 +42,7 @@ export class JinjaTemplate {
     const state = this.wrapper.generateContextState(options)
     if (options.chatHistory.length > shortHistory) await nextTurn(signal)
     const before = options.chatHistory.slice(0, -1)
-    // After a turn of the model's own there is none to open: it goes on, or follows itself.
+    // After a turn of the model no new one is opened: the model continues its own.
     if (!this.#opensTurns || !isEmptyTurn(options) || before.at(-1)?.type === 'model') return state
     return { ...state, contextText: this.#renderOpen({ ...options, chatHistory: before }).contextText }
   }

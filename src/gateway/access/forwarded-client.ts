@@ -4,10 +4,10 @@ import type { HeaderField } from '../../relay/http/header-field.ts'
 import { headerField } from '../../relay/http/header-list.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
-/** Who asks, and what the model's server is told about it. */
+/** The client behind a request, and what the model's server is told about it. */
 export interface ForwardedClient {
   readonly address: string
-  /** Only what differs from what the relay says by itself. */
+  /** The `x-forwarded-*` fields that differ from those the relay sets itself. */
   readonly fields: readonly HeaderField[]
 }
 
@@ -16,8 +16,8 @@ const hostForm = /^(?:[A-Za-z0-9._~-]{1,255}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5}
 const nothing: readonly HeaderField[] = []
 
 /**
- * What proxies say about the client counts as far as they are trusted: the list of addresses is read from its end, and
- * the first one that is nobody we trust is the client. What stands before it anybody may have written.
+ * Finds the client behind trusted proxies: `x-forwarded-for` is read from its end, and the first address that is not
+ * trusted is the client. Anybody may have written what stands before it.
  */
 export function forwardedClient(
   { client, head }: Pick<Exchange, 'client' | 'head'>,
@@ -39,7 +39,7 @@ export function forwardedClient(
   }
 }
 
-/** From the client on, in the order they were passed. */
+/** From the client to the last proxy. */
 function trustworthyHops(header: string | undefined, trusted: TrustedProxies): readonly string[] {
   const hops: string[] = []
   for (const hop of (header ?? '').split(',').toReversed()) {

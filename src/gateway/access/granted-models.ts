@@ -1,20 +1,20 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { CatalogModel, ModelCatalog } from '../../traffic/model-catalog.ts'
 
-/** What a request may do. */
+/** What a request's key allows. */
 export interface Grant {
-  /** The name of the ApiKey; none where keys are not asked for. */
+  /** The name of the ApiKey; `undefined` if no keys are required. */
   readonly key: string | undefined
-  /** `undefined`: every model. */
+  /** The models that may be used; `undefined` means all. */
   readonly models: ReadonlySet<string> | undefined
 }
 
-/** What everybody may do where keys are not asked for. */
+/** The grant of every request if no keys are required. */
 export const openGrant: Grant = { key: undefined, models: undefined }
 
 const mostNamed = 20
 
-/** The models as one request may see them. */
+/** The models that one request may use. */
 export class GrantedModels {
   readonly #catalog: ModelCatalog
   readonly #grant: Grant
@@ -30,7 +30,9 @@ export class GrantedModels {
     return models ? all.filter(({ name }) => models.has(name)) : all
   }
 
-  /** What a key does not allow is refused whether it exists or not: only what it allows can be found out with it. */
+  /**
+   * A model that the key does not allow is refused whether it exists or not, so that a key reveals only its own models.
+   */
   find(name: string): CatalogModel {
     const { models } = this.#grant
     if (models && !models.has(name))
@@ -41,12 +43,12 @@ export class GrantedModels {
     return model
   }
 
-  /** For what tells of every model. */
+  /** For routes that tell about all models. */
   requireAll(what: string): void {
     if (this.#grant.models) throw new SluiceError('model_not_allowed', { what })
   }
 
-  /** Nobody said which one: `how` it can be said, and what there is to choose from. */
+  /** The error for a request that names no model: `how` it can name one, and which there are. */
   required(how: string): SluiceError {
     const names = this.list().map(({ name }) => name)
     const shown = names.slice(0, mostNamed).join(', ') + (names.length > mostNamed ? ', …' : '')
@@ -54,7 +56,7 @@ export class GrantedModels {
   }
 }
 
-/** Nothing can be said about a name before the cluster was seen. */
+/** The error before the cluster was read, when an unknown name proves nothing. */
 export function notSeenYet(what: string): SluiceError {
   return new SluiceError('gateway_starting', { what, retryAfterSeconds: 1 })
 }

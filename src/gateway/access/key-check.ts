@@ -5,11 +5,11 @@ import type { ApiKey } from '../../resources/api-key.ts'
 import { readBearerKey, secretDigest } from './bearer-key.ts'
 import { type Grant, notSeenYet } from './granted-models.ts'
 
-/** Where the keys are: a cache that follows the cluster. */
+/** The source of keys: a cache that follows the cluster. */
 export interface KeySource {
   readonly synced: boolean
   list(): readonly ApiKey[]
-  /** Calls back whenever a key changed; returns how to stop that. */
+  /** Calls back when a key changed; returns a function that unsubscribes. */
   onChange(listener: () => void): () => void
 }
 
@@ -20,11 +20,11 @@ interface KnownKey {
   readonly grant: Grant
 }
 
-/** Who may ask: the ApiKeys for inference. A change of a key counts from the next request on. */
+/** Checks the API keys of requests. A changed key counts from the next request on. */
 export class KeyCheck {
   readonly #keys: KeySource
   readonly #unsubscribe: () => void
-  /** Compared with when there is no such key, so that an unknown key costs the same work as a wrong secret. */
+  /** Compared with if the key is unknown, so that this takes as long as a wrong secret. */
   readonly #nobody = randomBytes(32)
   #byAccessKey: ReadonlyMap<string, readonly KnownKey[]> | undefined
 
@@ -37,7 +37,7 @@ export class KeyCheck {
     return this.#keys.synced
   }
 
-  /** The same refusal whatever is wrong with a key that is not known, so that nothing can be probed. */
+  /** Every unknown or wrong key gets the same refusal, so that nothing can be learned by trying. */
   admit(headers: HeaderList, now: number): Grant {
     if (!this.#keys.synced) throw notSeenYet('API keys')
     const header = headers.get('authorization')
@@ -68,7 +68,7 @@ export class KeyCheck {
       const { accessKey, secretSha256, expiresAt, disabled, allowedModels } = spec
       const known: KnownKey = {
         digest: Buffer.from(secretSha256, 'hex'),
-        // A time that cannot be read lets nobody in.
+        // An expiry that cannot be parsed counts as expired.
         expiresAtMs: expiresAt === undefined ? Number.POSITIVE_INFINITY : Date.parse(expiresAt) || 0,
         disabled,
         grant: { key: metadata.name, models: allowedModels && new Set(allowedModels) },

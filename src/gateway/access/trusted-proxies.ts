@@ -1,13 +1,13 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { SluiceError } from '../../foundation/errors.ts'
 
-/** Addresses whose word about who stands behind them counts: the edge, or a load balancer. */
+/** The addresses of proxies that are believed about their clients: the edge, or a load balancer. */
 export class TrustedProxies {
   readonly #addresses = new BlockList()
-  /** The last address that was asked for: requests come from few proxies, and a look into the list takes longer. */
-  #last = { address: '', trusted: false }
+  /** No entry, as with most gateways: then nothing is looked up, which would take long. */
+  #isEmpty = true
 
-  /** `10.0.0.0/8,192.168.1.7,::1`; an empty text trusts nobody. */
+  /** Reads a list such as `10.0.0.0/8,192.168.1.7,::1`; an empty one trusts nobody. */
   static parse(text: string, flag: string): TrustedProxies {
     const proxies = new TrustedProxies()
     for (const entry of text.split(',').map((part) => part.trim())) {
@@ -20,10 +20,8 @@ export class TrustedProxies {
   }
 
   includes(address: string): boolean {
-    if (address === this.#last.address) return this.#last.trusted
-    const trusted = isIP(address) !== 0 && this.#addresses.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
-    this.#last = { address, trusted }
-    return trusted
+    if (this.#isEmpty || isIP(address) === 0) return false
+    return this.#addresses.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
   }
 
   #add(entry: string): boolean {
@@ -33,6 +31,7 @@ export class TrustedProxies {
     const prefix = bits === undefined ? longest : Number(bits)
     if (version === 0 || prefix > longest) return false
     this.#addresses.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
+    this.#isEmpty = false
     return true
   }
 }

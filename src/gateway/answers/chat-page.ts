@@ -37,7 +37,7 @@ const securityHeaders: HeaderPairs = [
   ['referrer-policy', 'no-referrer'],
 ]
 
-/** `name-<hash>.ext`, as the build names what never changes under its name. */
+/** Matches `name-<hash>.ext`: the build names files so whose content never changes. */
 const hashedName = /^\/assets\/.*-[\w-]{8,}\.\w+$/
 const mostFiles = 1_000
 const mostBytes = 64 * 1024 * 1024

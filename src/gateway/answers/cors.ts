@@ -3,7 +3,7 @@ import { headerField, type HeaderList } from '../../relay/http/header-list.ts'
 
 const headerNames = /^[A-Za-z0-9-]{1,64}(?: ?, ?[A-Za-z0-9-]{1,64}){0,63}$/
 
-/** Pages of any origin may use the OpenAI face: it carries no cookies, and a key has to be sent on purpose. */
+/** Pages of any origin may use this API: it has no cookies, and a page has to send a key on purpose. */
 export const allowOrigin = headerField('access-control-allow-origin', '*')
 export const exposeHeaders = headerField('access-control-expose-headers', 'x-request-id, retry-after, x-should-retry')
 
@@ -16,7 +16,7 @@ export function isPreflight(method: string, headers: HeaderList): boolean {
 export function preflightAnswer(headers: HeaderList, methods: readonly string[] | 'any'): Answer {
   const asked = headers.get('access-control-request-headers')
   const allowedMethods = methods === 'any' ? 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' : methods.join(', ')
-  // `*` does not cover Authorization, so what was asked for is named back.
+  // `*` does not cover Authorization, so the requested headers are listed.
   const allowedHeaders = asked !== undefined && headerNames.test(asked) ? asked : 'authorization, content-type'
   return {
     status: 204,

@@ -2,9 +2,8 @@ import { headerField } from '../../relay/http/header-list.ts'
 import { allowOrigin, exposeHeaders } from './cors.ts'
 
 /**
- * On every answer of a model's server, whatever it says itself. It comes from the address where the chat page keeps its
- * key: opened in a browser, it is in no site and runs nothing. Programs that read it do not care. They are the same
- * each time, so they cost nothing.
+ * Set on every answer of a model's server. It comes from the same origin as the chat page, which keeps a key, so in a
+ * browser it must not run scripts or belong to that site. API clients ignore these fields.
  */
 export const foreignAnswerFields = [
   allowOrigin,

@@ -1,6 +1,6 @@
 import type { CatalogModel } from '../../traffic/model-catalog.ts'
 
-/** A model as OpenAI lists it, with what Sluice knows besides. */
+/** A model in OpenAI's listing, with Sluice's own fields added. */
 export function openAiModel({ name, owner, createdAtMs, phase, message }: CatalogModel) {
   return {
     id: name,

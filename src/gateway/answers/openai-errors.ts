@@ -13,17 +13,17 @@ export interface OpenAiError {
 
 const defaultRetryAfterSeconds = 5
 
-/** Errors that are about one field of the request. */
+/** Errors about one field of the request, with that field's name. */
 const paramOf: Partial<Record<ErrorCode, string>> = {
   model_not_found: 'model',
   model_not_allowed: 'model',
   model_required: 'model',
 }
 
-/** Trying again at once would only wait for the same answer; OpenAI's client libraries heed `x-should-retry`. */
+/** Errors that an immediate retry would only repeat; OpenAI's clients obey `x-should-retry`. */
 const notWorthRetrying: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['model_unavailable', 'wake_deadline'])
 
-/** What is not a coded error is nobody's business outside; the log has it. */
+/** Other errors become `internal_error`: their details are for the log only. */
 export function codedError(error: unknown): SluiceError {
   return error instanceof SluiceError ? error : new SluiceError('internal_error', {}, { cause: error })
 }
@@ -41,12 +41,12 @@ export function errorAnswer(error: SluiceError, headers: HeaderPairs = []): Answ
   }
 }
 
-/** For a response that is already an event stream. */
+/** The error as an event, for a response that is already a stream. */
 export function errorEvent(error: OpenAiError): string {
   return `data: ${JSON.stringify(error)}\n\n`
 }
 
-/** As OpenAI has it: a refused key is an invalid request too. */
+/** As at OpenAI, a refused key is an invalid request, too. */
 export function errorType(status: number): string {
   if (status === 429) return 'rate_limit_error'
   return status < 500 ? 'invalid_request_error' : 'server_error'

@@ -5,19 +5,17 @@ import type { InferenceRoute } from '../routes.ts'
 import { FormScanner, formBoundary } from './form-scanner.ts'
 import { type BodySource, type Fail, type JsonAsked, readJsonBody, readLooseModel } from './json-body.ts'
 
-/** What routing needs to know of a request. */
+/** What a request asks for, as far as routing needs it. */
 export interface Asked {
   readonly model: string
   readonly streamed: boolean
-  /**
-   * Where it is JSON and was read whole: it, or enough of its beginning. Whether it is valid has not been looked at.
-   */
+  /** A JSON body that was read whole, or enough of its beginning. It may still be invalid. */
   readonly body?: Buffer | undefined
-  /** Where the body is large, looks whether it is valid, and rejects when it is not. */
+  /** Checks a large body; rejects if it is not valid. */
   readonly check?: JsonAsked['check']
 }
 
-/** A body, and the models that its sender may name in it. */
+/** A request's body, and the models it may name. */
 export interface AskedSource extends BodySource {
   readonly models: GrantedModels
 }
@@ -25,15 +23,15 @@ export interface AskedSource extends BodySource {
 type GoOn = (asked: Asked) => void
 
 /**
- * JSON is read whole, within the bound: `model` and `stream` may stand anywhere in it, and what is whole can be sent to
- * another endpoint. A form is read up to its model and streams from there: what follows is an audio file.
+ * A JSON body is read whole, within a limit: `model` and `stream` can be anywhere in it, and a whole body can be sent
+ * to another endpoint after a failure. A form is read up to its model and then streamed, because an audio file follows.
  */
 export function readAsked(source: AskedSource, route: InferenceRoute, goOn: GoOn, fail: Fail): void {
   const { head } = source.exchange
   refuseEncoded(head)
   const contentType = head.headers.get('content-type') ?? ''
   if (route.body === 'json') {
-    // A page of any site may send other types without asking the browser first.
+    // Pages of other sites could send other content types without the browser asking first.
     if (!isJson(contentType)) throw wrongType('application/json', contentType)
     return readJsonBody(source, (json) => goOn(chosenIn(json, source.models)), fail)
   }
@@ -42,7 +40,10 @@ export function readAsked(source: AskedSource, route: InferenceRoute, goOn: GoOn
   readForm(source, boundary, goOn, fail)
 }
 
-/** Header, query, JSON body, the only Model, in this order. The body is read only when it is needed. */
+/**
+ * Looks in the header, the query, the JSON body, and for the only Model, in this order. The body is read only if
+ * needed.
+ */
 export function readPassThrough(source: AskedSource, goOn: GoOn, fail: Fail): void {
   const { exchange, models } = source
   const { head } = exchange
@@ -82,7 +83,7 @@ function chosen(model: unknown, models: GrantedModels): string {
   return models.find(model).name
 }
 
-/** `application/json`, and what is like it; almost all write it in the same way. */
+/** Whether this is a JSON content type; almost all clients write it in the same way, which is checked first. */
 function isJson(contentType: string): boolean {
   return contentType === 'application/json' || /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(contentType)
 }

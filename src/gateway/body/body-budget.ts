@@ -7,24 +7,24 @@ import type { Done, Exchange } from '../../relay/exchange.ts'
 
 const retryAfterSeconds = 2
 
-/** Where there is no room for others, who lags this far behind is ended. */
+/** If memory is short, a sender this far behind its rate is cut off. */
 const latestLagMs = 5_000
 
 export interface BodyLimits {
-  /** Of one body. */
+  /** The limit for one body. */
   readonly limitBytes: number
-  /** Of all that are held at one time. */
+  /** The limit for all bodies held at the same time. */
   readonly totalBytes: number
-  /** Of those, what comes from one address. */
+  /** The part of it that one address may have. */
   readonly addressBytes: number
-  /** Where all is used up, who sends slower than this makes room. */
+  /** If the budget is used up, slower senders are cut off. */
   readonly pressedBytesPerSecond: number
 }
 
 /**
- * What the bodies of all requests together may take: they are held while their requests wait for a model. What counts
- * is what is here, not what was announced. A body that came whole with its head counts for all of them only; one that
- * comes in pieces also for its client's address, which has a share.
+ * Limits the memory for request bodies, which are held while their requests wait for a model. It counts bytes that
+ * arrived, not announced lengths. A body that came whole with its head counts only towards the total; one that comes in
+ * pieces also counts towards its client address's share.
  */
 export class BodyBudget {
   readonly #limits: BodyLimits
@@ -45,7 +45,7 @@ export class BodyBudget {
     return this.#heldBytes
   }
 
-  /** Addresses of which something is held that came in pieces. */
+  /** What is held of bodies in pieces, by address. */
   get clients(): number {
     return this.#perClient.clients
   }
@@ -54,12 +54,12 @@ export class BodyBudget {
     return this.#limits.limitBytes
   }
 
-  /** Of the request of a client with this address. */
+  /** The share of one request, for a client with this address. */
   share(address: string): BodyShare {
     return new BodyShare(this, address)
   }
 
-  /** For the share of a request. */
+  /** Called by a request's share. */
   take(bytes: number): void {
     if (this.#heldBytes + bytes > this.#limits.totalBytes) this.#makeRoom(bytes)
     this.#heldBytes += bytes
@@ -87,7 +87,7 @@ export class BodyBudget {
     incoming.bytes += bytes
   }
 
-  /** Nothing more comes of it here; what came is held on. */
+  /** The body is complete or given up; its bytes stay counted until they are released. */
   stopReceiving(incoming: IncomingBody): void {
     this.#incoming.delete(incoming)
   }
@@ -99,7 +99,7 @@ export class BodyBudget {
     incoming.bytes = 0
   }
 
-  /** Ends those that came slowly and hold much before somebody else is refused. */
+  /** Cuts off slow senders that hold much before a new request is refused. */
   #makeRoom(bytes: number): void {
     while (this.#heldBytes + bytes > this.#limits.totalBytes) {
       const slowest = this.#slowest()
@@ -126,16 +126,16 @@ export class BodyBudget {
   }
 }
 
-/** A body that comes in pieces. */
+/** A body that arrives in pieces. */
 interface IncomingBody {
   readonly exchange: Exchange
   readonly client: string
   readonly pace: BodyPace
-  /** Held of it. */
+  /** The bytes held of it. */
   bytes: number
 }
 
-/** One request's part of the budget. It is given back when the request is finished, whatever became of it. */
+/** One request's part of the budget, released when the request is finished. */
 export class BodyShare {
   readonly #budget: BodyBudget
   readonly #address: string
@@ -148,8 +148,8 @@ export class BodyShare {
   }
 
   /**
-   * Holds all of the body until the request is finished, and goes on with `goOn`; `look` sees it piece by piece. `fail`
-   * hears why it could not be read, and what `goOn` throws.
+   * Reads and holds the whole body, then calls `goOn`; `look` sees it piece by piece. `fail` gets the reason if it
+   * cannot be read, and errors that `goOn` throws.
    */
   readWhole(exchange: Exchange, look: (piece: Buffer) => void, goOn: () => void, fail: (error: unknown) => void): void {
     if (!exchange.bodyArrived) {
@@ -164,7 +164,7 @@ export class BodyShare {
     exchange.readBody(this.#budget.limitBytes, hold, this.#end(goOn, fail))
   }
 
-  /** The same until it is enough. What was read is held until the request is finished, the rest streams. */
+  /** Reads until `enough` returns true. What was read is held until the request is finished; the rest streams. */
   readUntil(
     exchange: Exchange,
     enough: (piece: Buffer) => boolean,

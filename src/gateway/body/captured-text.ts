@@ -1,4 +1,4 @@
-/** A JSON text as it stands between its quotes, gathered from the pieces it comes in, up to a bound. */
+/** Collects a JSON string, as it stands between its quotes, from pieces, up to a limit. */
 export class CapturedText {
   readonly #bytes: Buffer
   readonly #limit: number
@@ -23,14 +23,14 @@ export class CapturedText {
     for (let at = from; at < end; at++) this.#bytes[this.#length++] = piece[at] ?? 0
   }
 
-  /** Of an escape. */
+  /** Adds a byte of an escape sequence. */
   addByte(byte: number): void {
     this.#hasEscape = true
     if (this.#length < this.#limit) this.#bytes[this.#length++] = byte
     else this.#isCut = true
   }
 
-  /** What is too long to be kept is none of these. */
+  /** A string that is too long to be kept equals none of them. */
   oneOf(names: readonly string[]): string | undefined {
     if (this.#isCut || this.#length < 2) return undefined
     if (this.#hasEscape) {
@@ -40,7 +40,7 @@ export class CapturedText {
     return names.find((name) => this.#is(name))
   }
 
-  /** As a parser reads it; cut off where it is too long. */
+  /** The decoded string, cut off if it is too long. */
   decoded(): string {
     const raw = this.#bytes.toString('utf8', 0, this.#length)
     if (!this.#hasEscape || this.#isCut) return raw

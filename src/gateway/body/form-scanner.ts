@@ -4,14 +4,14 @@ const longestPartHeadBytes = 16_384
 const longestValueBytes = 1_024
 const mostParts = 256
 /**
- * Once the model is known, this much of other text fields is looked through for `stream`; beyond it the form streams.
+ * Once the model is known, this much of other text fields is searched for `stream`; after that the form is streamed.
  */
 const furtherBytes = 65_536
 const boundaryForm = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
 
-/** The boundary of a `multipart/form-data` content type; `undefined` when it is another type. */
+/** The boundary of a `multipart/form-data` content type; `undefined` for other types. */
 export function formBoundary(contentType: string): string | undefined {
-  // Most are JSON.
+  // Most requests are JSON.
   if (contentType === 'application/json') return undefined
   const parameters = /^multipart\/form-data\s*;(.*)$/is.exec(contentType)?.[1]
   if (parameters === undefined) return undefined
@@ -20,14 +20,17 @@ export function formBoundary(contentType: string): string | undefined {
   return boundary !== undefined && boundaryForm.test(boundary) ? boundary : undefined
 }
 
-/** opening: before the first boundary. mark: behind a boundary. text: in a wanted field. rest: in any other part. */
+/**
+ * The place in the form. opening: before the first boundary. mark: after a boundary. text: in a wanted field. rest: in
+ * any other part.
+ */
 type Place = 'opening' | 'mark' | 'head' | 'text' | 'file' | 'rest' | 'end'
 
 /**
- * Reads `model` and `stream` out of a form as it arrives, and keeps nothing of what it has passed. It has seen enough
- * when both are known, when a file follows the model, or at the form's end. Strict up to there where readers could
- * disagree: a field that is there twice, a broken frame or a missing end is refused. What follows goes to the Pod of
- * the model that was named, and can change nothing about that.
+ * Reads `model` and `stream` from a form as it arrives, without keeping what it has passed. It is done when both are
+ * known, when a file follows the model, or at the end. Until then it refuses whatever readers could understand
+ * differently: a field that occurs twice, broken framing, a missing end. What follows goes to the model that was named
+ * and cannot change that.
  */
 export class FormScanner {
   readonly #delimiter: Buffer
@@ -50,7 +53,7 @@ export class FormScanner {
     return this.#values.get('stream')?.toLowerCase() === 'true'
   }
 
-  /** What waits for more to be understood. */
+  /** Bytes that cannot be understood without more. */
   get heldBytes(): number {
     return this.#held.length
   }
@@ -61,7 +64,7 @@ export class FormScanner {
     return this.#place === 'file' || this.#values.has('stream') || this.#bytesSinceModel > furtherBytes
   }
 
-  /** Takes the next piece; returns whether enough has been seen. */
+  /** Takes the next piece; returns true once enough was seen. */
   push(piece: Buffer): boolean {
     if (this.model !== undefined) this.#bytesSinceModel += piece.length
     this.#held = this.#held.length === 0 ? piece : Buffer.concat([this.#held, piece])
@@ -74,7 +77,7 @@ export class FormScanner {
     if (!this.enough) throw malformed('its last boundary is missing')
   }
 
-  /** Moves on to the next place; false when there is not enough to decide. */
+  /** Moves on to the next place; returns false if it needs more bytes. */
   #advance(): boolean {
     switch (this.#place) {
       case 'opening':
@@ -137,7 +140,7 @@ export class FormScanner {
   #skip(): boolean {
     const end = this.#held.indexOf(this.#delimiter)
     if (end >= 0) return this.#moveTo('mark', end + this.#delimiter.length)
-    // Only what may be the beginning of a boundary has to stay.
+    // Keep only what may be the beginning of a boundary.
     const kept = Math.min(this.#held.length, this.#delimiter.length - 1)
     this.#held = this.#held.subarray(this.#held.length - kept)
     return false

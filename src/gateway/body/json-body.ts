@@ -8,22 +8,22 @@ import type { TurnWork } from './turn-work.ts'
 
 /** What routing needs of a JSON body. */
 export interface JsonAsked {
-  /** Whatever stands there. */
+  /** The value of `model`, whatever its type. */
   readonly model: unknown
   readonly streamed: boolean
-  /** It, or where it is large at least as much of its beginning as tells prompts apart. */
+  /** The body; of a large one at least enough to tell prompts apart. */
   readonly body: Buffer
-  /** Whether it is valid has not been looked at. Where it is too large to be parsed at once, this does. */
+  /** Set if the body is too large to be parsed at once: checks whether it is valid. */
   readonly check?: (() => Promise<unknown>) | undefined
 }
 
-/** A longer body is never parsed at once, but scanned in turns of the event loop. */
+/** Longer bodies are scanned in slices, over several turns of the event loop, instead of parsed at once. */
 const parsedBytes = 65_536
-/** A longer one is not even searched at once. */
+/** Longer bodies are not even searched at once. */
 const searchedBytes = 262_144
 const startBytes = 65_536
 
-/** The body of one request, and what reading it takes. */
+/** One request's body, and what is needed to read it. */
 export interface BodySource {
   readonly exchange: Exchange
   readonly share: BodyShare
@@ -32,7 +32,7 @@ export interface BodySource {
 
 export type Fail = (error: unknown) => void
 
-/** Goes on with `goOn` before it returns when all of the body is here and it is plain, as it is with most requests. */
+/** Reads the body and calls `goOn`, before it returns if the whole body is here and simple, as in most requests. */
 export function readJsonBody(source: BodySource, goOn: (asked: JsonAsked) => void, fail: Fail): void {
   const { exchange, share, work } = source
   if (!exchange.bodyArrived && announcedBytes(exchange) > searchedBytes) return readLarge(source, goOn, fail)
@@ -45,11 +45,11 @@ export function readJsonBody(source: BodySource, goOn: (asked: JsonAsked) => voi
   share.readWhole(exchange, ignore, look, fail)
 }
 
-/** Scans it while it comes. */
+/** Scans a large body while it arrives. */
 function readLarge({ exchange, share, work }: BodySource, goOn: (asked: JsonAsked) => void, fail: Fail): void {
   const json = new SlicedJson(work, { checksTexts: false })
   const scan = (piece: Buffer) => {
-    // What can only be refused need not be read to its end.
+    // A body that has to be refused is not read to its end.
     if (json.failure) throw json.failure
     json.push(piece)
   }
@@ -66,7 +66,7 @@ function readLarge({ exchange, share, work }: BodySource, goOn: (asked: JsonAske
   share.readWhole(exchange, scan, finish, giveUp)
 }
 
-/** What a body names that may be anything and goes on as it is; all of it is read. */
+/** Reads a whole body of any content and finds the model it names, if any. */
 export function readLooseModel(source: BodySource, goOn: (model: unknown) => void, fail: Fail): void {
   const { exchange, share, work } = source
   const look = () => {
@@ -90,7 +90,7 @@ export function readLooseModel(source: BodySource, goOn: (model: unknown) => voi
   share.readWhole(exchange, ignore, look, fail)
 }
 
-/** What is found at once; `undefined` for what is too large to be looked at in one turn of the event loop. */
+/** What a search at once finds; `undefined` if the body is too large for that. */
 function askedIn(body: Buffer, work: TurnWork): JsonAsked | undefined {
   if (body.length > searchedBytes) return undefined
   const fields = findRoutingFields(body)
@@ -100,7 +100,7 @@ function askedIn(body: Buffer, work: TurnWork): JsonAsked | undefined {
   return { model, streamed: stream === true, body }
 }
 
-/** Here a promise is made: others have their turn meanwhile. */
+/** This waits, with a promise: other requests get their turns meanwhile. */
 function scanFor(pieces: readonly Buffer[], work: TurnWork, goOn: (asked: JsonAsked) => void, fail: Fail): void {
   scan(pieces, work, false)
     .then((scanner) => goOn(found(scanner, pieces, work)))
@@ -130,13 +130,13 @@ function startOf(pieces: readonly Buffer[]): Buffer {
   return Buffer.concat(start).subarray(0, startBytes)
 }
 
-/** Without a length anything may come. */
+/** Without an announced length, a body may become large. */
 function announcedBytes({ head }: Exchange): number {
   const length = head.headers.get('content-length')
   return head.headers.get('transfer-encoding') === undefined ? Number(length ?? 0) : Number.POSITIVE_INFINITY
 }
 
-/** Throws `invalid_json` for what no model's server could read. For what is not large. */
+/** Throws `invalid_json` if the body is not valid. For small bodies. */
 export function parseJson(body: Buffer): { model?: unknown; stream?: unknown } {
   let value: unknown
   try {
@@ -150,7 +150,7 @@ export function parseJson(body: Buffer): { model?: unknown; stream?: unknown } {
   return value
 }
 
-/** Node's own message quotes the body, which may be long; the place is what helps. */
+/** Node's message quotes the body, which may be long; only the position helps. */
 function whyInvalid(body: Buffer, message: string): string {
   if (body.length === 0) return 'it is empty'
   if (message.includes('Unexpected end')) return 'it ends too early'

@@ -1,6 +1,6 @@
 /**
- * How far a JSON number is: behind its sign, a zero that leads it, its digits, the point, digits behind that, `e`, its
- * sign, its digits.
+ * The states within a JSON number: after the sign, after a leading zero, in the digits, after the point, in the
+ * fraction, after `e`, after its sign, in the exponent.
  */
 export type NumberPart = 'sign' | 'zero' | 'digits' | 'point' | 'fraction' | 'e' | 'e-sign' | 'exponent'
 
@@ -9,7 +9,7 @@ export function firstPart(byte: number): NumberPart {
   return byte === 48 ? 'zero' : 'digits'
 }
 
-/** `over`: the byte is not the number's any more. `wrong`: nor may the number end here. */
+/** `over`: the number ended before this byte. `wrong`: the number cannot end here. */
 export function nextPart(part: NumberPart, byte: number): NumberPart | 'over' | 'wrong' {
   const isDigit = byte >= 48 && byte <= 57
   switch (part) {

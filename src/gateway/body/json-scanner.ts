@@ -2,17 +2,17 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { CapturedText } from './captured-text.ts'
 import { firstPart, nextPart, type NumberPart } from './json-number.ts'
 
-/** Deeper than any request for a model; whoever builds what is nested pays for every level. */
+/** No real request is nested deeper; parsers pay for every level. */
 export const deepestNesting = 1_000
 
-/** So much of a text is looked at byte by byte; the end of a longer one is searched for at the speed of memory. */
+/** This much of a string is read byte by byte; the end of a longer one is searched for, which is faster. */
 const shortTextBytes = 64
 const longestNameBytes = 48
 const longestModelBytes = 1_024
 const wantedNames = ['model', 'stream'] as const
 
 /**
- * What is expected at the next byte or, from `text` on, what it is part of. As numbers: one is looked at for every
+ * What is expected next or, from `text` on, what the next byte is part of. Numbers, because it is compared for every
  * byte.
  */
 const place = {
@@ -39,10 +39,9 @@ const quote = 34
 const backslash = 92
 
 /**
- * Reads a JSON object as it arrives, in pieces of any size, and keeps nothing of it but its own `model` and `stream`:
- * the last of each, as `JSON.parse` would have them. Work is linear in the bytes and memory constant, whatever they
- * are. It throws at the first byte that cannot be JSON; only inside of texts is that looked for when `checksTexts` says
- * so, because long ones are passed much faster without.
+ * Reads a JSON object as it arrives, in pieces of any size, and keeps only its own `model` and `stream`, the last of
+ * each, as `JSON.parse` would. Work is linear in the bytes and memory is constant. Throws at the first byte that cannot
+ * be JSON; inside strings only if `checksTexts` is set, because skipping long strings unchecked is much faster.
  */
 export class JsonScanner {
   readonly #checksTexts: boolean
@@ -54,9 +53,9 @@ export class JsonScanner {
   #literal = ''
   #literalAt = 0
   #hexLeft = 0
-  /** The text that is read is a member's name. */
+  /** Whether the current string is a member's name. */
   #isName = false
-  /** Which of the wanted members the next value belongs to. */
+  /** Which wanted member the next value belongs to. */
   #member: string | undefined
   readonly #name = new CapturedText(longestNameBytes)
   readonly #modelText = new CapturedText(longestModelBytes)
@@ -68,7 +67,7 @@ export class JsonScanner {
     this.#checksTexts = options.checksTexts
   }
 
-  /** `undefined` when it is not there or no text; so far. */
+  /** `undefined` if there was none so far, or it is no string. */
   get model(): string | undefined {
     return this.#model
   }
@@ -111,7 +110,7 @@ export class JsonScanner {
     return this.#place === place.hex ? this.#readHex(byte, at) : this.#readLiteral(byte, at)
   }
 
-  /** What stands around values, and their first bytes. */
+  /** Handles structure between values, and their first bytes. */
   #readMarks(piece: Buffer, start: number): number {
     let at = start
     for (; at < piece.length && this.#place < place.text; at++) {
@@ -246,7 +245,7 @@ export class JsonScanner {
     return at + 1
   }
 
-  /** The next byte that is a quote or a backslash, or may not be there at all. */
+  /** Finds the next quote, backslash, or byte that must not be in a string. */
   #plainEnd(piece: Buffer, start: number): number {
     const watched = this.#checksTexts ? piece.length : Math.min(piece.length, start + shortTextBytes)
     let at = start
@@ -257,7 +256,7 @@ export class JsonScanner {
     if (at === piece.length) return at
     const nextQuote = piece.indexOf(quote, at)
     const before = nextQuote < 0 ? piece.length : nextQuote
-    // Looked for only up to there, so that no byte is passed twice.
+    // Searched only up to there, so that no byte is searched twice.
     const nextBackslash = piece.subarray(at, before).indexOf(backslash)
     return nextBackslash < 0 ? before : at + nextBackslash
   }

@@ -1,14 +1,14 @@
-/** What a JSON object says of who is to answer, and how. */
+/** The fields of a body that decide who answers, and how. */
 export interface RoutingFields {
   readonly model: string
   readonly streamed: boolean
 }
 
-/** A longer body is not made a text of: it is searched as it is, and only its ends are looked at. */
+/** Longer bodies are searched as bytes instead of becoming a string; only their ends are looked at. */
 const longestText = 16_384
 const endBytes = 1_024
 
-/** A name in its quotes, in two parts: the second is what is searched for, because it is rarer than a quote. */
+/** A member's name with its quotes, in two parts: the second is searched for, because it is rarer than a quote. */
 interface QuotedName {
   readonly before: Buffer
   readonly searched: string
@@ -16,21 +16,20 @@ interface QuotedName {
 const modelName: QuotedName = { before: Buffer.from('"'), searched: 'model"' }
 const streamName: QuotedName = { before: Buffer.from('"st'), searched: 'ream"' }
 
-// The value of a member with all that follows it, where nothing of that is an object or a list.
+// Matches a member's value and all that follows it, if that contains no object or list.
 const scalar = String.raw`(?:"[^"\\]*"|-?\d[\d.eE+-]*|true|false|null)`
 const lastMembers = new RegExp(String.raw`${scalar}(?:\s*,\s*"[^"\\]*"\s*:\s*${scalar})*\s*\}\s*$`, 'y')
 
-/** After so many that only end like a name, parsing is faster than looking on. */
+/** After this many false matches, parsing is faster than searching on. */
 const mostLookalikes = 16
 
 const absent = -1
 const unsure = -2
 
 /**
- * Finds `model` and `stream` without parsing what stands around them: a conversation with its images is long, and
- * routing needs nothing else of it. If the body is valid JSON, then what is returned is what `JSON.parse` would find;
- * whether it is valid is for others to say. Where there could be doubt nothing is returned: when a name is there twice,
- * or may stand inside of something else, or may be hidden by an escape.
+ * Finds `model` and `stream` without parsing the rest: conversations with images are long, and routing needs nothing
+ * else. If the body is valid JSON, the result is what `JSON.parse` would find; validity is checked elsewhere. If there
+ * is any doubt (a name occurs twice, may be nested, or may be hidden by an escape), it returns nothing.
  */
 export function findRoutingFields(body: Buffer): RoutingFields | undefined {
   const isShort = body.length <= longestText
@@ -55,19 +54,19 @@ interface Ends {
   readonly endAt: number
 }
 
-/** Where the value of the object's own member begins. */
+/** Where the value of the outermost object's member begins. */
 function memberAt(ends: Ends, name: QuotedName): number {
   const { body, end, endAt } = ends
   const at = quotedAt(ends, name, 0)
   if (at < 0) return at
   const behind = at + name.before.length + name.searched.length
-  // A quote behind a backslash is no end of a text, and a name that is there again is another member or a value.
+  // A quote after a backslash does not end a string, and a repeated name may be another member or a value.
   if (body[at - 1] === 92 || quotedAt(ends, name, behind) !== absent) return unsure
   const colon = blanksEnd(body, behind)
   if (body[colon] !== 58) return unsure
   const value = blanksEnd(body, colon + 1)
   if (blanksEnd(body, blanksEnd(body, 0) + 1) === at) return value
-  // What nothing but scalars follow up to the end stands in the outermost object.
+  // If only scalars follow up to the end, the member is in the outermost object.
   if (value < endAt || body.length - value > endBytes) return unsure
   lastMembers.lastIndex = value - endAt
   return lastMembers.test(end) ? value : unsure
@@ -88,7 +87,7 @@ function isAt(expected: Buffer, bytes: Buffer, start: number): boolean {
   return true
 }
 
-/** A text without escapes, and of letters that are one byte each. */
+/** Reads a string without escapes, in ASCII. */
 function plainString({ body, begin, end, endAt }: Ends, quote: number): string | undefined {
   if (body[quote] !== 34) return undefined
   const start = quote + 1
@@ -99,12 +98,12 @@ function plainString({ body, begin, end, endAt }: Ends, quote: number): string |
   return start >= endAt ? end.slice(start - endAt, close - endAt) : undefined
 }
 
-/** A letter, digit or sign of ASCII but the quote and the backslash. */
+/** Printable ASCII except the quote and the backslash. */
 function isPlain(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 32 && byte < 127 && byte !== 34 && byte !== 92
 }
 
-/** What is not an object, or not all of one, is nothing to search in. */
+/** Whether this looks like a whole object; nothing else is searched. */
 function isBraced(body: Buffer): boolean {
   let last = body.length - 1
   while (isBlank(body[last])) last--

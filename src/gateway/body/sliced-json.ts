@@ -2,27 +2,27 @@ import { asError } from '../../foundation/errors.ts'
 import { JsonScanner } from './json-scanner.ts'
 import type { SlicedTask, TurnWork } from './turn-work.ts'
 
-/** So much is scanned at a time: a millisecond or two, whatever it is. */
+/** Bytes scanned at a time: a millisecond or two of work. */
 const stepBytes = 65_536
 
-/** Scans a large body in turns of the event loop, while it arrives or when it is here. */
+/** Scans a large body in slices, over several turns of the event loop, while it arrives or afterwards. */
 export class SlicedJson implements SlicedTask {
   readonly #scanner: JsonScanner
   readonly #work: TurnWork
-  /** Not scanned yet, from `#next` on; of that one, what is behind `#at`. */
+  /** Pieces not scanned yet: those from `#next` on, the first of them from `#at` on. */
   #pieces: Buffer[] = []
   #next = 0
   #at = 0
   #isAdded = false
   #isWhole = false
   readonly #end = Promise.withResolvers<JsonScanner>()
-  /** Why it is no JSON, as soon as that is known. */
+  /** Why it is not JSON, once that is known. */
   failure: Error | undefined
 
   constructor(work: TurnWork, options: { readonly checksTexts: boolean }) {
     this.#work = work
     this.#scanner = new JsonScanner(options)
-    // Nobody may be waiting for it.
+    // The result may have no listener.
     this.#end.promise.catch(() => {})
   }
 
@@ -32,14 +32,14 @@ export class SlicedJson implements SlicedTask {
     this.#ask()
   }
 
-  /** All of it was pushed. */
+  /** The whole body was pushed. */
   finish(): Promise<JsonScanner> {
     this.#isWhole = true
     this.#ask()
     return this.#end.promise
   }
 
-  /** Nobody wants to know any more. */
+  /** The result is no longer wanted. */
   abandon(): void {
     this.#pieces = []
     this.#next = 0

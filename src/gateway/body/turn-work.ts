@@ -1,21 +1,21 @@
-/** What is worked on a little at a time. */
+/** Work that can be done in small parts. */
 export interface SlicedTask {
-  /** Does a small part of it; returns whether there is more to do. */
+  /** Does one small part; returns true if there is more to do. */
   step(): boolean
 }
 
-/** What one turn of the event loop may be kept with, for all tasks together. */
+/** How long one turn of the event loop may be used for all tasks together. */
 const mostMsPerTurn = 4
 
 /**
- * Work that may take long, done in turns: each task's next part in its turn, as many of them as take a few
- * milliseconds, then everybody else who waits for the event loop.
+ * Runs long tasks in small parts: in each turn of the event loop as many parts as fit into a few milliseconds, the
+ * tasks taking turns; then everything else gets the loop.
  */
 export class TurnWork {
   readonly #now: () => number
   #tasks: SlicedTask[] = []
   #isAwaited = false
-  /** How often the loop was kept, and how many parts were done. */
+  /** How many turns were used, and how many parts were done. */
   turns = 0
   steps = 0
 
@@ -23,7 +23,7 @@ export class TurnWork {
     this.#now = now
   }
 
-  /** A task is added again only after its `step` has returned false. */
+  /** Add a task again only after its `step` returned false. */
   add(task: SlicedTask): void {
     this.#tasks.push(task)
     this.#await()

@@ -1,7 +1,7 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { Exchange } from '../../relay/exchange.ts'
 
-/** Nobody reads the answer any more. A gateway that stops aborts requests too, but their clients are still there. */
+/** Whether the client left. A stopping gateway aborts requests, too, but their clients are still there. */
 export function isClientGone({ signal }: Exchange): boolean {
   if (!signal.aborted) return false
   const reason: unknown = signal.reason

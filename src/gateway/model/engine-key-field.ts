@@ -5,8 +5,8 @@ const mostKeys = 4_096
 const fields = new Map<string, HeaderField>()
 
 /**
- * An engine's key as the field that carries it. Up to 4,096 are remembered, so that a request with a key costs no more
- * than one without.
+ * An engine's key as the header field that carries it. The fields of up to 4,096 keys are remembered, because every
+ * request to such an engine needs one.
  */
 export function engineKeyField(key: string): HeaderField {
   const known = fields.get(key)

@@ -10,8 +10,8 @@ export function isEventStream(head: ResponseHead): boolean {
 }
 
 /**
- * The body of a model's answer on its way into an event stream that has already begun. Events go on as they are; an
- * answer of another kind (an error, mostly) becomes one event, because its status can no longer be told.
+ * Passes a model's answer into an event stream that began while the model woke. Events go on unchanged; any other
+ * answer (mostly an error) becomes one event, because its status can no longer be sent.
  */
 export class EventStreamBody implements ResponseStream {
   readonly #stream: ResponseStream
@@ -25,12 +25,12 @@ export class EventStreamBody implements ResponseStream {
     this.#model = model
   }
 
-  /** Before the first byte of the body. */
+  /** Called before the first byte of the body. */
   begin(head: ResponseHead): void {
     this.#other = head.status < 300 && isEventStream(head) ? undefined : head
   }
 
-  /** The answer broke off: what was collected of it is of no use. */
+  /** The answer broke off: drop what was collected of it. */
   abandon(): void {
     this.#other = undefined
     this.#pieces = []
@@ -40,7 +40,7 @@ export class EventStreamBody implements ResponseStream {
     if (!this.#other) return this.#stream.write(chunk)
     const piece = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     this.#bytes += piece.length
-    // Beyond the bound the rest is dropped; `end` then says that it was too much.
+    // Beyond the limit the rest is dropped, and `end` reports that it was too much.
     if (this.#bytes <= longestAnswerBytes) this.#pieces.push(piece)
   }
 

@@ -8,18 +8,18 @@ import { engineKeyField } from './engine-key-field.ts'
 import { type EventStreamBody, isEventStream } from './event-stream-body.ts'
 import { UsageTail } from './usage-tail.ts'
 
-/** What goes to a model's server. */
+/** A request as it is sent to a model's server. */
 export interface SentRequest {
   readonly model: string
-  /** Path and query there. */
+  /** The path and query at the model's server. */
   readonly target: string
-  /** What is set and what is removed on the way there, besides the engine's own key. */
+  /** Fields set and removed on the way, besides the engine's own key. */
   readonly headers: HeaderChanges
-  /** Whether answers say what they took. */
+  /** Whether answers report token usage. */
   readonly reportsUsage: boolean
 }
 
-/** What the gateway does with one try to get a model's answer: it notes what passes, and speaks when it breaks off. */
+/** Handles one attempt to get a model's answer: records what passes, and ends a broken stream with an error event. */
 export class ModelAnswer implements ForwardOptions {
   readonly target: string
   readonly requestHeaders: HeaderChanges
@@ -30,7 +30,7 @@ export class ModelAnswer implements ForwardOptions {
   readonly #seat: Seat
   #tail: UsageTail | undefined
 
-  /** `into`: the response has begun while the model woke, and its body goes there. */
+  /** `into`: the response that began while the model woke, where the body goes. */
   constructor(request: SentRequest, record: RequestRecord, seat: Seat, into: EventStreamBody | undefined) {
     this.target = request.target
     this.requestHeaders = seat.key === undefined ? request.headers : withKey(request.headers, seat.key)
@@ -66,7 +66,7 @@ export class ModelAnswer implements ForwardOptions {
   }
 }
 
-/** Instead of whatever the client sent: its key is none of the engine's business. */
+/** Replaces the client's own `Authorization`: its key is not for the engine. */
 function withKey({ set, remove }: HeaderChanges, key: string): HeaderChanges {
   return { set: [...set, engineKeyField(key)], remove }
 }
@@ -75,7 +75,7 @@ function mayTellUsage({ status, headers }: ResponseHead): boolean {
   return status === 200 && headers.get('content-encoding') === undefined
 }
 
-/** Begins with an empty line: the answer may have broken off in the middle of one. */
+/** Starts with an empty line, because the answer may have broken off within a line. */
 function brokenOffEvent(model: string, error: Error): string {
   const cause = error instanceof SluiceError && error.code === 'stopping' ? error : undefined
   return `\n\n${errorEvent(openAiError(cause ?? new SluiceError('upstream_broke_off', { model })))}`

@@ -3,7 +3,7 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { type Done, type Exchange, type ForwardEnd, ForwardError, type ForwardResult } from '../../relay/exchange.ts'
 import type { EndpointPool, ReserveHint, Seat } from '../../traffic/endpoint-pool.ts'
 import type { ModelCatalog } from '../../traffic/model-catalog.ts'
-import { promptBlocks } from '../../traffic/prompt-blocks.ts'
+import { promptBlocks } from '../../traffic/picking/prompt-blocks.ts'
 import { codedError, errorEvent, openAiError } from '../answers/openai-errors.ts'
 import type { Asked } from '../body/asked-model.ts'
 import { parseJson } from '../body/json-body.ts'
@@ -24,8 +24,8 @@ export interface ModelRequestTools {
 }
 
 /**
- * A request on its way to its model: a seat, now or after waking it; there and back; at another endpoint if one fails.
- * Nothing waits and no promise is made where the model is awake.
+ * One request to a model: takes a seat, waking the model if needed, forwards the request, and tries another endpoint if
+ * one fails. If the model is awake, nothing waits and no promise is made.
  */
 export class ModelRequest implements ForwardEnd, ReserveHint {
   readonly #tools: ModelRequestTools
@@ -37,7 +37,7 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
   #failed: Set<string> | undefined
   #seat: Seat | undefined
   #answer: ModelAnswer | undefined
-  /** Tells the client of a stream how far the model is, while it wakes. */
+  /** Tells a streaming client how far the model is while it wakes. */
   #feedback: WakeFeedback | undefined
 
   constructor(
@@ -111,7 +111,7 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
     this.try()
   }
 
-  /** Here a promise is made: the model has to wake, or somebody has to leave it. */
+  /** This waits, with a promise: for the model to wake, or for a place. */
   #wait(): void {
     this.#seatInTime()
       .then((seat) => this.#goTo(seat))
@@ -121,7 +121,7 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
   async #seatInTime(): Promise<Seat> {
     const { clock, pool } = this.#tools
     const { model, streamed, body, check } = this.#request
-    // A model is not woken for what it could not read; one that is awake says so itself.
+    // A model is not woken for an invalid body; one that is awake reports that itself.
     if (check) await check()
     else if (body) parseJson(body)
     const askedAt = clock.now()
@@ -148,7 +148,7 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
     })
   }
 
-  /** When the status line is long gone, the error is told as an event, and the stream ended as clients expect it. */
+  /** If the response has begun, the error is sent as an event, and the stream is ended as clients expect. */
   #fail(failure: unknown): void {
     const stream = this.#feedback?.stream
     if (!stream || isClientGone(this.#exchange)) return this.#done(failure)

@@ -1,18 +1,16 @@
-/** What an engine says a request took. */
+/** The tokens that an engine reports for a request. */
 export interface TokenUsage {
   readonly promptTokens: number
   readonly completionTokens: number
 }
 
-/**
- * `usage` stands at the end of an answer, or in the last event before `[DONE]`: this much holds it with its details.
- */
+/** How many last bytes are kept: enough for `usage`, which ends an answer or is in its last event before `[DONE]`. */
 const tailBytes = 3_072
 const heldBytes = 2 * tailBytes
 
 /**
- * Keeps the last bytes of an answer on its way to the client and reads the token counts from them. An answer of one
- * piece is not copied; of more, only their last bytes are kept.
+ * Keeps the last bytes of an answer while it passes to the client, and reads the token counts from them. An answer in
+ * one piece is not copied.
  */
 export class UsageTail {
   #only: Buffer | undefined
@@ -37,14 +35,14 @@ export class UsageTail {
     this.#length += tail.length
   }
 
-  /** `undefined` where the engine says nothing that is understood. */
+  /** `undefined` if the engine reported nothing understandable. */
   read(): TokenUsage | undefined {
     const only = this.#only
     if (only) return findUsage(only, Math.max(0, only.length - tailBytes), only.length)
     return this.#held && findUsage(this.#held, 0, this.#length)
   }
 
-  /** Most answers are one small piece: they get no more than they need. */
+  /** Most answers are one small piece: its copy is no larger than needed. */
   #room(bytes: number): Buffer {
     this.#held ??= Buffer.allocUnsafe(Math.max(bytes, 512))
     if (this.#length + bytes <= this.#held.length) return this.#held
@@ -63,7 +61,8 @@ export class UsageTail {
 }
 
 /**
- * The last `usage` that is an object: events before the last have `null`. Text inside an answer has its quotes escaped.
+ * Finds the last `usage` that is an object: earlier events have `null`. Quotes inside an answer's text are escaped, so
+ * they cannot match.
  */
 function findUsage(bytes: Buffer, start: number, end: number): TokenUsage | undefined {
   for (let at = lastUsage(bytes, start, end); at >= start; at = lastUsage(bytes, start, at)) {
@@ -75,16 +74,14 @@ function findUsage(bytes: Buffer, start: number, end: number): TokenUsage | unde
 }
 
 const name = Buffer.from('"usage"')
-/**
- * How far back the name may begin, seen from a byte of it: as far as this byte is from its beginning; else by all of
- * it.
- */
+/** For each byte, how far back the search may jump if the name does not begin at that byte. */
 const steps = new Uint8Array(256).fill(name.length)
 for (let at = name.length - 1; at > 0; at--) steps[name[at] ?? 0] = at
 const [firstByte = 0] = name
 
 /**
- * Where the last one before `end` begins; -1 when there is none. Every answer is searched, most of them in a few steps.
+ * Where the last occurrence before `end` begins; -1 if there is none. Skips ahead (Boyer-Moore-Horspool), because every
+ * answer is searched.
  */
 function lastUsage(bytes: Buffer, start: number, end: number): number {
   let at = end - name.length

@@ -6,17 +6,17 @@ export interface WakeFeedbackOptions {
   readonly exchange: Exchange
   readonly clock: Clock
   readonly headers: HeaderPairs
-  /** Since when its client waits. */
+  /** When the client began to wait. */
   readonly startedAt: number
   readonly afterMs: number
   readonly everyMs: number
-  /** What to say; it is asked anew each time. */
+  /** The text of the next comment. */
   readonly describe: (waitedMs: number) => string
 }
 
 /**
- * Tells a client of an event stream that its request waits: after a moment the response begins, and comments follow, so
- * that nothing in between takes the silence for a dead connection. Once begun, `stream` is where everything else goes.
+ * Keeps a streaming client informed while its request waits: after a moment the response begins, and comments follow,
+ * so that proxies do not take the silence for a dead connection. Everything after that goes to `stream`.
  */
 export class WakeFeedback {
   readonly #options: WakeFeedbackOptions
@@ -31,7 +31,7 @@ export class WakeFeedback {
     return this.#stream
   }
 
-  /** Gives feedback for as long as the work takes. */
+  /** Gives feedback until the work is done. */
   async during<T>(work: Promise<T>): Promise<T> {
     this.#schedule(this.#stream ? this.#options.everyMs : this.#options.afterMs)
     try {
@@ -51,7 +51,7 @@ export class WakeFeedback {
     if (exchange.signal.aborted) return
     this.#stream ??= exchange.startResponse(200, [...this.#options.headers, ...eventStreamHeaders])
     this.#schedule(everyMs)
-    // Comments are small and at most one a second; a client that takes none is cut by the relay's own deadline.
+    // Comments are small and rare; a client that does not read is cut off by the relay's deadline.
     this.#stream.write(`: ${oneLine(describe(clock.now() - startedAt))}\n\n`).catch(() => this.#cancel?.())
   }
 }

@@ -5,16 +5,15 @@ import { mostNumberBytes, putBytes, putNumber, putText } from '../../relay/bytes
 
 type Level = 'debug' | 'info' | 'warn'
 
-/** Where lines go. One that also takes bytes has copied them when `writeBytes` returns. */
+/** Where lines are written. `writeBytes` has copied the bytes when it returns. */
 interface LineDestination {
   write(line: string): void
   writeBytes?(line: Buffer): void
 }
 
 /**
- * Writes lines of the log member by member, in the form that pino gives all others. A line for every request is too
- * many for pino: looking through its fields for secrets costs several times as much as writing it. What a child logger
- * adds to its lines is left out.
+ * Writes log lines member by member, in pino's form. pino itself is too slow for a line per request: searching its
+ * fields for secrets costs several times as much as writing them. Fields of child loggers are left out.
  */
 export class LineLog {
   readonly #log: Logger
@@ -22,13 +21,13 @@ export class LineLog {
 
   constructor(log: Logger) {
     this.#log = log
-    // Where a pino logger writes is reached by a symbol that pino documents for this.
+    // pino documents this symbol for reaching a logger's stream.
     const stream: unknown = Reflect.get(log, pino.symbols.streamSym)
     if (!isStream(stream)) throw new TypeError('the logger has no stream')
     this.#line = new LogLine(stream)
   }
 
-  /** One line, to be ended before the next; `undefined` when its level is not written. */
+  /** Begins a line, to be ended before the next; `undefined` if its level is not logged. */
   begin(level: Level, now: number): LogLine | undefined {
     if (!this.#log.isLevelEnabled(level)) return undefined
     this.#line.begin(level, now)
@@ -39,16 +38,16 @@ export class LineLog {
 const firstBytes = 2_048
 
 /**
- * One line, put together as bytes: joining many short texts takes several times as long. Nothing is escaped and nothing
- * is looked at: whoever writes a member knows that it is no secret and needs no escape.
+ * One line, assembled as bytes, which is several times faster than joining strings. Nothing is escaped or redacted:
+ * callers write only members that need neither.
  */
 export class LogLine {
   readonly #stream: LineDestination
   #room = new ByteRoom(firstBytes)
   #at = 0
   /**
-   * How lines of this level and millisecond begin, one at a time: to write a time as text takes longer than all the
-   * rest of a line.
+   * The beginning of lines of one level and millisecond. Only the last is remembered: formatting a time takes longer
+   * than the rest of a line.
    */
   #beginning = Buffer.alloc(0)
   #level: Level | undefined
@@ -69,7 +68,7 @@ export class LogLine {
   }
 
   text(text: string): void {
-    // UTF-8 takes no more for a character of a JavaScript string.
+    // The most bytes that UTF-8 needs per UTF-16 unit.
     this.#makeRoom(text.length * 3)
     this.#at = putText(this.#room.bytes, this.#at, text)
   }
@@ -84,7 +83,7 @@ export class LogLine {
     this.#at = putBytes(this.#room.bytes, this.#at, bytes)
   }
 
-  /** `ending`: from the message on, with the line's own end; see `lineEnding`. */
+  /** `ending`: the message and the end of the line; see `lineEnding`. */
   end(ending: Buffer): void {
     this.bytes(ending)
     const line = this.#room.first(this.#at)

@@ -4,25 +4,27 @@ import type { HeaderField } from '../../relay/http/header-field.ts'
 import { headerField } from '../../relay/http/header-list.ts'
 import type { LogLine } from './log-line.ts'
 
-/** Short and plain enough to go into headers and logs as it is. */
+/** Ids that are short and plain enough for headers and logs. */
 const acceptable = /^[A-Za-z0-9._:/+=-]{1,128}$/
 
-/** An id has no character that a field may not have: only the name has to be looked up, and that once. */
+/** The field's name is looked up once; an acceptable id is always a valid value. */
 const { name, known } = headerField('x-request-id', '')
 
-/** Nobody else counts under this name. */
+/** A random prefix, so that ids of different processes differ. */
 const ownName = Buffer.from(`req-${randomBytes(12).toString('hex')}-`)
 const beginning = Buffer.concat([Buffer.from(`${name}: `), ownName])
 const room = Buffer.concat([beginning, Buffer.alloc(mostNumberBytes + 2)])
 let last = 0
 
-/** A request's id, as the field that says so. */
+/** A request's id as a header field. */
 export interface RequestIdField extends HeaderField {
-  /** Of one that we made; 0 for a client's. */
+  /**
+   * The number that one of our ids ends with, remembered so that the log can write it as a number; 0 for a client's id.
+   */
   readonly count: number
 }
 
-/** The client's own id when it is acceptable, else a new one. */
+/** The client's own id if it is acceptable, else a new one. */
 export function requestIdField(header: string | undefined): RequestIdField {
   if (header !== undefined && acceptable.test(header)) {
     return { name, value: header, line: `${name}: ${header}\r\n`, known, count: 0 }
@@ -31,12 +33,12 @@ export function requestIdField(header: string | undefined): RequestIdField {
   const end = putNumber(room, beginning.length, count)
   room[end] = 13
   room[end + 1] = 10
-  // In one piece: a text that is joined from several is put together anew each time it is written.
+  // One flat string: a concatenation would be flattened each time it is written.
   const line = room.toString('latin1', 0, end + 2)
   return { name, value: line.slice(name.length + 2, -2), line, known, count }
 }
 
-/** Into a line of the log: a part of a text takes several times as long as what it was made of. */
+/** Writes an id to the log from its parts, because a slice of a string takes several times as long. */
 export function writeRequestId({ value, count }: RequestIdField, into: LogLine): void {
   if (count === 0) return into.text(value)
   into.bytes(ownName)

@@ -7,15 +7,15 @@ import type { GatewayMetrics } from '../gateway-metrics.ts'
 import type { TokenUsage } from '../model/usage-tail.ts'
 import { type RequestIdField, requestIdField } from './request-id.ts'
 
-/** What becomes known of one request while it is served; told once, when it is finished. */
+/** What is learned about a request while it is served; counted and logged once, when it is finished. */
 export class RequestRecord {
   readonly requestId: string
-  /** The same as a field. */
+  /** The id as a header field. */
   readonly idField: RequestIdField
   readonly #startedAt: number
-  /** Who asks, behind the proxies that are trusted. */
+  /** The client, behind trusted proxies. */
   readonly client: ForwardedClient
-  /** Name of the ApiKey. */
+  /** The name of the ApiKey. */
   key: string | undefined
   route = 'none'
   model: string | undefined
@@ -36,12 +36,12 @@ export class RequestRecord {
     this.#startedAt = now
   }
 
-  /** On every answer of the gateway itself. */
+  /** The headers of the gateway's own answers. */
   get headers(): HeaderPairs {
     return [['x-request-id', this.requestId], ...corsHeaders]
   }
 
-  /** On every answer of a model's server. */
+  /** The fields set on the answers of models' servers. */
   get fields(): readonly HeaderField[] {
     return [this.idField, ...foreignAnswerFields]
   }
@@ -51,20 +51,15 @@ export class RequestRecord {
   }
 
   count(metrics: GatewayMetrics, now: number): void {
-    const { route, model, status, firstByteMs, bytes } = this
-    const durationMs = this.elapsedMs(now)
-    if (model === undefined) {
-      metrics.requestSeconds.series(route).observe(durationMs / 1000)
-      metrics.requests.series(route, '', String(status)).add()
-    } else {
-      const series = metrics.countAnswer(model, route, status)
-      series.requestSeconds.observe(durationMs / 1000)
-      if (firstByteMs !== undefined) {
-        series.firstByteSeconds.observe(firstByteMs / 1000)
-        series.responseBytes.add(bytes)
-      }
+    const { route, model = '', status, firstByteMs, bytes } = this
+    metrics.requests.series(route, model, String(status)).add()
+    metrics.requestSeconds.series(route).observe(this.elapsedMs(now) / 1000)
+    if (model === '') return
+    if (firstByteMs !== undefined) {
+      metrics.firstByteSeconds.series(model).observe(firstByteMs / 1000)
+      metrics.responseBytes.series(model).add(bytes)
     }
-    if (model !== undefined && !this.complete) metrics.brokenOff.inc({ model })
-    if (model !== undefined && this.usage) metrics.countTokens(model, this.usage)
+    if (!this.complete) metrics.brokenOff.inc({ model })
+    if (this.usage) metrics.countTokens(model, this.usage)
   }
 }

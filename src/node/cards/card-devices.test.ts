@@ -8,7 +8,7 @@ import { readNvidiaCards } from './nvidia-cards.ts'
 
 const never = new AbortController().signal
 const uuids = ['GPU-7270db5f-017b-cc7d-fdff-9d6865436211', 'GPU-0d46afed-5ae8-3fc2-850e-fa7c3044e96b']
-/** As a machine with cards has it, but for one more of them. */
+/** The devices of a machine with cards, and of one more card. */
 const present = [
   'null',
   'nvidia-caps',
@@ -20,7 +20,7 @@ const present = [
   'nvidiactl',
   'tty',
 ]
-/** As driver 580.159.04 prints it of an H200. */
+/** What driver 580.159.04 prints about an H200. */
 const information = (uuid: string, place: string, minor: number) => `Model: \t\t NVIDIA H200
 IRQ:   \t\t 41
 GPU UUID: \t ${uuid}

@@ -1,26 +1,24 @@
 import type { Card } from './card.ts'
 
-/** Which of the machine's devices a container with cards finds, and what it is to call its cards. */
+/** What a container with cards gets: the device files, and the names it has to use for its cards. */
 export interface CardDevices {
-  /** Names in `/dev`. */
+  /** Device files, by their names in `/dev`. */
   readonly names: readonly string[]
-  /** What `CUDA_VISIBLE_DEVICES` is there. */
+  /** The value of `CUDA_VISIBLE_DEVICES` in the container. */
   readonly visible: string
-  /**
-   * What `NVIDIA_VISIBLE_DEVICES` is, by which it can tell its cards from those that others have by the same numbers.
-   */
+  /** The value of `NVIDIA_VISIBLE_DEVICES`: UUIDs, since two containers may each call their own card number 0. */
   readonly ids?: string
 }
 
-/** What all cards of NVIDIA's are reached by, besides their own. */
+/** Device files that every NVIDIA card needs besides its own. */
 const sharedByNvidia = ['nvidiactl', 'nvidia-uvm', 'nvidia-uvm-tools', 'nvidia-modeset']
 const anyCard = /^(?:nvidia.*|dri|kfd)$/
 const nvidiaKind = /^nvidia\.com\//
 
 /**
- * Of the devices that are `present`, those of its own cards. The driver numbers the cards that a process can open, from
- * 0 on and by their place on the bus: where a container finds only its own, they have other numbers than on the
- * machine. Where it is not known which device is which card's, all are there, and numbers are those of the machine.
+ * Picks the devices of these cards from those `present` in `/dev`. The driver numbers only the cards a process can
+ * open, from 0 and in bus order, so a container that sees only its own cards must use other numbers than the machine.
+ * Where it is unknown which device belongs to which card, the container gets all devices and the machine's numbers.
  */
 export function cardDevices(cards: readonly Card[], present: readonly string[]): CardDevices {
   const ofMachine = cards.map(({ index }) => index).join(',')

@@ -2,19 +2,23 @@ import type { Container, Pod } from '../../resources/pod.ts'
 import { parseQuantity } from '../../resources/quantity.ts'
 import type { Card } from './card.ts'
 import { isSidecar } from '../pods/pod-parts.ts'
+import { MachineCards } from './machine-cards.ts'
 
 /** Which cards each container of a Pod got, by the container's name. */
 export type PodCards = ReadonlyMap<string, readonly number[]>
 
-/** Who has which card. A card has one holder at most, and stays held until the holder's processes are gone. */
-export class CardLedger {
-  readonly #cards: readonly Card[]
-  readonly #holders = new Map<number, string>()
-  readonly #byPod = new Map<string, Map<string, readonly number[]>>()
-  #lost: ReadonlySet<number> = new Set()
+/** How many cards of a kind a cluster may have. */
+export type CardLimit = (kind: string) => number
 
-  constructor(cards: readonly Card[]) {
-    this.#cards = cards
+/** What a cluster's Pods have of the machine's cards, and may have. */
+export class CardLedger {
+  readonly #machine: MachineCards
+  readonly #limit: CardLimit
+  readonly #byPod = new Map<string, Map<string, readonly number[]>>()
+
+  constructor(cards: readonly Card[] | MachineCards, limit: CardLimit = () => Infinity) {
+    this.#machine = cards instanceof MachineCards ? cards : new MachineCards(cards)
+    this.#limit = limit
   }
 
   /** All the cards a Pod asks for, or a sentence that says what is missing. Asking again gives the same ones. */
@@ -22,8 +26,8 @@ export class CardLedger {
     const uid = pod.metadata.uid ?? ''
     const held = this.#byPod.get(uid) ?? new Map<string, readonly number[]>()
     const granted = new Map(held)
-    const free = new Set(this.#cards.filter(({ index }) => !this.#holders.has(index) && !this.#lost.has(index)))
-    const own = new Set(this.#cards.filter(({ index }) => this.#holders.get(index) === uid))
+    const free = new Set(this.#free())
+    const own = new Set(this.#machine.all.filter(({ index }) => this.#machine.holderOf(index) === uid))
     const grant = (container: Container, candidates: readonly Card[]): string | undefined => {
       if (granted.has(container.name)) return undefined
       const chosen: Card[] = []
@@ -56,39 +60,108 @@ export class CardLedger {
     return granted
   }
 
+  /** Why a Pod can never run here: it had cards that are not there any more, or asks for more than there are. */
+  lackOf(pod: Pod): { readonly kind: string; readonly message: string } | undefined {
+    const held = this.#byPod.get(pod.metadata.uid ?? '')
+    const gone = [...(held?.values() ?? [])].flat().filter((index) => !this.#known(index))
+    for (const [kind, wanted] of wantedCards(pod)) {
+      if (gone.length > 0)
+        return { kind, message: `the cards ${gone.join(', ')} that the Pod had do not exist any more` }
+      const there = this.#countOf(kind)
+      const message = `the Pod asks for ${wanted} × ${kind}, and there ${there === 1 ? 'is' : 'are'} ${there}`
+      if (!held && wanted > there) return { kind, message }
+    }
+    return undefined
+  }
+
   /** What an adopted container already has. */
   remember(podUid: string, container: string, indices: readonly number[]): void {
     const held = this.#byPod.get(podUid) ?? new Map<string, readonly number[]>()
     this.#byPod.set(podUid, held)
     held.set(container, indices)
-    for (const index of indices) this.#holders.set(index, podUid)
+    this.#machine.hold(
+      podUid,
+      indices.filter((index) => this.#known(index)),
+    )
   }
 
   release(podUid: string): void {
     this.#byPod.delete(podUid)
-    for (const [index, holder] of this.#holders) {
-      if (holder === podUid) this.#holders.delete(index)
-    }
+    this.#machine.release(podUid)
   }
 
   /** What is known of these. */
   describe(indices: readonly number[]): readonly Card[] {
-    return this.#cards.filter(({ index }) => indices.includes(index))
+    return this.#machine.all.filter(({ index }) => indices.includes(index))
   }
 
-  /** Cards that do not answer: who has one keeps it, nobody else gets it. */
   setLost(indices: ReadonlySet<number>): void {
-    this.#lost = indices
+    this.#machine.setLost(indices)
   }
 
-  /** The cards that can be handed out, now or when they are free again. */
-  get usable(): readonly Card[] {
-    return this.#cards.filter(({ index }) => !this.#lost.has(index))
+  /** What the cluster has of them, whoever has which at the moment. */
+  get share(): readonly Card[] {
+    return this.#kinds().flatMap((kind) => ofKind(this.#machine.all, kind).slice(0, this.#countOf(kind)))
+  }
+
+  get lost(): readonly Card[] {
+    const answering = new Set(this.#machine.answering)
+    return this.#machine.all.filter((card) => !answering.has(card))
+  }
+
+  /** How many of each kind its Pods can have, those that they have among them: not what Pods of other clusters have. */
+  get allocatable(): Readonly<Record<string, number>> {
+    const reachable = this.#machine.answering.filter(({ index }) => {
+      const holder = this.#machine.holderOf(index)
+      return holder === undefined || this.#byPod.has(holder)
+    })
+    return Object.fromEntries(
+      this.#kinds().map((kind) => [kind, Math.min(this.#countOf(kind), ofKind(reachable, kind).length)]),
+    )
   }
 
   get heldCount(): number {
-    return this.#holders.size
+    return this.#held().length
   }
+
+  #free(): readonly Card[] {
+    const free = this.#machine.answering.filter(({ index }) => this.#machine.holderOf(index) === undefined)
+    const held = this.#held()
+    return this.#kinds().flatMap((kind) =>
+      ofKind(free, kind).slice(0, Math.max(0, this.#countOf(kind) - ofKind(held, kind).length)),
+    )
+  }
+
+  #held(): readonly Card[] {
+    return this.#machine.all.filter(({ index }) => this.#byPod.has(this.#machine.holderOf(index) ?? ''))
+  }
+
+  #countOf(kind: string): number {
+    return Math.min(this.#limit(kind), ofKind(this.#machine.all, kind).length)
+  }
+
+  #kinds(): readonly string[] {
+    return [...new Set(this.#machine.all.map(({ kind }) => kind))]
+  }
+
+  #known(index: number): boolean {
+    return this.#machine.all.some((card) => card.index === index)
+  }
+}
+
+function ofKind(cards: readonly Card[], kind: string): readonly Card[] {
+  return cards.filter((card) => card.kind === kind)
+}
+
+/** The most that a Pod needs at a time: init containers that end run one after the other, before the others. */
+function wantedCards({ spec }: Pod): ReadonlyMap<string, number> {
+  const wanted = new Map<string, number>()
+  const inits = spec.initContainers ?? []
+  for (const [kind, count] of [...spec.containers, ...inits.filter(isSidecar)].flatMap(requestedCards)) {
+    wanted.set(kind, (wanted.get(kind) ?? 0) + count)
+  }
+  for (const [kind, count] of inits.flatMap(requestedCards)) wanted.set(kind, Math.max(wanted.get(kind) ?? 0, count))
+  return wanted
 }
 
 const cardPattern = /^[a-z0-9.-]+\.com\/gpu-[a-z0-9-]+$/

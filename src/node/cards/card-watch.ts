@@ -6,13 +6,13 @@ export interface CardWatchOptions {
   readonly cards: readonly Card[]
   readonly clock: Clock
   readonly read: (signal: AbortSignal) => Promise<NvidiaReading>
-  /** The cards that do not answer (any more), whenever that has changed, and why. */
+  /** Called with the cards that do not answer, and why, whenever that set has changed. */
   readonly onLost: (indices: ReadonlySet<number>, problems: readonly string[]) => void
 }
 
 const periodMs = 30_000
 
-/** Looks again and again whether the real cards are still there. Simulated ones cannot be lost. */
+/** Checks periodically that the real cards still answer. Simulated cards cannot be lost. */
 export async function watchCards(options: CardWatchOptions, signal: AbortSignal): Promise<void> {
   const { cards, clock, read, onLost } = options
   const real = cards.filter(({ simulated }) => !simulated)
@@ -30,7 +30,7 @@ export async function watchCards(options: CardWatchOptions, signal: AbortSignal)
   }
 }
 
-/** Cards that are not listed any more, or whose index is now another card's. */
+/** Indices of cards that the driver no longer lists, or now lists for a different card. */
 export function lostCards(known: readonly Card[], listed: readonly Card[]): Set<number> {
   const there = new Map(listed.map((card) => [card.index, card.uuid]))
   return new Set(known.filter(({ index, uuid }) => there.get(index) !== uuid).map(({ index }) => index))

@@ -1,13 +1,13 @@
 export interface Card {
   /** The resource name: `<vendor>.com/gpu-<model>`. */
   readonly kind: string
-  /** What CUDA_VISIBLE_DEVICES calls it; unique on the machine. */
+  /** The number in `CUDA_VISIBLE_DEVICES`; unique on the machine. */
   readonly index: number
-  /** Declared, not there: it can be counted and handed out, not computed on. */
+  /** A card that was only declared: it is counted and handed out, but nothing can compute on it. */
   readonly simulated: boolean
-  /** Of a real card: what names it whatever its index is. */
+  /** Identifies a real card even when its index changes. */
   readonly uuid?: string
-  /** The number in the name of its device (`/dev/nvidia0`), where the driver tells; not always its index. */
+  /** The number in its device name (`/dev/nvidia0`), if the driver tells it; not always the same as the index. */
   readonly minor?: number
   readonly product?: string
   readonly memoryMebibytes?: number

@@ -7,11 +7,11 @@ const kindPattern = /^[a-z0-9.-]+\.com\/gpu-[a-z0-9-]+$/
 const mostCards = 64
 const defaultCards = 'nvidia.com/gpu-l40s=2'
 
-/** The cards that `--gpus KIND=COUNT,...` declares; without it, a small simulated set. */
+/** The cards declared by `--gpus KIND=COUNT,...`; without the flag, a small simulated set. */
 export function declaredCards(flag: string | undefined): Card[] {
   const counts = new Map<string, number>()
   for (const part of (flag ?? defaultCards).split(',').map((text) => text.trim())) {
-    // `--gpus ''` is how to say: none.
+    // `--gpus ''` means no cards at all.
     if (part === '' && flag?.trim() === '') continue
     const [kind = '', count = '', ...rest] = part.split('=')
     if (!kindPattern.test(kind)) {
@@ -30,11 +30,11 @@ export function declaredCards(flag: string | undefined): Card[] {
 export interface CardDetection {
   readonly run: RunProgram
   readonly signal: AbortSignal
-  /** Told about cards that are there and cannot be used. */
+  /** Called for cards that exist but cannot be used. */
   problem?(message: string): void
 }
 
-/** The machine's cards: those `--gpus` declares; else the real ones; else the small simulated set. */
+/** The machine's cards: those declared by `--gpus`, else the real ones, else a small simulated set. */
 export async function detectCards(flag: string | undefined, detection: CardDetection): Promise<Card[]> {
   if (flag !== undefined) return declaredCards(flag)
   const { cards, problems } = await readNvidiaCards(detection.run, detection.signal)

@@ -9,11 +9,11 @@ const query = ['--query-gpu=index,uuid,name,memory.total,mig.mode.current', '--f
 
 export interface NvidiaReading {
   readonly cards: readonly Card[]
-  /** What is there and cannot be used, each in one sentence. */
+  /** One sentence for each card that exists but cannot be used. */
   readonly problems: readonly string[]
 }
 
-/** Asks the driver. Without `nvidia-smi` there are no cards and no problem. */
+/** Asks the driver for its cards. Without `nvidia-smi` there are no cards, and that is no problem. */
 export async function readNvidiaCards(
   run: RunProgram,
   signal: AbortSignal,
@@ -25,7 +25,7 @@ export async function readNvidiaCards(
   }
   const reading = withMinors(parseNvidiaCards(result.output), readMinors(driver))
   if (result.exitCode === 0) return reading
-  // It exits with an error when one card is lost, and may still have listed the others.
+  // nvidia-smi fails when a single card is lost, but may still have listed the others.
   const said = result.output.trim().split('\n').at(-1)?.slice(0, 300) ?? ''
   return { cards: reading.cards, problems: [`nvidia-smi ended with ${result.exitCode}: ${said}`] }
 }
@@ -38,7 +38,7 @@ function withMinors({ cards, problems }: NvidiaReading, minors: ReadonlyMap<stri
   return { cards: known, problems }
 }
 
-/** By the cards' UUIDs, as the driver tells in a folder for each card; none where it does not. */
+/** The device numbers by card UUID, from the driver's folder for each card; empty where there is none. */
 function readMinors(driver: string): ReadonlyMap<string, number> {
   const gpus = join(driver, 'gpus')
   return new Map(
@@ -59,7 +59,7 @@ function readText(path: string): string {
   }
 }
 
-/** `index, uuid, name, memory in MiB[, MIG mode]`, one card a line. */
+/** Parses lines of `index, uuid, name, memory in MiB[, MIG mode]`. */
 export function parseNvidiaCards(output: string): NvidiaReading {
   const cards: Card[] = []
   const problems: string[] = []
@@ -88,6 +88,6 @@ export function cardKindOf(product: string): string | undefined {
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-+|-+$/g, '')
-  // nvidia-smi writes what it cannot tell in brackets: [N/A], [Unknown Error], [GPU is lost].
+  // nvidia-smi puts what it does not know in brackets: [N/A], [Unknown Error], [GPU is lost].
   return model === '' || product.startsWith('[') ? undefined : `nvidia.com/gpu-${model.slice(0, 59)}`
 }

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { AttachedOutput } from './attached-output.ts'
 
-/** A client that takes nothing until it is told to. */
+/** A client that reads nothing until it is told to. */
 class SlowClient extends Writable {
   text = ''
   #waiting: (() => void) | undefined

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream'
 
-/** What may wait for a client that takes it slowly. */
+/** How many bytes may be buffered for a slow client. */
 const mostWaiting = 2 ** 20
 
 /**
- * Shows a client what a container says. Who takes it too slowly misses some of it, and is told how much; the container
- * never waits.
+ * Sends a container's output to an attached client. The container never waits: a client that reads too slowly misses
+ * some output and is told how much.
  */
 export class AttachedOutput {
   readonly #target: Writable | undefined
@@ -24,7 +24,7 @@ export class AttachedOutput {
     }
     if (this.#missed > 0) target.write(`\r\n... ${this.#missed} bytes were not shown: they came too fast ...\r\n`)
     this.#missed = 0
-    // It is in memory that is used again.
+    // Copied, because the collector reuses its buffer.
     target.write(Buffer.from(said))
   }
 }

@@ -6,12 +6,12 @@ import type { ContainerExit } from '../pod-runtime.ts'
 import { saysAddressInUse, withPortExplanation } from '../network/port-explanation.ts'
 import { endOfLog, terminationMessage } from './termination-message.ts'
 
-/** How long the end of a container may wait for its last words to be in its log. */
+/** How long the news of a container's end may wait for its last output. */
 const logDeadlineMs = 10_000
 
 /**
- * A disk that does not answer delays the news of a container's end only so long; the rest of the log comes when it
- * comes.
+ * Waits until the container's output is in its log, but not forever: a disk that does not answer must not hide that the
+ * container has ended.
  */
 export async function collectEnd(collector: LogCollector, clock: Clock): Promise<void> {
   const late = Promise.withResolvers<void>()
@@ -20,7 +20,7 @@ export async function collectEnd(collector: LogCollector, clock: Clock): Promise
   cancel()
 }
 
-/** What the container said at its end, and whether it was memory that it lacked. */
+/** Adds the termination message to the exit, and whether the container was killed for lack of memory. */
 export async function withLastWords(exit: ContainerExit, record: ContainerRecord, log: string): Promise<ContainerExit> {
   const source = { file: record.messageFile, fallsBackToLog: record.messageFromLog }
   const words = (await terminationMessage(source, log, exit.exitCode)) ?? exit.message

@@ -22,14 +22,14 @@ import { rightsSteps } from '../security/rights-steps.ts'
 import { replaceMountPaths } from '../volumes/volume-mounts.ts'
 
 const shell = '/bin/sh'
-/** Tells the processes of one exec from all others, wherever they put themselves. */
+/** Marks the processes of one exec, so that they are found even after they have left their process group. */
 const markName = 'SLUICE_EXEC_ID'
-/** What terminals have been like. */
+/** The classic terminal size, used until the client tells its own. */
 const usualSize: TerminalSize = { columns: 80, rows: 24 }
 
 /**
- * Runs a program where a container's own program runs: in its namespaces, with its rights, variables, limits and
- * folder.
+ * Runs a program beside a container's own: in the same namespaces, with the same rights, variables, limits and working
+ * directory.
  */
 export async function execInContainer(
   container: ContainerRecord,
@@ -87,21 +87,21 @@ function enter(
     ...(container.cgroups.length > 0 ? ([['group-namespace']] as const) : []),
     ['directory', container.workingDir],
     ['variables', ...Object.entries(env).flat()],
-    // Of containers that an older version started, nothing was taken.
+    // Records of older versions have no rights; those containers ran with all of them.
     ...(container.rights ? rightsSteps(container.rights, tools.machine, tools.asUser) : []),
     ...(terminal ? ([['terminal', terminal.columns, terminal.rows]] as const) : []),
     ['program', ...words],
   ]
   const [, , , told] = child.stdio
   if (!(told instanceof Writable)) return child
-  // One that ends before it has read everything says why by how it ends.
+  // A program that ends before it has read its input: its exit code says why.
   told.on('error', () => {})
   if (terminal) told.write(entryMessage(steps))
   else told.end(entryMessage(steps))
   return child
 }
 
-/** Where there are no namespaces: a process of the machine, for which mount paths are replaced. */
+/** Without namespaces: runs a plain process of the machine, with mount paths replaced in its command. */
 function runBeside(
   container: ContainerRecord,
   { words, env, first }: Program & { readonly first: TerminalSize | undefined },
@@ -126,7 +126,7 @@ async function tellSizes(sizes: NonNullable<ExecStreams['terminal']>, child: Chi
       told.write(entryMessage([['size', Math.trunc(columns), Math.trunc(rows)]]))
     }
   } catch {
-    // Whoever told them is gone: a terminal of another size is still one.
+    // The client is gone. A terminal of the wrong size still works.
   }
 }
 
@@ -141,7 +141,7 @@ function resultOf(
       if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
         sendSignal(-child.pid, 'SIGKILL')
       }
-      // What it started may have left the group, as the program of a terminal has; and may hold its output open.
+      // Its children may have left the process group, as programs in a terminal do, and may hold its output open.
       void search.find([mark]).then((left) => left.forEach((process) => signalProcess(process, 'SIGKILL')))
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream?.destroy()
     }
@@ -151,7 +151,7 @@ function resultOf(
     forward(child.stderr, streams.stderr)
     const { stdin } = child
     if (stdin && streams.stdin) {
-      // A program may end, or close its input, without reading everything it is sent: the rest goes nowhere.
+      // The program may stop reading before the end of its input; the rest is dropped.
       stdin.on('error', () => {})
       stdin.once('close', () => streams.stdin?.unpipe(stdin).resume())
       streams.stdin.on('error', kill)
@@ -171,7 +171,7 @@ function resultOf(
 function forward(from: ChildProcess['stdout'], to: Writable | undefined): void {
   if (!from) return
   if (!to) return void from.resume()
-  // A client that left takes nothing more; the program must not be held up by that.
+  // A client that left reads no more; the program must not block on it.
   to.on('error', () => from.resume())
   to.on('close', () => from.resume())
   from.pipe(to, { end: false })

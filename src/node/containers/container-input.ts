@@ -9,12 +9,12 @@ import type { ContainerParts } from '../pods/pod-parts.ts'
 import type { ContainerRecord } from '../pods/pod-records.ts'
 import { ContainerRefused } from '../pod-runtime.ts'
 
-/** By which FIFOs a container's own program is given what it reads, and told of its terminal. */
+/** The FIFOs by which a container's program gets its input and is told about its terminal. */
 export interface ContainerInput {
   readonly stdin?: { readonly path: string; readonly ends: boolean } | undefined
   readonly control?: string | undefined
   readonly terminal: boolean
-  /** What is open here for as long as the container is being started, and for as long as its input must not end. */
+  /** Descriptors to close once the container is started (`opened`) or when its input may end (`held`). */
   readonly opened: readonly number[]
   readonly held?: number | undefined
 }
@@ -22,8 +22,8 @@ export interface ContainerInput {
 type Wishes = Pick<ContainerParts, 'stdin' | 'stdinOnce' | 'tty'>
 
 /**
- * Makes them, anew for each start. In namespaces a process of the container's own keeps its input from ending: it goes
- * on without this program. Elsewhere this program does.
+ * Makes new FIFOs for one start of a container. Something must keep the writing side open, or the input would end at
+ * once: with namespaces, a process of the container does (so it survives this program); without, this program does.
  */
 export async function makeInput(folder: string, wishes: Wishes, isolated: boolean): Promise<ContainerInput> {
   const { stdin, stdinOnce, tty } = wishes
@@ -31,7 +31,7 @@ export async function makeInput(folder: string, wishes: Wishes, isolated: boolea
     throw new ContainerRefused('CreateContainerConfigError', 'tty needs namespaces, which this node does not have')
   }
   const [path, control] = [join(folder, 'stdin'), join(folder, 'control')]
-  // A terminal has no end: whoever types at it says when there is nothing more.
+  // A terminal has no end of input: the person typing sends it.
   const ends = stdin && stdinOnce && !tty
   const isTold = isolated && (tty || ends)
   const made = [...(stdin ? [path] : []), ...(isTold ? [control] : [])]
@@ -45,9 +45,12 @@ export async function makeInput(folder: string, wishes: Wishes, isolated: boolea
   }
 }
 
-/** A FIFO's two sides: the program's, and (where its end is to be seen) one that keeps it from ending too early. */
+/**
+ * Opens a FIFO for the program and, if the program is to see the end of its input, a writing side that is held until
+ * then.
+ */
 function openStdin(path: string, ends: boolean): Pick<ContainerInput, 'opened' | 'held'> {
-  // Opened for both directions, it neither blocks here nor ever ends for the program.
+  // Opened for both directions, so that opening does not block and the program never sees an end.
   const both = openSync(path, constants.O_RDWR)
   if (!ends) return { opened: [both] }
   const descriptor = openSync(path, constants.O_RDONLY)
@@ -56,20 +59,20 @@ function openStdin(path: string, ends: boolean): Pick<ContainerInput, 'opened' |
   return { opened: [descriptor], held }
 }
 
-/** Where to write what the container's own program is to read; `undefined` when it reads nothing. */
+/** Opens the standard input of the container's program; `undefined` when it reads none. */
 export function openInput({ stdinFile }: ContainerRecord): Writable | undefined {
   if (stdinFile === '') return undefined
   const descriptor = openSync(stdinFile, constants.O_WRONLY | constants.O_NONBLOCK)
   return new Socket({ fd: descriptor, readable: false, writable: true })
 }
 
-/** Never waits: what is told while nobody listens, or faster than anybody does, is lost. */
+/** Sends a control message to the container. Never blocks: if nobody reads, the message is lost. */
 export function tellContainer({ controlFile }: ContainerRecord, step: EntryStep): void {
   if (controlFile === '') return
   let control: number | undefined
   try {
     control = openSync(controlFile, constants.O_WRONLY | constants.O_NONBLOCK)
-    // Short enough to come whole or not at all.
+    // Below PIPE_BUF, so it is written whole or not at all.
     writeSync(control, entryMessage([step]))
   } catch {
     // It has ended.

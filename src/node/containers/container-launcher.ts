@@ -1,67 +1,40 @@
-import { chmodSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { basename, delimiter, isAbsolute, join } from 'node:path'
-import { parseQuantity } from '../../resources/quantity.ts'
-import { type CardDevices, cardDevices } from '../cards/card-devices.ts'
-import type { ContainerInput } from './container-input.ts'
-import { makeExitFile } from './exit-file.ts'
-import { type FoundImage, type ImageStore, repositoryOf } from '../images/image-store.ts'
-import { findImageUser } from '../images/image-user.ts'
-import type { RootImage } from '../images/imported-images.ts'
-import { type Cgroups, removeGroups } from '../isolation/cgroups.ts'
-import { containerEntry } from '../isolation/container-entry.ts'
-import { type ContainerScript, containerScript } from '../isolation/container-script.ts'
-import { type RootBase, clearOwnRoot, viewSteps } from '../isolation/container-view.ts'
-import { type Isolation, isExecutable } from '../isolation/detect-isolation.ts'
-import { type NamespaceTools, plainTools } from '../isolation/isolated-command.ts'
-import { type LaunchPlan, planLaunch } from './launch-plan.ts'
+import { mkdirSync } from 'node:fs'
+import { type Clock, abortReason } from '../../foundation/clock.ts'
+import { errorMessage } from '../../foundation/errors.ts'
+import type { ImageStore } from '../images/image-store.ts'
+import { removeGroups } from '../isolation/cgroups.ts'
+import type { ContainerShell } from '../isolation/container-shell.ts'
+import type { Isolation } from '../isolation/detect-isolation.ts'
+import { containerLogFolder, rawPath, removeOldLogs } from '../logs/log-files.ts'
+import { type ContainerLaunch, ContainerRefused, type RunningContainer, podIdentity } from '../pod-runtime.ts'
 import type { PodFolders } from '../pods/pod-folders.ts'
-import { podLimit } from '../pods/pod-limits.ts'
-import { namesInFolder } from '../names-in-folder.ts'
 import { containerParts } from '../pods/pod-parts.ts'
-import type { ContainerRecord } from '../pods/pod-records.ts'
-import { type ContainerLaunch, ContainerRefused } from '../pod-runtime.ts'
-import { rightsSteps } from '../security/rights-steps.ts'
-import { type NodePowers, type SecurityPlan, planSecurity, volumeGroup } from '../security/security-plan.ts'
-import { planSysctls } from '../security/sysctls.ts'
-import { type Mount, onMachine, resolveMounts } from '../volumes/volume-mounts.ts'
-import type { VolumeGroups } from '../volumes/volume-groups.ts'
+import { type ContainerRecord, type PodRecords, recordOf } from '../pods/pod-records.ts'
+import { readBootId } from '../processes/process-identity.ts'
+import { mountMemoryVolumes } from '../volumes/pod-memory.ts'
+import { type ContainerInput, closeAll, makeInput } from './container-input.ts'
+import type { ContainerPreparer, PreparedContainer } from './container-preparer.ts'
+import { ContainerProcess, type ProcessOptionsFor } from './container-process.ts'
+import type { ContainerShells, StartingShell } from './container-shells.ts'
+import type { OwnedContainers } from './owned-containers.ts'
 
 export interface ContainerLauncherOptions {
-  readonly images: ImageStore
+  readonly clock: Clock
   readonly folders: PodFolders
-  readonly isolation: Isolation
-  readonly cgroups: Cgroups
-  readonly volumeGroups: VolumeGroups
-  readonly hostIP: string
-  readonly hostIP6?: string | undefined
-  readonly hostPathAllowed: boolean
-  /** What no container sees, wherever it lies. */
-  readonly covered: readonly string[]
-  marks(launch: ContainerLaunch): Readonly<Record<string, string>>
+  readonly records: Pick<PodRecords, 'start' | 'drop'>
+  readonly images: Pick<ImageStore, 'roots'>
+  readonly shells: ContainerShells
+  readonly owned: OwnedContainers
+  readonly processOptions: ProcessOptionsFor
+  preparer(isolation: Isolation): ContainerPreparer
 }
 
-/** A container ready to run: what its first process is told, and what to remember of it. */
-export interface PreparedContainer {
-  readonly script: ContainerScript
-  readonly record: Omit<ContainerRecord, 'pid' | 'startTime' | 'startedAt' | 'sharesProcesses'>
-}
+type Prepared = PreparedContainer & { readonly input: ContainerInput }
 
-/** Where a container finds what its process reads, writes and leaves behind. */
-interface ContainerFiles {
-  readonly output: string
-  readonly input: ContainerInput
-  readonly exitFile: string
-  /** The folder that the node keeps for it. */
-  readonly own: string
-  readonly message: Mount
-}
-
-/** What of this program's own environment its Pods get; nothing else leaks into them. */
-const inheritedVariables = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'LD_LIBRARY_PATH', 'SSL_CERT_FILE', 'SSL_CERT_DIR']
-/** Where containers without an image find the folder that is all of their Pod's. */
-const homeInside = '/home/pod'
-
-/** Turns a container's spec into a command for this machine, with its root, rights, limits and files in place. */
+/**
+ * Starts a container: a shell is taken, what it is to do is prepared, its process is recorded, and only then does its
+ * program run. At whichever of these steps it fails, nothing is left of it.
+ */
 export class ContainerLauncher {
   readonly #options: ContainerLauncherOptions
 
@@ -69,299 +42,84 @@ export class ContainerLauncher {
     this.#options = options
   }
 
-  /** `output` is the file that what it says is added to; its process is in `groupsAhead`. */
-  async prepare(
-    launch: ContainerLaunch,
-    output: string,
-    input: ContainerInput,
-    groupsAhead: readonly string[],
-    signal: AbortSignal,
-  ): Promise<PreparedContainer> {
-    const { images } = this.#options
-    const { pod, container } = launch
-    const image = images.lookup(container.image ?? '')
-    if (image.found === 'nothing') throw new ContainerRefused('ErrImagePull', image.message)
-    const holder = { podUid: pod.metadata.uid ?? '', container: container.name }
-    if (image.found === 'root' && images.roots?.hold(image, holder) === false) {
-      throw new ContainerRefused('ErrImagePull', `the image "${container.image}" has just been removed`)
-    }
-    try {
-      return await this.#prepare(launch, image, output, input, groupsAhead, signal)
-    } catch (error) {
-      if (image.found === 'root') images.roots?.letGo(image, holder)
-      throw error
-    }
+  async launch(launch: ContainerLaunch, isolation: Isolation, signal: AbortSignal): Promise<RunningContainer> {
+    const { shells, owned, folders } = this.#options
+    const { uid } = podIdentity(launch.pod)
+    if (await mountMemoryVolumes(folders, launch, signal)) shells.mountsChanged()
+    if (signal.aborted) throw abortReason(signal)
+    const target = launch.target === undefined ? undefined : owned.get(uid, launch.target)?.record
+    const starting = shells.shellFor(launch, isolation, target)
+    const prepared = await this.#prepare(launch, isolation, starting.shell, signal)
+    return this.#run(launch, isolation, starting, prepared)
   }
 
   async #prepare(
     launch: ContainerLaunch,
-    image: FoundImage,
-    output: string,
-    input: ContainerInput,
-    groupsAhead: readonly string[],
+    isolation: Isolation,
+    shell: ContainerShell,
     signal: AbortSignal,
-  ): Promise<PreparedContainer> {
-    const { isolation, folders, cgroups } = this.#options
-    const { pod, container, attempt, cards } = launch
-    const uid = pod.metadata.uid ?? ''
-    const security = this.#security(launch, image)
-    const own = realpathSync.native(folders.container(uid, container.name))
-    const parts = containerParts(container)
-    const message = messageMount(parts.terminationMessagePath, join(own, 'message'))
-    const isolated = isolation.mode === 'namespaces'
-    const plan = this.#plan(launch, image, security, message)
-    await this.#giveVolumes(launch, plan.mounts, signal)
-    const files: ContainerFiles = { output, input, exitFile: join(own, 'exit'), own, message }
-    const groups = cgroups.makeFor(`${uid}.${container.name}`, limitsOf(launch), groupsAhead)
-    let script: ContainerScript
+  ): Promise<Prepared> {
+    const { folders } = this.#options
+    const { container, attempt } = launch
+    const pod = podIdentity(launch.pod)
+    const logs = containerLogFolder(folders.logs, pod, container.name)
+    let input: ContainerInput | undefined
     try {
-      makeExitFile(files.exitFile)
-      script =
-        isolation.mode === 'namespaces'
-          ? await this.#entry(launch, { plan, image, security, files, groups }, isolation.tools)
-          : plainScript(plan, files, groups.entered)
+      const own = folders.container(pod.uid, container.name)
+      input = await makeInput(own, containerParts(container), isolation.mode === 'namespaces')
+      const preparer = this.#options.preparer(isolation)
+      const prepared = await preparer.prepare(launch, rawPath(logs, attempt), input, shell.groups, signal)
+      mkdirSync(logs, { recursive: true })
+      removeOldLogs(logs, attempt)
+      return { ...prepared, input }
     } catch (error) {
-      removeGroups(groups.entered)
-      throw error
+      shell.discard()
+      if (input) closeAll([...input.opened, input.held])
+      if (error instanceof ContainerRefused || signal.aborted) throw error
+      throw new ContainerRefused('CreateContainerError', errorMessage(error), { cause: error })
     }
-    const { readOnlyRoot: _readOnlyRoot, ...rights } = security
-    const record = {
-      attempt,
-      cards: [...cards],
-      isolated,
-      network: launch.network ?? '',
-      workingDir: plan.workingDir,
-      cgroups: groups.all,
-      mounts: isolated ? [] : [message, ...plan.mounts].map(placeOf),
-      messageFile: message.folder,
-      messageFromLog: parts.terminationMessagePolicy === 'FallbackToLogsOnError',
-      exitFile: files.exitFile,
-      stdinFile: input.stdin?.path ?? '',
-      controlFile: input.control ?? '',
-      env: plan.env,
-      ...(isolated && { rights: { ...rights, groups: [...rights.groups], capabilities: [...rights.capabilities] } }),
-      imageId: image.found === 'root' ? image.id : '',
-    }
-    return { script, record }
   }
 
-  async #entry(
+  async #run(
     launch: ContainerLaunch,
-    parts: {
-      readonly plan: LaunchPlan
-      readonly image: FoundImage
-      readonly security: SecurityPlan
-      readonly files: ContainerFiles
-      readonly groups: { readonly entered: readonly string[]; readonly all: readonly string[] }
-    },
-    tools: NamespaceTools,
-  ): Promise<ContainerScript> {
-    const { plan, image, security, files, groups } = parts
-    const { own, message, output, exitFile, input } = files
-    const sysctls = planSysctls(launch.pod, this.#powers(launch))
-    if ('refused' in sysctls) throw new ContainerRefused('CreateContainerConfigError', sysctls.refused)
-    const base = rootBase(image)
-    if (base.kind === 'image' && !tools.layers) {
-      const reason = 'images with files of their own need overlayfs, which cannot be mounted here'
-      throw new ContainerRefused('CreateContainerError', reason)
+    isolation: Isolation,
+    { shell, sharesProcesses, warning }: StartingShell,
+    { script, record: prepared, input }: Prepared,
+  ): Promise<RunningContainer> {
+    const { clock, owned, records, images, processOptions } = this.#options
+    const { podIP, attempt } = launch
+    const pod = podIdentity(launch.pod)
+    const container = launch.container.name
+    const record = { ...prepared, sharesProcesses, startedAt: clock.now() }
+    let process: ContainerProcess | undefined
+    try {
+      process = await ContainerProcess.enter(
+        shell,
+        script,
+        isolation.mode === 'namespaces',
+        (identity) => this.#note(launch, { ...identity, ...record }),
+        { ...processOptions(pod.uid, container, attempt), sharesProcesses },
+      )
+      const known = { ...process.identity, ...record }
+      return { ...owned.add({ pod, container, podIP, record: known, process, heldInput: input.held }), warning }
+    } catch (error) {
+      await process?.stop(0)
+      removeGroups(record.cgroups)
+      images.roots?.letGo({ id: record.imageId }, { podUid: pod.uid, container })
+      closeAll([input.held])
+      await records.drop(pod.uid, container).catch(() => {})
+      throw error
+    } finally {
+      closeAll(input.opened)
     }
-    await clearOwnRoot(own)
-    const view = viewSteps({
-      base,
-      own,
-      mounts: [...plan.mounts, message, ...nameFiles(launch, own), ...this.#homeMount(launch, base)],
-      readOnlyRoot: security.readOnlyRoot,
-      cards: devicesOf(launch).names,
-      groups: groups.all,
-      covered: this.#options.covered,
-      workingDir: plan.workingDir,
-      asUser: tools.asUser,
-    })
-    return containerEntry({
-      users: tools.asUser ? { uid: security.uid, gid: security.gid } : undefined,
-      cgroups: groups.entered.map((folder) => join(folder, 'cgroup.procs')),
-      hostname: launch.names?.hostname,
-      sysctls: sysctls.settings,
-      view,
-      root: base.kind === 'machine' ? join(own, 'root') : undefined,
-      workingDir: plan.workingDir,
-      env: plan.env,
-      rights: rightsSteps(security, tools.machine, tools.asUser),
-      words: [plan.program, ...plan.args],
-      stdin: input.stdin,
-      control: input.control,
-      terminal: input.terminal,
-      output,
-      exitFile,
+  }
+
+  /** Written before the program runs: the next run of this one must find it, and learn how it ended. */
+  async #note({ pod, podIP, container: { name } }: ContainerLaunch, record: ContainerRecord): Promise<void> {
+    const about = recordOf(podIdentity(pod), podIP, readBootId())
+    await this.#options.records.start(about, name, record).catch((error: unknown) => {
+      const message = `cannot record the process of "${name}": ${errorMessage(error)}`
+      throw new ContainerRefused('CreateContainerError', message, { cause: error })
     })
   }
-
-  #keptMount({ pod, container }: ContainerLaunch, image: FoundImage): Mount[] {
-    if (image.found !== 'program' || image.kept === undefined) return []
-    const { namespace = 'default' } = pod.metadata
-    const folder = realpathSync.native(this.#options.folders.kept(namespace, repositoryOf(container.image ?? '')))
-    chmodSync(folder, 0o777)
-    return [{ mountPath: image.kept, folder, root: folder, readOnly: false }]
-  }
-
-  #homeMount({ pod }: ContainerLaunch, base: RootBase): Mount[] {
-    if (base.kind === 'image') return []
-    const folder = realpathSync.native(this.#options.folders.home(pod.metadata.uid ?? ''))
-    chmodSync(folder, 0o777)
-    return [{ mountPath: homeInside, folder, root: folder, readOnly: false }]
-  }
-
-  #plan(launch: ContainerLaunch, image: FoundImage, security: SecurityPlan, message: Mount): LaunchPlan {
-    const { folders, hostIP, hostIP6, hostPathAllowed, isolation } = this.#options
-    const { pod, container } = launch
-    const uid = pod.metadata.uid ?? ''
-    const isolated = isolation.mode === 'namespaces'
-    const volumeFolders = {
-      claim: (name: string) => folders.claim(pod.metadata.namespace ?? 'default', name),
-      scratch: (volume: string, inMemory: boolean) => folders.volume(uid, volume, inMemory),
-      hostPathAllowed,
-    }
-    return planLaunch(launch, {
-      image,
-      mounts: (variables) => [
-        ...resolveMounts(pod, container, volumeFolders, variables),
-        ...this.#keptMount(launch, image),
-      ],
-      replaced: isolated ? [] : [message],
-      isolated,
-      ownCards: isolated ? devicesOf(launch) : undefined,
-      home: isolated ? homeOf(image, security) : folders.home(uid),
-      hostIP,
-      hostIP6,
-      machineEnv: machineEnvironment(),
-      marks: this.#options.marks(launch),
-    })
-  }
-
-  #security({ pod, container, network }: ContainerLaunch, image: FoundImage): SecurityPlan {
-    const root = image.found === 'root' ? image.root : '/'
-    const users = {
-      configured: image.found === 'root' ? image.config.user : '',
-      find: (user: string) => findImageUser(root, user),
-    }
-    const plan = planSecurity(pod, container, users, this.#powers({ network }))
-    if ('refused' in plan) throw new ContainerRefused('CreateContainerConfigError', plan.refused)
-    return plan
-  }
-
-  #powers({ network = '' }: { readonly network?: string | undefined }): NodePowers {
-    const { isolation } = this.#options
-    const isolated = isolation.mode === 'namespaces'
-    const asUser = isolation.mode === 'namespaces' && isolation.tools.asUser
-    return {
-      isolated,
-      asUser,
-      // An ordinary user's Pods have networks that belong to Sluice's users, not to those of a container.
-      ownNetwork: network !== '' && !asUser,
-      uid: process.getuid?.() ?? 0,
-      gid: process.getgid?.() ?? 0,
-    }
-  }
-
-  /** What the cluster says is written for the group in the first place; the rest is given to it here. */
-  async #giveVolumes({ pod }: ContainerLaunch, mounts: readonly Mount[], signal: AbortSignal): Promise<void> {
-    const group = volumeGroup(pod)
-    if (!group || process.getuid?.() !== 0) return
-    const roots = new Set(mounts.filter(({ shared }) => shared === true).map(({ root }) => root))
-    await this.#options.volumeGroups.give(pod.metadata.uid ?? '', roots, group, signal)
-  }
-}
-
-function plainScript(
-  plan: LaunchPlan,
-  { output, input, exitFile }: ContainerFiles,
-  groups: readonly string[],
-): ContainerScript {
-  requireProgram(plan)
-  return containerScript({
-    workingDir: plan.workingDir,
-    cgroups: groups.map((folder) => join(folder, 'cgroup.procs')),
-    words: [plan.program, ...plan.args],
-    env: plan.env,
-    envTool: plainTools.env,
-    stdin: input.stdin,
-    output,
-    exitFile,
-  })
-}
-
-/** Of cards that nobody has described nothing is known but that they are cards. */
-function devicesOf({ cards, cardFacts }: ContainerLaunch): CardDevices {
-  const described = cardFacts ?? cards.map((index) => ({ index, kind: '', simulated: false }))
-  return cardDevices(described, cards.length > 0 ? namesInFolder('/dev') : [])
-}
-
-function rootBase(image: FoundImage): RootBase {
-  if (image.found === 'root') return { kind: 'image', files: realpathSync.native(image.root) }
-  // Also for commands of the container's own: it is what every program of this one runs on.
-  return { kind: 'machine', visible: [process.execPath, ...image.visible] }
-}
-
-function homeOf(image: FoundImage, { uid }: SecurityPlan): string {
-  if (image.found !== 'root') return homeInside
-  return homeInImage(image, uid) || '/'
-}
-
-function homeInImage({ root, config }: RootImage, uid: number): string | undefined {
-  const [configured = ''] = config.user.split(':')
-  const named = findImageUser(root, configured)
-  return named?.uid === uid ? named.home : findImageUser(root, String(uid))?.home
-}
-
-function placeOf({ mountPath, folder, root, readOnly }: Mount) {
-  return { mountPath, folder, root, readOnly }
-}
-
-/** `file` is in a folder whose path has no links; anything that was there before is gone. */
-function messageMount(mountPath: string, file: string): Mount {
-  rmSync(file, { force: true })
-  writeFileSync(file, '')
-  // Whoever runs the container may write it.
-  chmodSync(file, 0o666)
-  return { mountPath, folder: file, root: file, readOnly: false }
-}
-
-/** The files of names, except where the container mounts something else. */
-function nameFiles({ names, container }: ContainerLaunch, own: string): Mount[] {
-  const mounted = new Set(containerParts(container).volumeMounts.map(({ mountPath }) => mountPath))
-  return (names?.files ?? []).flatMap(({ path, text }) => {
-    if (mounted.has(path)) return []
-    const file = join(own, basename(path))
-    writeFileSync(file, text, { mode: 0o644 })
-    return [{ mountPath: path, folder: file, root: file, readOnly: false }]
-  })
-}
-
-/** Asked for here, where paths are only replaced: a program that is not there would only be an exit code. */
-function requireProgram({ program, env, workingDir, mounts }: LaunchPlan): void {
-  const there = program.includes('/')
-    ? isExecutable(onMachine(isAbsolute(program) ? program : join(workingDir, program), mounts))
-    : (env['PATH'] ?? '').split(delimiter).some((folder) => isExecutable(onMachine(join(folder, program), mounts)))
-  if (!there) throw new ContainerRefused('RunContainerError', `cannot run "${program}": there is no such program`)
-}
-
-/** One that was added to the Pod has no limits of its own: it may have what all others together may. */
-function limitsOf({ pod, container }: ContainerLaunch) {
-  if (pod.spec.ephemeralContainers?.some(({ name }) => name === container.name)) {
-    return { memoryBytes: podLimit(pod, 'memory') || undefined, cpus: podLimit(pod, 'cpu') || undefined }
-  }
-  const { memory, cpu } = container.resources?.limits ?? {}
-  return {
-    memoryBytes: memory === undefined ? undefined : parseQuantity(memory),
-    cpus: cpu === undefined ? undefined : parseQuantity(cpu),
-  }
-}
-
-function machineEnvironment(): Record<string, string> {
-  return Object.fromEntries(
-    inheritedVariables.flatMap((name) => {
-      const value = process.env[name]
-      return value === undefined ? [] : [[name, value]]
-    }),
-  )
 }

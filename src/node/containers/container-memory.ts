@@ -3,28 +3,31 @@ import { timestamp } from '../../resources/kubernetes-object.ts'
 import type { ContainerExit, RunningContainer } from '../pod-runtime.ts'
 import { type CrashBackoff, backoffAfterExit, noBackoff } from '../pods/restart-policy.ts'
 
-/** What the node knows of one container. Replaced as a whole, never changed in place. */
+/** What the node knows about one container. Immutable: every change makes a new one. */
 export interface ContainerMemory {
   readonly spec: Container
   readonly init: boolean
-  /** Added to look at the others: it is started once, and says nothing about how the Pod does. */
+  /** An ephemeral container, added for debugging: it is started once and does not affect the Pod's phase. */
   readonly ephemeral: boolean
   readonly state: MemoryState
   readonly lastExit?: (ContainerExit & { readonly startedAt: number }) | undefined
   readonly restarts: number
   readonly backoff: CrashBackoff
-  /** Not started again before this time. */
+  /** The earliest time of the next start. */
   readonly startAt: number
-  /** When it last could not be started. */
+  /** When a start last failed. */
   readonly refusedAt?: number | undefined
   readonly started: boolean
   readonly ready: boolean
 }
 
-/** Why a container waits that was ended because the node stopped: it is run again, however it ended. */
+/**
+ * The waiting reason of containers that were stopped because the node stopped. They are started again whatever their
+ * exit code.
+ */
 export const nodeStoppedReason = 'NodeStopped'
 
-/** A container that the node ended because it stops itself. */
+/** The container after the node stopped it because the node itself stops. */
 export function leftByNode(memory: ContainerMemory): ContainerMemory {
   const message = 'The node was stopped; it starts again with it.'
   const state = { type: 'waiting', reason: nodeStoppedReason, message } as const
@@ -41,7 +44,7 @@ export function freshMemory(spec: Container, init: boolean, ephemeral = false): 
   return { spec, init, ephemeral, state, restarts: 0, backoff: noBackoff, startAt: 0, started: false, ready: false }
 }
 
-/** What keeps containers from their first start, said where their status is read. */
+/** Adds to the waiting containers what they wait for, so that their status shows it. */
 export function waitingFor(problem: string, memories: readonly ContainerMemory[]): ContainerMemory[] {
   return memories.map((memory) =>
     memory.state.type === 'waiting' ? { ...memory, state: { ...memory.state, message: problem } } : memory,
@@ -63,7 +66,7 @@ export function afterStart(memory: ContainerMemory, running: RunningContainer): 
   }
 }
 
-/** Sets when it may start again; for a state that is `exited`. */
+/** Computes when an exited container may start again. */
 export function afterExit(memory: ContainerMemory, now: number): ContainerMemory {
   if (memory.state.type !== 'exited') return memory
   const { exit, startedAt } = memory.state
@@ -71,7 +74,7 @@ export function afterExit(memory: ContainerMemory, now: number): ContainerMemory
   return { ...memory, backoff, startAt: now + backoff.delayMs, started: false, ready: false }
 }
 
-/** It could not be started: tried again later, as if it had exited. */
+/** After a failed start that is tried again later, with the same back-off as after an exit. */
 export function afterRefusal(memory: ContainerMemory, reason: string, message: string, now: number): ContainerMemory {
   const delayMs = Math.max(10_000, backoffAfterExit(memory.backoff, 0).delayMs)
   const backoff = { delayMs, nextDelayMs: Math.min(300_000, delayMs * 2) }
@@ -86,20 +89,26 @@ export function afterRefusal(memory: ContainerMemory, reason: string, message: s
   }
 }
 
-/** It will not be tried again, so that it could not be started is how it ended: Kubernetes' word and code for it. */
+/**
+ * After a failed start that is not tried again: it counts as the container's end, with Kubernetes' reason and exit code
+ * for it.
+ */
 export function afterStartError(memory: ContainerMemory, message: string, now: number): ContainerMemory {
   const exit = { exitCode: 128, reason: 'StartError' as const, message, finishedAt: now }
   return afterExit({ ...memory, state: { type: 'exited', exit, startedAt: 0 } }, now)
 }
 
-/** Refused for something that it is made of and that may still change. */
+/** Whether the last start failed because of a ConfigMap, Secret or field that may still change. */
 export function lacksConfig({ state }: ContainerMemory): boolean {
   return state.type === 'waiting' && state.reason === 'CreateContainerConfigError'
 }
 
 const leastPauseMs = 1000
 
-/** What it was refused for has changed: worth a try before its time, but not one for each of many changes. */
+/**
+ * Brings the next start forward, because what the container lacked has changed; but keeps a pause, since changes may
+ * come in bursts.
+ */
 export function trySooner(memory: ContainerMemory): ContainerMemory {
   return { ...memory, startAt: Math.min(memory.startAt, (memory.refusedAt ?? 0) + leastPauseMs) }
 }
@@ -108,7 +117,7 @@ export function attemptOf(memory: ContainerMemory): number {
   return memory.state.type === 'exited' ? memory.restarts + 1 : memory.restarts
 }
 
-/** As the Pod's status shows it. A crashed container that waits for its next start shows why it waits. */
+/** The container as the Pod's status shows it. One that crashed and waits for its next start shows why it waits. */
 export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: boolean): ContainerStatus {
   const { spec, state, lastExit } = memory
   const previous = lastExit ? { lastState: terminatedState(lastExit, lastExit.startedAt) } : {}
@@ -117,7 +126,7 @@ export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: 
   const common = { name: spec.name, restartCount: memory.restarts, image, imageID: wasThere ? image : '' }
   if (state.type === 'waiting') {
     const { message } = state
-    // All containers of a Pod with init containers begin so, as in Kubernetes.
+    // As in Kubernetes, all containers of a Pod with init containers begin with this reason.
     const isNew = state.reason === 'ContainerCreating' && (pod.spec.initContainers?.length ?? 0) > 0
     const reason = isNew ? 'PodInitializing' : state.reason
     const waiting = message === undefined ? { reason } : { reason, message }
@@ -129,7 +138,7 @@ export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: 
     return { ...common, containerID, ready: memory.ready, started: memory.started, state: { running }, ...previous }
   }
   const terminated = terminatedState(state.exit, state.startedAt)
-  // An init container that succeeded counts as ready, as in Kubernetes.
+  // As in Kubernetes, an init container that succeeded counts as ready.
   const ready = memory.init && state.exit.exitCode === 0
   if (!willRestart) return { ...common, ready, started: false, state: terminated, ...previous }
   const message = `back-off ${durationText(memory.backoff.delayMs)} restarting failed container=${spec.name} pod=${fullName(pod)}`
@@ -137,12 +146,12 @@ export function containerStatus(memory: ContainerMemory, pod: Pod, willRestart: 
   return { ...common, ready, started: false, state: { waiting }, lastState: terminated }
 }
 
-/** As the kubelet names a Pod in its messages. */
+/** The Pod's name as the kubelet writes it in messages. */
 export function fullName({ metadata }: Pod): string {
   return `${metadata.name}_${metadata.namespace}(${metadata.uid})`
 }
 
-/** As Go writes it: `10s`, `2m40s`, `5m0s`. */
+/** A duration as Go writes it: `10s`, `2m40s`, `5m0s`. */
 function durationText(ms: number): string {
   const seconds = ms / 1000
   return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`

@@ -51,7 +51,7 @@ for (const { mode, permitted, name } of isolationModes) {
         await runtime.start(again, never)
       ).exited
       expect(readFileSync(join(stage.dataDir, 'volumes/data/seen'), 'utf8')).toBe('1\n2\n')
-      // Nothing was made in the machine's own folders.
+      // Nothing was made in the machine's own file system.
       expect(existsSync('/sluice-test')).toBe(false)
     })
 
@@ -157,7 +157,7 @@ describe.skipIf(inNamespaces?.permitted !== true)('mounts in namespaces only', (
       { name: 'data', mountPath: '/sluice-test/ro', readOnly: true },
       { name: 'data', mountPath: '/sluice-test/rw' },
     ]
-    // The paths are put together at run time: nothing could have been replaced.
+    // The paths are put together at run time, so they cannot have been replaced beforehand.
     const script =
       'd=/sluice; d=$d-test; cat $d/ro/a.txt; touch $d/ro/x 2>/dev/null || echo refused; touch $d/rw/y && ls $d/ro'
     const launch = stage.launch(script, { volumeMounts }, { volumes: [claim('data')] })

@@ -21,37 +21,39 @@ import type { ProcessSearch } from '../processes/process-search.ts'
 export interface ContainerProcessOptions {
   readonly clock: Clock
   readonly log: Logger
-  /** The entries in its environment (`NAME=value`) that all its descendants carry. */
+  /** Environment entries (`NAME=value`) that all its processes inherit. */
   readonly marks: readonly string[]
   /**
-   * The entry that the shells of all containers carry: until they become its program, what they fork has nothing else.
+   * The environment entry of all shells that wait for containers. Until a shell becomes the program, its children carry
+   * only this mark.
    */
   readonly shellMark: string
   readonly search: ProcessSearch
-  /** It is among the processes of another container: what it leaves behind does not end with it. */
+  /** It runs in the PID namespace of another container, so the kernel does not end what it leaves behind. */
   readonly sharesProcesses?: boolean
 }
 
-/** How often to look whether a process that is not our child is still there: nobody tells us. */
+/** Gives the options for the process of one start of a container. */
+export type ProcessOptionsFor = (podUid: string, container: string, attempt: number) => ContainerProcessOptions
+
+/** How often to check whether an adopted process still runs: it is not our child, so nothing tells us. */
 const watchPeriodMs = 250
-/** How long to wait for what a dead leader left behind, after SIGKILL, before going on with a warning. */
+/** How long to wait for killed leftovers to disappear before giving up with an error in the log. */
 const leftoverDeadlineMs = 10_000
-/**
- * How long the process outside of a container's namespaces has for what they said, once everything in them is killed.
- */
+/** How long the process outside the namespaces gets to collect the last output after everything inside was killed. */
 const lastWordsMs = 2000
-/** How soon to look again for it: ever more rarely. */
+/** How soon to look for leftovers again; doubled each time. */
 const firstLookMs = 50
 const longestLookMs = 1000
 
-/** What is said of a program that cannot be run, in a container that could be made. */
+/** Messages of the entry program that blame the container's program, not the setup. */
 const programFault = /^(?:cannot run|workingDir) "/
 
-/** Returns how to keep it from what it still means to do. */
+/** Returns a function that cancels what is still to be sent. */
 type SendSignal = (signal: NodeJS.Signals) => CancelTimer
 const done: CancelTimer = () => {}
 
-/** One container's session: the process that leads it, however it came to us, and how all of it is ended. */
+/** The processes of one container: how to signal and end all of them, whether this program started or adopted them. */
 export class ContainerProcess {
   readonly identity: ProcessIdentity
   readonly exited: Promise<ContainerExit>
@@ -81,8 +83,8 @@ export class ContainerProcess {
   }
 
   /**
-   * Has the shell run the script. `record` is given what the process will be known by, while the container is set up;
-   * its program runs when that is done, and not at all when it fails.
+   * Runs the script in the shell. `record` gets the process's identity while the container is being set up; the program
+   * runs once `record` has resolved, and not at all if it rejects.
    */
   static async enter(
     shell: ContainerShell,
@@ -109,7 +111,7 @@ export class ContainerProcess {
 
   static #of(child: ChildProcess, isolated: boolean, options: ContainerProcessOptions): ContainerProcess {
     const pid = child.pid ?? 0
-    // Until its exit is reported the pid cannot be anybody else's, even if the process is already dead.
+    // The pid stays ours until Node reports the exit, even if the process is already dead.
     const identity = { pid, startTime: readProcess(pid)?.startTime ?? '' }
     const isThere = () => child.exitCode === null && child.signalCode === null
     const signalChild = (signal: NodeJS.Signals) => {
@@ -120,7 +122,10 @@ export class ContainerProcess {
     return new ContainerProcess(identity, exitOf(child, isolated), signalAll, options)
   }
 
-  /** One that another program started, whether it still runs or not. Of another boot of the machine nothing does. */
+  /**
+   * A process that a former run of this program started, whether it still runs or not. If the machine was rebooted
+   * since, it does not.
+   */
   static adopt(leader: AdoptedLeader, options: ContainerProcessOptions): ContainerProcess {
     const signalAdopted = (signal: NodeJS.Signals) => {
       if (leader.thisBoot) signalGroup(leader, signal)
@@ -133,7 +138,7 @@ export class ContainerProcess {
     return new ContainerProcess({ pid, startTime }, gone, signalAll, options)
   }
 
-  /** Asks once, and forces after the grace; called again with a shorter one, forces earlier. */
+  /** Sends SIGTERM once, and SIGKILL after the grace period. A later call with a shorter grace shortens it. */
   async stop(graceMs: number): Promise<void> {
     if (this.#gone) return
     if (!this.#asked && graceMs > 0) {
@@ -157,7 +162,7 @@ export class ContainerProcess {
     return [...members, ...shells.filter(({ session }) => session === this.identity.pid)]
   }
 
-  /** Members of the group that outlived their leader: a container ends as a whole. */
+  /** Kills processes that outlived their leader: a container ends as a whole. */
   async #endLeftovers(): Promise<void> {
     const deadline = this.#options.clock.now() + leftoverDeadlineMs
     for (let pauseMs = firstLookMs; ; pauseMs = Math.min(longestLookMs, pauseMs * 2)) {
@@ -174,8 +179,8 @@ export class ContainerProcess {
 }
 
 /**
- * Kills the first process in namespaces, with which the kernel ends all others in them, and leaves the one outside the
- * time to collect what they said last. Other signals go to all.
+ * For SIGKILL: kills the first process inside the namespaces, with which the kernel ends the others, and gives the
+ * process outside some time to collect their last output. Other signals go to all processes.
  */
 function insideFirst(pid: number, isThere: () => boolean, signalAll: SendSignal, clock: Clock): SendSignal {
   return (signal) => {
@@ -191,15 +196,15 @@ type ExitFacts = Omit<ContainerExit, 'finishedAt'>
 interface LeaderExit {
   readonly exit: ExitFacts
   /**
-   * Whether everything else is gone, too: the kernel ends what is left in a PID namespace before the end of its first
-   * process is known. Where there is no such namespace, or the process outside of it was killed, something may be left.
+   * Whether all other processes are gone, too. The kernel sees to that when the first process of a PID namespace ends;
+   * without such a namespace, or when the process outside was killed, some may be left.
    */
   readonly whole: boolean
-  /** When that was, where it was not just now. */
+  /** When it ended, if not just now. */
   readonly at?: number
 }
 
-/** The process of a container as it was recorded. */
+/** A container's process as the record of a former run describes it. */
 export interface AdoptedLeader extends ProcessIdentity {
   readonly isolated: boolean
   readonly exitFile: string
@@ -216,7 +221,7 @@ async function exitOf(child: ChildProcess, isolated: boolean): Promise<LeaderExi
 }
 
 function exitWith(code: number): ExitFacts {
-  // The shell that is the first process of a container tells of its program's signal in this way.
+  // The container's first process reports its program's signal in this way, as shells do.
   if (code > 128 && code <= 128 + 31) return endedBy(code - 128)
   return { exitCode: code, reason: code === 0 ? 'Completed' : 'Error' }
 }
@@ -226,12 +231,12 @@ function endedBy(number: number): ExitFacts {
   return { exitCode: 128 + number, signal: number, reason: 'Error', message: `ended by ${name}` }
 }
 
-/** Never resolves early: a pid that now belongs to another process counts as gone. */
+/** Resolves when the process is gone; a pid that now belongs to another process counts as gone. */
 async function disappearanceOf(leader: AdoptedLeader, clock: Clock): Promise<LeaderExit> {
   while (leader.thisBoot && isAlive(leader)) await clock.sleep(watchPeriodMs)
   const note = await readExitFile(leader.exitFile)
   if (note.state === 'ended') return { exit: exitWith(note.code), whole: leader.isolated, at: note.at }
-  // Nothing else keeps the shell from telling how its program ended.
+  // Only SIGKILL keeps the shell from noting how its program ended.
   if (note.state === 'started' && leader.thisBoot) return { exit: endedBy(constants.signals.SIGKILL), whole: false }
   const message = 'The process ended after the program that had started it; its exit code is not known.'
   return { exit: { exitCode: 137, reason: 'ContainerStatusUnknown', message }, whole: false }

@@ -16,7 +16,7 @@ export interface StoppableContainer {
   readonly sidecar: boolean
 }
 
-/** Containers end before their sidecars, and those one after the other, the last one first. */
+/** Which containers to stop next: first all that are no sidecars, then the sidecars one by one, last one first. */
 export function nextToStop(running: readonly StoppableContainer[]): readonly StoppableContainer[] {
   const others = running.filter(({ sidecar }) => !sidecar)
   return others.length > 0 ? others : running.slice(-1)
@@ -24,16 +24,16 @@ export function nextToStop(running: readonly StoppableContainer[]): readonly Sto
 
 interface Stopping {
   dueAt: number
-  /** Ends the hook now; undefined when none runs (any more). */
+  /** Ends the running hook; `undefined` when none runs. */
   endHook: (() => void) | undefined
   cancelTimer: () => void
   readonly done: Promise<void>
 }
 
-/** However long a hook took, the program itself gets this long after it. */
+/** The least time a program gets after its hook, however long that took. */
 const leastGraceMs = 2000
 
-/** Stops containers in good order: the preStop hook, then the request to end, then force; all within one grace. */
+/** Stops containers as Kubernetes does: preStop hook, SIGTERM, SIGKILL, all within one grace period. */
 export class ContainerStops {
   readonly #options: ContainerStopsOptions
   readonly #inHand = new Map<string, Stopping>()
@@ -42,7 +42,7 @@ export class ContainerStops {
     this.#options = options
   }
 
-  /** Resolves when nothing of it is left. Asked again with a shorter grace, it takes that one. */
+  /** Resolves when nothing of the container is left. A later call with a shorter grace shortens it. */
   stop(container: Container, running: RunningContainer, graceMs: number): Promise<void> {
     const { name } = container
     const dueAt = this.#options.clock.now() + graceMs
@@ -68,7 +68,7 @@ export class ContainerStops {
       const hook = new AbortController()
       stopping.endHook = () => hook.abort(new Error('the grace is over'))
       stopping.cancelTimer = clock.after(stopping.dueAt - clock.now(), stopping.endHook)
-      // The program may end by itself meanwhile.
+      // The program may end by itself while the hook runs.
       void running.exited.then(stopping.endHook)
       const problem = await runHandler(preStop, container, running, runtime, clock, hook.signal)
       stopping.cancelTimer()
@@ -85,7 +85,7 @@ export class ContainerStops {
     const { clock, runtime } = this.#options
     stopping.dueAt = graceMs <= 0 ? 0 : clock.now() + graceMs
     if (!stopping.endHook) {
-      // What it resolves with is already awaited where the stop began.
+      // The first call to `stop` already awaits the outcome.
       runtime.stop(running.podUid, graceMs, running.container).catch(() => {})
       return
     }

@@ -22,7 +22,7 @@ function accessTo(runtime: ProcessRuntime): NodePodAccess {
   return new NodePodAccess({ logs, runtime, clock: systemClock })
 }
 
-/** Somebody at a keyboard, who sees what is said and can leave. */
+/** Somebody at a keyboard, who sees the output and can leave. */
 function person(columns = 0, rows = 0) {
   const [stdin, stdout, leaving] = [new PassThrough(), new Sink(), new AbortController()]
   const sizes = (async function* () {
@@ -37,7 +37,7 @@ describe.skipIf(!permitted)('a container with a terminal', () => {
     const said = await stage.run(
       stage.launch(script, { tty: true, securityContext: { runAsUser: 1000, runAsGroup: 1000 } }),
     )
-    // As container runtimes log it.
+    // As container runtimes log a terminal's output.
     expect(said).toBe('/dev/pts/0\r\nall\r\nxterm\r\n1000\r\n24 80\r')
   })
 
@@ -51,7 +51,7 @@ describe.skipIf(!permitted)('a container with a terminal', () => {
     stdin.write('Ada\n')
     await expect.poll(sees, patience).toContain('33 101\r\nhello Ada')
     stdin.write('\n')
-    // As the kubelet answers; how the program ended is in the Pod's status.
+    // Always 0, as the kubelet answers; the exit code is in the Pod's status.
     expect(await attached).toEqual({ exitCode: 0 })
     expect(await running.exited).toMatchObject({ exitCode: 3 })
   })
@@ -73,7 +73,7 @@ describe.skipIf(!permitted)('a container with a terminal', () => {
     const back = accessTo(second).attach(launch.pod, 'main', two.streams, never)
     two.stdin.write('b\n')
     await expect.poll(two.sees, patience).toContain('got b\r\n')
-    // The key for the end of what is typed.
+    // Ctrl-D.
     two.stdin.write('\x04')
     expect(await back).toEqual({ exitCode: 0 })
     expect(await adopted?.exited).toMatchObject({ exitCode: 0 })
@@ -114,11 +114,14 @@ describe.skipIf(!permitted)('a container with a terminal', () => {
   })
 
   it('without input waits for none', async () => {
-    const launch = stage.launch('read line && echo read || echo "nothing $?"', { tty: true })
+    const launch = stage.launch('echo asks; read line && echo read || echo "nothing $?"', { tty: true })
     const runtime = stage.runtime()
     await runtime.start(launch, never)
-    await runtime.exec(launch.pod.metadata.uid ?? '', 'main', ['/bin/sleep', '0.3'], {}, never)
-    expect(stage.said(launch.pod)).toBe('')
+    await expect.poll(() => stage.said(launch.pod), patience).toContain('asks')
+    // The program sleeps while it reads. If it no longer read, it would have ended.
+    const untilReading = ['/bin/sh', '-c', 'until grep -q "^State:.S" /proc/2/status; do :; done']
+    await runtime.exec(launch.pod.metadata.uid ?? '', 'main', untilReading, {}, never)
+    expect(stage.said(launch.pod).trim()).toBe('asks')
     await runtime.stop(launch.pod.metadata.uid ?? '', 0)
   })
 

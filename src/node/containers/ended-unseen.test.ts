@@ -11,14 +11,14 @@ afterEach(() => stage.close())
 
 const gate = { volumes: [{ name: 'gate', persistentVolumeClaim: { claimName: 'gate' } }] }
 const mounted = { volumeMounts: [{ name: 'gate', mountPath: '/sluice-gate' }] }
-/** Counts its runs, and goes on when it is let. */
+/** Counts its runs, and waits to be let go. */
 const script = (end: string) =>
   `echo ran >>/sluice-gate/runs; until [ -e /sluice-gate/open ]; do sleep 0.02; done; ${end}`
 const gateFile = (name: string) => join(stage.dataDir, 'volumes/gate', name)
 const runs = () => (existsSync(gateFile('runs')) ? readFileSync(gateFile('runs'), 'utf8').split('\n').length - 1 : 0)
 const terminatedOf = (pod: Pod) => statusOf(pod)?.state?.terminated
 
-/** Until the shell that waited for it is gone, too, where the Pod says which that is. */
+/** Lets it end, and waits until its waiting shell is gone, too, if the Pod says which that is. */
 async function letItEnd(pod: Pod): Promise<void> {
   writeFileSync(gateFile('open'), '')
   const leader = readProcess(pidOf(pod))
@@ -27,7 +27,7 @@ async function letItEnd(pod: Pod): Promise<void> {
   await expect.poll(isLeft, { timeout: 5000, interval: 20 }).toBe(false)
 }
 
-/** The node's own note of it. */
+/** Waits until the node has recorded the end. */
 async function endRecorded({ metadata }: Pod): Promise<void> {
   const path = join(stage.dataDir, 'node/pods', `${metadata.uid}.json`)
   await expect.poll(() => readFileSync(path, 'utf8'), { timeout: 5000 }).toContain('"exit":')

@@ -14,7 +14,9 @@ const firstSizeMs = 100
 type Sizes = NonNullable<ExecStreams['terminal']>
 export type TerminalSize = Sizes extends AsyncIterable<infer Size> ? Size : never
 
-/** The command that runs another one in a terminal of its own, made by script(1), which takes the keys from a pipe. */
+/**
+ * The command that runs another one in a terminal of its own. script(1) makes the terminal and takes keys from a pipe.
+ */
 export function terminalCommand(words: readonly string[], size: TerminalSize | undefined): string[] {
   const program = terminalPrograms.find(isExecutable)
   if (program === undefined) {
@@ -28,7 +30,7 @@ export function terminalCommand(words: readonly string[], size: TerminalSize | u
   return [program, '--quiet', '--return', '--flush', '--command', command, '/dev/null']
 }
 
-/** Takes the first size off, if the client tells one at once: then the program finds the right one when it begins. */
+/** Waits briefly for the client's first size, so that the program starts with the right one. */
 export async function firstSize(sizes: Sizes): Promise<{ first: TerminalSize | undefined; later: Sizes }> {
   const iterator = sizes[Symbol.asyncIterator]()
   const next = iterator.next()
@@ -41,7 +43,7 @@ export async function firstSize(sizes: Sizes): Promise<{ first: TerminalSize | u
   return { first: first && !first.done ? first.value : undefined, later: later() }
 }
 
-/** Gives the terminal of these processes the sizes that the client tells, one after the other. */
+/** Applies the sizes that the client sends to the terminal of these processes. */
 export async function followTerminalSize(
   sizes: Sizes,
   processes: () => Promise<readonly ProcessIdentity[]>,
@@ -54,11 +56,11 @@ export async function followTerminalSize(
       await once(spawn('stty', ['-F', terminal, ...sizeWords(size)], { stdio: 'ignore', signal }), 'exit')
     }
   } catch {
-    // The program has ended, or this machine has no stty(1): a terminal of another size is still one.
+    // The program has ended, or the machine has no stty(1). A terminal of the wrong size still works.
   }
 }
 
-/** By way of a process that has it: the terminal's own name may mean another one outside of the container. */
+/** Finds the terminal through a process that has it open: its name means something else outside the container. */
 async function findTerminal(
   processes: () => Promise<readonly ProcessIdentity[]>,
   signal: AbortSignal,

@@ -1,18 +1,18 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 
-/** What stands in a container's exit file: how far its program got, told by the shell that waits for it. */
+/** The content of a container's exit file: how far its program got, as noted by the process that waits for it. */
 export type ExitNote =
   | { readonly state: 'missing' | 'unstarted' | 'started' }
   | { readonly state: 'ended'; readonly code: number; readonly at: number }
 
-/** Said by the process that becomes the program, before it does; and by the same, should it not come to that. */
+/** Written by the process that becomes the program: `started` just before, `unstarted` if that fails. */
 export const startedWord = 'started'
 export const unstartedWord = 'unstarted'
 
 /**
- * Its first line is written here, so that there is room for the others on a disk that is full by then. A new file each
- * time: whoever still has the one before open does not write into this one.
+ * Makes a new exit file with its first line, so that there is room for the rest even when the disk fills up later. A
+ * new file each time, because a process of the previous start may still have the old one open.
  */
 export function makeExitFile(path: string): void {
   rmSync(path, { force: true })
@@ -28,7 +28,7 @@ export async function readExitFile(path: string): Promise<ExitNote> {
     const code = /^\d+$/.test(lines.at(-1) ?? '') ? Number(lines.pop()) : undefined
     const last = lines.at(-1)
     if (last === unstartedWord) return { state: 'unstarted' }
-    // Of a container that an older version started there is nothing but the code.
+    // Containers that an older version started only note the exit code.
     if (code !== undefined) return { state: 'ended', code, at: Math.floor((await file.stat()).mtimeMs) }
     return { state: last === startedWord ? 'started' : 'missing' }
   } catch {

@@ -3,10 +3,10 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, writeFi
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ImageStore } from '../images/image-store.ts'
-import { type WrittenImage, dockerArchive } from '../images/image-archive.fixture.ts'
+import { type WrittenImage, dockerArchive } from '../images/archives/image-archive.fixture.ts'
 import { ImageLibrary } from '../images/image-library.ts'
 import { ImportedImages } from '../images/imported-images.ts'
-import { type WrittenEntry, file, folder, symlink } from '../images/tar-writer.fixture.ts'
+import { type WrittenEntry, file, folder, symlink } from '../images/tar/tar-writer.fixture.ts'
 import { isolationModes } from '../isolation/permitted-modes.fixture.ts'
 import { RuntimeStage, Sink, never } from './running-containers.fixture.ts'
 
@@ -16,7 +16,7 @@ beforeEach(() => {
 })
 afterEach(() => stage.close())
 
-/** Programs of the machine with the libraries they need: an image that can run here. */
+/** The files of an image made of programs of the machine and their libraries. */
 function programs(...names: readonly string[]): WrittenEntry[] {
   const paths = names.map((name) => execFileSync('sh', ['-c', `command -v ${name}`], { encoding: 'utf8' }).trim())
   const libraries = paths.flatMap((path) => {

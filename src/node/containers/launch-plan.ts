@@ -10,7 +10,7 @@ import { containerParts } from '../pods/pod-parts.ts'
 import { type Mount, replaceMountPaths } from '../volumes/volume-mounts.ts'
 import { commandRoom, expandVariables, requireTellable } from '../environment/variable-expansion.ts'
 
-/** Exactly what is handed to the operating system. */
+/** What the operating system is given. */
 export interface LaunchPlan {
   readonly program: string
   readonly args: readonly string[]
@@ -21,30 +21,24 @@ export interface LaunchPlan {
 
 export interface LaunchSurroundings {
   readonly image: FoundImage
-  /** The container's mounts; their paths may hold variables. */
+  /** Resolves the container's mounts, whose paths may contain variables. */
   mounts(variables: ReadonlyMap<string, string>): readonly Mount[]
-  /**
-   * Mounted for real: then the container finds them where it says. Otherwise their paths are replaced in what it is
-   * told.
-   */
+  /** Whether volumes are really mounted. If not, mount paths are replaced in the command and the variables. */
   readonly isolated: boolean
-  /** Files the container knows by another name in any case. */
+  /** Files that are replaced in any case. */
   readonly replaced?: readonly Mount[]
-  /** What it is to call its cards, where that is not by their numbers on the machine. */
+  /** How the container names its cards, if not by the machine's numbers. */
   readonly ownCards?: Pick<CardDevices, 'visible' | 'ids'> | undefined
-  /** Where the user lives that runs it: also its working directory, where nothing else is said. */
+  /** The home directory, also the working directory unless another is given. */
   readonly home: string
   readonly hostIP: string
   readonly hostIP6?: string | undefined
-  /** What every process of this node gets from the machine (PATH and the like), and the marks it is recognised by. */
+  /** Variables from the machine (PATH and the like), and the marks that identify this node's processes. */
   readonly machineEnv: Readonly<Record<string, string>>
   readonly marks: Readonly<Record<string, string>>
 }
 
-/**
- * Turns a container into a command line: the image's command is its ENTRYPOINT, which `command` replaces and `args`
- * follow.
- */
+/** Turns a container into a command line: `command` replaces the image's ENTRYPOINT, `args` follow it. */
 export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurroundings): LaunchPlan {
   const { pod, container, podIP, podIP6, cards } = launch
   const { image, home, hostIP, hostIP6, marks, isolated } = surroundings
@@ -55,7 +49,7 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
     )
   }
 
-  // As container runtimes have it; what the container says itself counts more.
+  // Container runtimes set TERM, too; the container's own value wins.
   const terminal = containerParts(container).tty ? { TERM: 'xterm' } : {}
   const own = { HOME: home, HOSTNAME: launch.names?.hostname ?? pod.metadata.name, POD_IP: podIP, ...terminal }
   const ofImage =
@@ -76,10 +70,10 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
     throw new ContainerRefused('CreateContainerError', `container "${container.name}" has no command`)
   }
   const env = new Map([...variables].map(([name, value]) => [name, replaceMountPaths(value, replaced)]))
-  // After everything else: whatever a manifest says, a card is never used twice and a process never hides whose it is.
+  // Set last, so that no manifest can make two Pods share a card, or a process hide whose it is.
   env.set('CUDA_VISIBLE_DEVICES', surroundings.ownCards?.visible ?? cards.join(','))
   if (surroundings.ownCards?.ids) env.set('NVIDIA_VISIBLE_DEVICES', surroundings.ownCards.ids)
-  // The indices are those of the driver's list, which goes by place on the bus; CUDA's own order would be by speed.
+  // Our indices follow the bus order, as the driver's list does; CUDA would order cards by speed.
   env.set('CUDA_DEVICE_ORDER', 'PCI_BUS_ID')
   if (launch.cardsSimulated && cards.length > 0) env.set('SLUICE_SIMULATED_CARDS', 'true')
   if (image.found === 'root' && cards.length > 0) env.set('LD_LIBRARY_PATH', withDriver(env.get('LD_LIBRARY_PATH')))
@@ -94,7 +88,7 @@ export function planLaunch(launch: ContainerLaunch, surroundings: LaunchSurround
   return { program, args, env: told, workingDir, mounts }
 }
 
-/** The image's own come first: it may bring newer ones. */
+/** Libraries of the image come first: they may be newer. */
 function withDriver(path: string | undefined): string {
   const folders = (path ?? '').split(':').filter((folder) => folder !== '')
   return [...new Set([...folders, cardLibraryFolder])].join(':')

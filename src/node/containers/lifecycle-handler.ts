@@ -7,10 +7,7 @@ import type { PodRuntime, RunningContainer } from '../pod-runtime.ts'
 import { checkHttp } from '../probes/http-check.ts'
 import { portOf } from '../probes/probe-check.ts'
 
-/**
- * Runs a lifecycle handler of a running container to its end. Returns the sentence that says what went wrong, if
- * something did.
- */
+/** Runs a lifecycle hook to its end. Returns a sentence about what went wrong, if anything did. */
 export async function runHandler(
   handler: LifecycleHandler,
   container: Container,
@@ -42,7 +39,7 @@ export async function runHandler(
 
 const postStartDeadlineMs = 10 * 60_000
 
-/** The hook right after a container's start, for as long as that container runs. */
+/** Runs the postStart hook, as long as the container runs. */
 export async function runPostStart(
   container: Container,
   running: RunningContainer,

@@ -1,12 +1,12 @@
 import { Writable } from 'node:stream'
 import type { Clock } from '../../foundation/clock.ts'
 
-/** As much as the kubelet keeps of what a probe says. */
+/** The kubelet keeps as much of a probe's output. */
 const mostBytes = 10 * 2 ** 10
-/** What nobody keeps is taken slowly: a program that never stops talking waits for us, not we for it. */
+/** Output beyond that is read slowly, so that a program that never stops writing is held up, not we. */
 const pauseMs = 10
 
-/** Keeps the beginning of what is written to it, and takes the rest without keeping it. */
+/** Keeps the beginning of what is written to it and discards the rest. */
 export class OutputStart extends Writable {
   readonly #clock: Clock
   #text = ''

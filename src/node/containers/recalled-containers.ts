@@ -3,8 +3,8 @@ import { type ContainerMemory, afterExit, afterStart, freshMemory, nodeStoppedRe
 import type { EndedContainer, RunningContainer } from '../pod-runtime.ts'
 
 /**
- * What a node knows of a Pod's containers when it first sees the Pod: those that run, those that ran, and those that
- * never did.
+ * What a node knows about a Pod's containers when it first sees the Pod: which run, which have ended, and which never
+ * started.
  */
 export function recallContainers(
   pod: Pod,
@@ -35,13 +35,13 @@ function memoryOf(spec: Container, role: ContainerRole): ContainerMemory {
   return freshMemory(spec, role === 'init', role === 'ephemeral')
 }
 
-/** What two places remember of a container: the Pod's status, and the machine it ran on. */
+/** The two records of a container's past: the Pod's status, and what this machine noted. */
 interface Recollection {
   readonly status: ContainerStatus | undefined
   readonly ended: EndedContainer | undefined
 }
 
-/** What is known about a container whose process did not come along. */
+/** A container that does not run any more, or never did. */
 function recalledMemory(
   spec: Container,
   role: ContainerRole,
@@ -75,15 +75,12 @@ function recalledMemory(
   )
 }
 
-/** Whether the status does not yet say what came after it. */
+/** Whether this end is newer than what the status says. */
 function isNews({ attempt }: EndedContainer, status: ContainerStatus | undefined): boolean {
   return attempt >= (status?.restartCount ?? 0) && status?.state?.waiting?.reason !== nodeStoppedReason
 }
 
-/**
- * A container whose process came along: as it was before this program was restarted; the probes correct what is no
- * longer true.
- */
+/** A container that still runs: as its status last described it; the probes will correct what has changed. */
 function adoptedMemory(
   spec: Container,
   role: ContainerRole,

@@ -18,7 +18,7 @@ import { ProcessRuntime, type ProcessRuntimeOptions } from '../process-runtime.t
 export const never = new AbortController().signal
 export const podIP = '127.64.200.7'
 
-/** A runtime over a data directory of its own, in which an image runs the shell script given as the first argument. */
+/** A runtime with its own data directory and an image that runs its first argument as a shell script. */
 export class RuntimeStage {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'sluice-stage-'))
   readonly hub = new LogHub()
@@ -57,7 +57,7 @@ export class RuntimeStage {
     return { pod, container: main, attempt: 0, podIP, cards: [] }
   }
 
-  /** What a container has said so far. */
+  /** The container's output so far. */
   said({ metadata }: Pod, container = 'main'): string {
     const folder = podLogsFolder(this.dataDir)
     const pod = readdirSync(folder).find((name) => name.endsWith(`_${metadata.uid}`)) ?? ''
@@ -65,14 +65,14 @@ export class RuntimeStage {
     return lines.flatMap((line) => parseRecord(Buffer.from(line))?.text.toString() ?? []).join('\n')
   }
 
-  /** Runs a container to its end and tells what it said. */
+  /** Runs a container to its end and returns its output. */
   async run(launch: ContainerLaunch, runtime = this.runtime()): Promise<string> {
     const running = await runtime.start(launch, never)
     await running.exited
     return this.said(launch.pod)
   }
 
-  /** Ends whatever is left, and complains when something cannot be ended. */
+  /** Ends what is left, and throws if that fails. */
   async close(): Promise<void> {
     for (const runtime of this.#open) runtime.close()
     const last = this.runtime()

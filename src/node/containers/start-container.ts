@@ -1,7 +1,7 @@
 import type { Container, Pod } from '../../resources/pod.ts'
 import type { PodPlace } from '../network/pod-network.ts'
 import type { RunningContainer } from '../pod-runtime.ts'
-import type { PodWorkerServices } from '../pod-worker-services.ts'
+import type { PodWorkerServices } from '../pods/pod-worker-services.ts'
 import { namesInEnvironment } from '../environment/referenced-objects.ts'
 
 export interface ContainerStart {
@@ -10,11 +10,14 @@ export interface ContainerStart {
   readonly attempt: number
   readonly place: PodPlace
   readonly cards: readonly number[]
-  /** The container whose processes it is to be among. */
+  /** The container whose PID namespace it joins. */
   readonly target?: string | undefined
 }
 
-/** Starts a container with all it is to know of its surroundings, and tells of it in the kubelet's words. */
+/**
+ * Starts a container with everything it depends on (address, cards, referenced objects, names), and records the
+ * kubelet's usual events.
+ */
 export async function startContainer(
   services: PodWorkerServices,
   pod: Pod,
@@ -25,7 +28,7 @@ export async function startContainer(
   const { address: podIP, address6: podIP6, namespace: network } = place
   const references = await services.references(pod, namesInEnvironment(container), signal)
   const serviceVariables = services.serviceVariables?.(pod) ?? {}
-  // A Pod that was started in the machine's network goes by the machine's names.
+  // A Pod in the machine's network uses the machine's names.
   const names = network === '' ? undefined : services.names?.(pod, podIP6 === undefined ? [podIP] : [podIP, podIP6])
   if (attempt === 0) {
     for (const warning of names?.warnings ?? []) services.event(pod, 'Warning', 'DNSConfigForming', warning)

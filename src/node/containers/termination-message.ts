@@ -1,21 +1,21 @@
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
-import { lastBytes, wholeFrom } from '../cut-text.ts'
+import { lastBytes, wholeFrom } from './cut-text.ts'
 import { parseRecord } from '../logs/log-format.ts'
 
 export const longestMessage = 4096
 const longestLogPart = 2048
 const mostLogLines = 80
 
-/** Where a container that ended says why, and whether its log may speak for it. */
+/** Where to find a container's termination message, and whether its log may stand in for it. */
 export interface TerminationMessageSource {
   readonly file: string
   readonly fallsBackToLog: boolean
 }
 
 /**
- * The last words of a container: what it wrote to its message file, or else, where asked for and it failed, the end of
- * its log.
+ * The termination message: what the container wrote to its message file or else, if it failed and asked for that, the
+ * end of its log.
  */
 export async function terminationMessage(
   source: TerminationMessageSource,
@@ -29,7 +29,7 @@ export async function terminationMessage(
   return text === '' ? undefined : text
 }
 
-/** As much of the end of a log as the kubelet takes for a container's last words. */
+/** The end of a log, as much as the kubelet takes for a termination message. */
 export async function endOfLog(logPath: string): Promise<string> {
   const lines = (await readEnd(logPath, 4 * longestLogPart))
     .toString('latin1')
@@ -39,8 +39,8 @@ export async function endOfLog(logPath: string): Promise<string> {
 }
 
 /**
- * The last bytes of a file, as the kubelet takes them, however large it is. A program may have put something else in
- * its place: only a plain file is read, no link is followed, and nothing is waited for.
+ * Reads the end of a file of any size. The program may have replaced it, so only a plain file is read, no link is
+ * followed, and opening never blocks.
  */
 async function readEnd(path: string, bytes: number): Promise<Buffer> {
   try {

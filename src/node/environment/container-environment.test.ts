@@ -94,7 +94,7 @@ describe('containerVariables', () => {
     [{ resource: 'limits.memory', divisor: '1Mi' }, '100'],
     [{ resource: 'requests.memory', divisor: '1Mi' }, '100'],
     [{ resource: 'limits.memory', containerName: 'other', divisor: '1Mi' }, '64'],
-    // Without a limit: what the node has.
+    // Without a limit, what the node can give.
     [{ resource: 'limits.cpu', containerName: 'other' }, '4'],
   ])('gives the resource %j', (resourceFieldRef, expected) => {
     expect(variables({ resources, ...from({ resourceFieldRef }) })['A']).toBe(expected)

@@ -6,8 +6,8 @@ import { type ReferencedObjects, configMapEntries, noReferences, secretEntries }
 import { commandRoom, expandVariables } from './variable-expansion.ts'
 
 /**
- * The variables a container's spec defines: first whole ConfigMaps and Secrets, then one by one, in order, each able to
- * refer to those before it.
+ * The variables that a container's spec defines: first those from whole ConfigMaps and Secrets, then the single ones in
+ * order, which can refer to earlier ones.
  */
 export function containerVariables(
   pod: Pod,
@@ -39,7 +39,7 @@ function importedVariables(source: EnvFrom, references: ReferencedObjects): [str
   if (configMapRef) {
     const object = references.configMaps.get(configMapRef.name)
     if (!object && configMapRef.optional !== true) throw refused(`configmap "${configMapRef.name}" not found`)
-    // Only text: binary data is no environment.
+    // Binary data cannot be a variable.
     for (const [key, value] of Object.entries(object?.data ?? {})) imported.push([prefix + key, value])
   }
   if (secretRef) {
@@ -47,7 +47,7 @@ function importedVariables(source: EnvFrom, references: ReferencedObjects): [str
     if (!object && secretRef.optional !== true) throw refused(`secret "${secretRef.name}" not found`)
     for (const [key, value] of object ? secretEntries(object) : []) imported.push([prefix + key, value.toString()])
   }
-  // A name with these in it cannot be told apart from its value.
+  // A variable's name cannot contain these characters.
   return imported.filter(([name]) => name !== '' && !/[=\0]/.test(name))
 }
 
@@ -58,7 +58,7 @@ interface Surroundings {
   readonly references: ReferencedObjects
 }
 
-/** `undefined` when an optional source is not there: the variable is then not set. */
+/** `undefined` when an optional source does not exist; then the variable is not set. */
 function valueOf(source: ValueSource, name: string, surroundings: Surroundings): string | undefined {
   const { pod, container, facts, references } = surroundings
   if (source.fieldRef) {

@@ -4,15 +4,15 @@ import { type ResourceFieldRef, allContainers, serviceAccountOf } from '../pods/
 
 export interface PodFacts {
   readonly podIP: string
-  /** Of IPv6, where there is one. */
+  /** The IPv6 address, if the Pod has one. */
   readonly podIP6?: string | undefined
   readonly hostIP: string
   readonly hostIP6?: string | undefined
-  /** What a container without a limit of its own may use: what the node has to give. */
+  /** What the node can give: the limit of a container that sets none. */
   readonly allocatable?: { readonly cpus: number; readonly memoryBytes: number } | undefined
 }
 
-/** A field of the Pod by its path; `undefined` when there is no such field to be had. */
+/** The value of a Pod's field, as in `fieldRef`; `undefined` for a field that cannot be referred to. */
 export function fieldOf(path: string, pod: Pod, { podIP, podIP6, hostIP, hostIP6 }: PodFacts): string | undefined {
   const keyed = /^metadata\.(labels|annotations)\['([^']+)'\]$/.exec(path)
   if (keyed) {
@@ -54,7 +54,8 @@ function joined(first: string, second: string | undefined): string {
 const resourcePattern = /^(requests|limits)\.(cpu|memory|ephemeral-storage)$/
 
 /**
- * `limits.memory` and the like, divided and rounded up as Kubernetes does; `undefined` for what is no such resource.
+ * The value of a `resourceFieldRef` such as `limits.memory`, divided and rounded up as Kubernetes does; `undefined` for
+ * an unknown resource.
  */
 export function resourceFieldOf(
   ref: ResourceFieldRef,
@@ -70,7 +71,7 @@ export function resourceFieldOf(
   const written = list === 'limits' ? limits?.[resource] : (requests?.[resource] ?? limits?.[resource])
   const value = (written === undefined ? undefined : parseQuantity(written)) ?? fallbackOf(list, resource, facts)
   const divisor = parseQuantity(ref.divisor ?? '') || 1
-  // Exact to what a double can say: 0.7 / 0.001 must not become 700.0000000001 and round up to 701.
+  // Rounded to what a double can represent: 0.7 / 0.001 must not become 700.0000000001 and round up to 701.
   return String(Math.ceil(Number((value / divisor).toPrecision(15))))
 }
 

@@ -8,7 +8,7 @@ import { AgentStage } from '../agent-stage.fixture.ts'
 let stage: AgentStage
 afterEach(() => stage.close())
 
-/** Names that no shell would take for one of its own. */
+/** Names that no shell could set. */
 const odd = { 'data-1': 'dash', 'my.key': 'dot', '1st': 'digit', 'a b': 'space', "it's": 'quote', '$(x)`"\\': 'all' }
 const writeEnvironment = `require('fs').writeFileSync('/sluice-out/' + process.env.FILE, JSON.stringify(process.env))`
 const tell = [process.execPath, '-e', writeEnvironment]

@@ -4,7 +4,7 @@ import type { Container, Pod } from '../../resources/pod.ts'
 import { type Secret, secretKind } from '../../resources/secret.ts'
 import { MalformedPod, containerParts, everyContainer, podVolumes } from '../pods/pod-parts.ts'
 
-/** The ConfigMaps and Secrets something refers to, by name; those that do not exist are not there. */
+/** The ConfigMaps and Secrets that something refers to, by name, without those that do not exist. */
 export interface ReferencedObjects {
   readonly configMaps: ReadonlyMap<string, ConfigMap>
   readonly secrets: ReadonlyMap<string, Secret>
@@ -17,7 +17,7 @@ export interface ReferencedNames {
   readonly secrets: ReadonlySet<string>
 }
 
-/** What a container's environment refers to. */
+/** The names that a container's environment refers to. */
 export function namesInEnvironment(container: Container): ReferencedNames {
   const { env, envFrom } = containerParts(container)
   return {
@@ -32,7 +32,7 @@ export function namesInEnvironment(container: Container): ReferencedNames {
   }
 }
 
-/** What a Pod's volumes refer to. */
+/** The names that a Pod's volumes refer to. */
 export function namesInVolumes(pod: Pod): ReferencedNames {
   const volumes = podVolumes(pod)
   const sources = volumes.flatMap(({ projected }) => projected?.sources ?? [])
@@ -45,7 +45,7 @@ export function namesInVolumes(pod: Pod): ReferencedNames {
   }
 }
 
-/** Everything a Pod refers to; nothing for one that is malformed, which does not run either. */
+/** All names a Pod refers to; none for a malformed Pod, which cannot run anyway. */
 export function namesIn(pod: Pod): {
   readonly volumes: ReferencedNames
   readonly environments: ReadonlyMap<string, ReferencedNames>
@@ -61,7 +61,7 @@ export function namesIn(pod: Pod): {
   }
 }
 
-/** Read now, not from a cache: a Pod is often created right after what it refers to. */
+/** Read from the API, not from a cache: a Pod is often created right after the objects it needs. */
 export async function readReferences(
   client: ClusterClient,
   namespace: string,

@@ -1,12 +1,12 @@
 import type { Pod } from '../../resources/pod.ts'
 import type { Service } from '../../resources/service.ts'
 
-/** Where programs look for the API server, whatever else they are told. */
+/** The Service by which programs find the API server. */
 const apiServer = { namespace: 'default', name: 'kubernetes' }
 
 /**
- * The variables by which a Pod finds Services: those of its namespace, unless it wants none, and always the API
- * server's.
+ * The `*_SERVICE_HOST` variables of a Pod: the Services of its namespace, unless it opts out, and always the API
+ * server.
  */
 export function serviceVariables(pod: Pod, services: readonly Service[]): Record<string, string> {
   const { namespace } = pod.metadata

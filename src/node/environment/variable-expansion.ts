@@ -1,8 +1,8 @@
 import { ContainerRefused } from '../pod-runtime.ts'
 
 /**
- * Replaces `$(NAME)` by the variable's value, as Kubernetes does in command, args and env: a name that is not defined
- * stays as it is written, and `$$(NAME)` is a literal `$(NAME)`.
+ * Replaces `$(NAME)` as Kubernetes does in command, args and env: unknown names stay as they are, and `$$(NAME)` gives
+ * a literal `$(NAME)`.
  */
 export function expandVariables(text: string, variables: ReadonlyMap<string, string>): string {
   if (!text.includes('$')) return text
@@ -16,15 +16,15 @@ export function expandVariables(text: string, variables: ReadonlyMap<string, str
   })
 }
 
-/** What Linux takes as one argument or one variable. */
+/** The longest single argument or variable that Linux takes. */
 export const longestWord = 128 * 2 ** 10 - 1
-/** What it takes as all of them together, with the usual limit of the stack. */
+/** The most that Linux takes for all of them together, with the usual stack limit. */
 const longestCommand = 2 * 2 ** 20
 const pointerBytes = 8
 
 /**
- * Refuses what no program can be told. Said here: the kernel only says that something is too long (E2BIG), and inside
- * of namespaces nobody would hear it.
+ * Refuses a command or environment that is too long for the kernel. Checked here, because the kernel's E2BIG says
+ * little, and inside namespaces nobody would see it.
  */
 export function requireTellable(words: readonly string[], env: Readonly<Record<string, string>>): void {
   let total = 0
@@ -37,7 +37,7 @@ export function requireTellable(words: readonly string[], env: Readonly<Record<s
   throw new ContainerRefused('RunContainerError', message)
 }
 
-/** Takes one word after the other of what a program is to be told, for as long as it could still be told them. */
+/** Returns a function that counts words and throws once they no longer fit into one command. */
 export function commandRoom(): (word: string) => string {
   let total = 0
   return (word) => {

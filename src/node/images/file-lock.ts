@@ -3,8 +3,8 @@ import type { Clock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 
 /**
- * Held by one process of this machine at a time. It is the operating system's, so it goes with the process and is never
- * stale.
+ * A lock that one process of the machine holds at a time. The operating system releases it when the process ends, so it
+ * is never stale.
  */
 export interface FileLock {
   release(): void
@@ -13,7 +13,7 @@ export interface FileLock {
 const askAgainMs = 50
 const sqliteBusy = 5
 
-/** `undefined` while somebody else has it. */
+/** `undefined` while another process holds the lock. */
 export function tryLock(path: string): FileLock | undefined {
   const lock = new DatabaseSync(path)
   try {
@@ -26,9 +26,7 @@ export function tryLock(path: string): FileLock | undefined {
   }
 }
 
-/**
- * Runs `work` while nobody else does anything under the same lock. Work under it is short, so waiting has a deadline.
- */
+/** Runs `work` while holding the lock. Such work is short, so waiting for the lock has a deadline. */
 export async function withLock<T>(
   path: string,
   { clock, signal, deadlineMs }: { readonly clock: Clock; readonly signal: AbortSignal; readonly deadlineMs: number },

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { imageCommand, imageEnvironment, readImageConfig, usualPath } from './image-config.ts'
-import { findImageUser } from './image-user.ts'
+import { findImageUser } from './roots/image-user.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-image-config-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

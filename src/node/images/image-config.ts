@@ -1,20 +1,20 @@
-import { type ConfigDocument, configSchema, readDocument } from './image-documents.ts'
+import { type ConfigDocument, configSchema, readDocument } from './archives/image-documents.ts'
 
-/** What an image says about how it runs. */
+/** How an image says that it is to be run. */
 export interface ImageConfig {
   readonly entrypoint: readonly string[]
   readonly cmd: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** `user`, `uid`, `user:group`, …; empty where nothing is said, which means root. */
+  /** `user`, `uid`, `user:group`, …; empty means root. */
   readonly user: string
-  /** Empty where nothing is said, which means `/`. */
+  /** Empty means `/`. */
   readonly workingDir: string
-  /** `8080/tcp` */
+  /** Such as `8080/tcp`. */
   readonly exposedPorts: readonly string[]
   readonly stopSignal: string | undefined
 }
 
-/** What runtimes give a container whose image has no PATH. */
+/** The PATH of containers whose image sets none. */
 export const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 export function readImageConfig(content: Buffer): ImageConfig {
@@ -33,12 +33,12 @@ export function imageConfigOf({ config }: ConfigDocument): ImageConfig {
   }
 }
 
-/** The variables of a container before its own come: those of the image alone, never those of the machine. */
+/** The image's own variables. Nothing of the machine's environment is in them. */
 export function imageEnvironment({ env }: ImageConfig): Readonly<Record<string, string>> {
   return { PATH: usualPath, ...env }
 }
 
-/** `command` replaces the entry point and with it the image's arguments; `args` replaces the arguments alone. */
+/** `command` replaces the entry point together with the image's arguments; `args` replaces only the arguments. */
 export function imageCommand(
   { entrypoint, cmd }: ImageConfig,
   command: readonly string[] | undefined,

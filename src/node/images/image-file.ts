@@ -24,8 +24,8 @@ const entrySchema = z.union([
 ])
 
 /**
- * What the machine's operator adds to the image store, as the `images` of a configuration file: for each name a program
- * of the machine (`{"command": ["/opt/tool/bin/serve"], "env": {"MODE": "fast"}}`), a folder that becomes the
+ * Parses the `images` of a configuration file, by which the machine's operator adds to the image store: for each name a
+ * program of the machine (`{"command": ["/opt/tool/bin/serve"], "env": {"MODE": "fast"}}`), a folder that becomes the
  * container's root (`{"root": "/srv/roots/tool", …}`), or an OCI layout (`{"oci": "/srv/layouts/tool"}`). `source`
  * names the file in errors.
  */
@@ -56,7 +56,7 @@ function parseEntry(name: string, written: unknown, source: string): ImageEntry 
   return { root, entrypoint: command, env, user, workingDir }
 }
 
-/** The one that is meant, so that errors are about it and not about all three. */
+/** Picks the schema of the kind that is meant, so that errors are about that one and not about all three. */
 function schemaFor(written: unknown): z.ZodType {
   const [program, root, oci] = entrySchema.options
   if (typeof written !== 'object' || written === null) return program

@@ -1,16 +1,16 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, rmdirSync, writeFileSync } from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
-import { pathOf } from './archive-fault.ts'
+import { pathOf } from './tar/archive-fault.ts'
 import { type FileLock, tryLock } from './file-lock.ts'
-import { removeTreeInTurns } from './root-files.ts'
+import { removeTreeInTurns } from './roots/root-files.ts'
 
-/** Where the images of a data directory are. */
+/** The images folder of a data directory. */
 export function imagesFolder(dataDirectory: string): string {
   return join(dataDirectory, 'images')
 }
 
-/** A folder of one import, gone when the import is over; of one that was killed, when the next one begins. */
+/** The working folder of one import, removed when the import ends or, after a kill, by the next import. */
 export interface Staging {
   readonly folder: string
   readonly lock: FileLock
@@ -54,7 +54,7 @@ export class ImageFolders {
     return existsSync(this.#leases(id))
   }
 
-  /** Under the lock: otherwise somebody who cleans up could take it for one that was left behind. */
+  /** Call with the lock held; otherwise a cleanup could take the new folder for an abandoned one. */
   beginStaging(): Staging {
     const folder = join(this.#staging, randomUUID())
     mkdirSync(folder, { mode: 0o700 })
@@ -71,7 +71,7 @@ export class ImageFolders {
     }
   }
 
-  /** What a root consists of besides its files. From the rename on it may be used. */
+  /** Completes a prepared root and renames it into place, from where it can be used. */
   place(prepared: string, id: string, config: Buffer): void {
     writeFileSync(join(prepared, 'config.json'), config, { mode: 0o600, flush: true })
     mkdirSync(join(prepared, 'leases'), { mode: 0o700 })
@@ -79,8 +79,8 @@ export class ImageFolders {
   }
 
   /**
-   * Gives up roots that nothing names any more and no container uses. Under the lock; returns what is to be removed
-   * without it.
+   * Gives up roots that no name refers to and no container uses. Call with the lock held; the returned folders can be
+   * removed without it.
    */
   giveUp(isNamed: (id: string) => boolean): readonly Staging[] {
     const named = (name: string) => isNamed(name.replace('-', ':'))
@@ -97,7 +97,7 @@ export class ImageFolders {
     })
   }
 
-  /** Keeps an image's files where they are until it is let go; `false` where there is no such image (any more). */
+  /** Keeps an image's files until they are let go; `false` if the image does not exist (any more). */
   hold(id: string, holder: string): boolean {
     try {
       writeFileSync(join(this.#leases(id), holder), '', { mode: 0o600 })
@@ -112,7 +112,7 @@ export class ImageFolders {
     rmSync(join(this.#leases(id), holder), { force: true })
   }
 
-  /** Lets go what is held for containers that are not there any more. */
+  /** Lets go of images held for containers that no longer exist. */
   letGoUnless(isHolder: (holder: string) => boolean): void {
     for (const name of namesIn(this.#roots)) {
       const leases = join(this.#roots, name, 'leases')
@@ -142,7 +142,7 @@ function removedIfEmpty(folder: string): boolean {
     rmdirSync(folder)
     return true
   } catch (error) {
-    // What has no leases is being given up already, by somebody who was killed.
+    // Without leases/, somebody who was then killed has already begun to give it up.
     return hasCode(error, 'ENOENT')
   }
 }

@@ -4,25 +4,28 @@ import { z } from 'zod'
 import { SluiceError } from '../../foundation/errors.ts'
 
 const recordSchema = z.object({
-  /** The whole name: `docker.io/library/busybox:latest`. */
+  /** The full name: `docker.io/library/busybox:latest`. */
   name: z.string(),
-  /** `sha256:…` of its configuration; its root is called after it. */
+  /** The digest of its configuration, which also names its root folder. */
   id: z.string().regex(/^sha256:[0-9a-f]{64}$|^sha512:[0-9a-f]{128}$/),
-  /** Of its manifest, and of the list that led there. */
+  /** The digests of its manifest and of the index that referred to it. */
   digests: z.array(z.string()),
   platform: z.string(),
-  /** When it was built, where it says so. */
+  /** When it was built, if the image says so. */
   created: z.string().optional(),
   importedAt: z.string(),
-  /** Unpacked, all layers together. */
+  /** The unpacked size of all layers. */
   bytes: z.number(),
 })
 const indexSchema = z.object({ version: z.literal(1), images: z.array(recordSchema) })
 
-/** One name of an image. */
+/** A name and the image it stands for. */
 export type ImageRecord = z.infer<typeof recordSchema>
 
-/** Which names there are. Written under the store's lock; a reader needs none, and sees the old list or the new. */
+/**
+ * The names of all images. Written with the store's lock held; readers need no lock and see either the old list or the
+ * new one.
+ */
 export class ImageIndex {
   readonly #path: string
   #seen: { readonly stamp: string; readonly images: readonly ImageRecord[] } | undefined
@@ -59,7 +62,7 @@ export class ImageIndex {
   }
 }
 
-/** So that a rename in it outlives a crash of the machine. */
+/** Makes a rename in the folder survive a crash of the machine. */
 export function syncFolder(path: string): void {
   const descriptor = openSync(path, 'r')
   try {

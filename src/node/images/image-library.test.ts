@@ -19,10 +19,10 @@ import {
   ociArchive,
   ociLayout,
   packers,
-} from './image-archive.fixture.ts'
+} from './archives/image-archive.fixture.ts'
 import { ImageLibrary, type ImportOptions } from './image-library.ts'
 import { ImportedImages } from './imported-images.ts'
-import { file, folder, hardLink, sha256, symlink, writeTar } from './tar-writer.fixture.ts'
+import { file, folder, hardLink, sha256, symlink, writeTar } from './tar/tar-writer.fixture.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-images-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
@@ -51,7 +51,7 @@ const image: WrittenImage = {
 
 function stage() {
   const folder = join(mkdtempSync(join(scratch, 'data-')), 'images')
-  // Others of this machine write, too: waiting for the disk would be waiting for them.
+  // Without sync: it would wait for the writes of every other program on the machine.
   const library = new ImageLibrary({ folder, sync: async () => {} })
   const write = (content: Buffer) => {
     const path = join(dirname(folder), 'archive.tar')

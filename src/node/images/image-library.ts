@@ -2,26 +2,26 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { type Clock, abortReason, systemClock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
-import { ArchiveFault } from './archive-fault.ts'
-import { openImageSource, readImages } from './archive-opening.ts'
-import { digestText } from './digest.ts'
+import { ArchiveFault } from './tar/archive-fault.ts'
+import { openImageSource, readImages } from './archives/archive-opening.ts'
+import { digestText } from './archives/digest.ts'
 import { withLock } from './file-lock.ts'
 import { ImageFolders, type Staging } from './image-folders.ts'
 import { type ImageRecord, ImageIndex, syncFolder } from './image-index.ts'
-import type { ImageDescription } from './image-description.ts'
-import { configSchema, readDocument } from './image-documents.ts'
-import { type ImagePlatform, machinePlatform, platformText } from './image-platform.ts'
+import type { ImageDescription } from './archives/image-description.ts'
+import { configSchema, readDocument } from './archives/image-documents.ts'
+import { type ImagePlatform, machinePlatform, platformText } from './archives/image-platform.ts'
 import { parseReference, referenceName } from './image-reference.ts'
-import type { ImageSource } from './image-source.ts'
-import { type UnpackedImage, unpackImage } from './image-unpack.ts'
-import { type UnpackLimits, usualLimits } from './unpack-budget.ts'
+import type { ImageSource } from './archives/image-source.ts'
+import { type UnpackedImage, unpackImage } from './roots/image-unpack.ts'
+import { type UnpackLimits, usualLimits } from './tar/unpack-budget.ts'
 
 export interface ImportOptions {
   /** An archive, a folder with an OCI layout, or `-` for standard input. */
   readonly path: string
-  /** What the image is called here, instead of what its archive says. */
+  /** The name to use instead of those in the archive. */
   readonly name?: string | undefined
-  /** Which one of an OCI layout with several images. */
+  /** Chooses one of several images in an OCI layout. */
   readonly ref?: string | undefined
   readonly platform?: ImagePlatform | undefined
   readonly limits?: UnpackLimits
@@ -30,7 +30,7 @@ export interface ImportOptions {
 
 export interface ImportedImage {
   readonly record: ImageRecord
-  /** Nothing where its root was there already. */
+  /** `undefined` if its files were already here. */
   readonly unpacked: UnpackedImage | undefined
 }
 
@@ -38,9 +38,9 @@ export interface ImageLibraryOptions {
   /** `<data>/images` */
   readonly folder: string
   readonly clock?: Clock
-  /** Told before each step, so that tests can end the process there. */
+  /** Called before each step, so that tests can kill the process there. */
   readonly onStep?: (step: string) => void
-  /** Sees to it that what was written is on the disk before a name leads there. */
+  /** Makes sure the files are on disk before a name refers to them. */
   readonly sync?: (folder: string, signal: AbortSignal) => Promise<void>
 }
 
@@ -54,8 +54,8 @@ const lockDeadlineMs = 30_000
 const mostTries = 3
 
 /**
- * The images of this machine. Several processes may use the same folder at once; one that is killed leaves nothing that
- * counts.
+ * The images of this machine. Several processes may use the folder at the same time, and one that is killed leaves
+ * nothing that is ever used.
  */
 export class ImageLibrary {
   readonly #folders: ImageFolders
@@ -76,7 +76,7 @@ export class ImageLibrary {
     return this.#index.read()
   }
 
-  /** Takes every image of an archive, or none. */
+  /** Imports all images of an archive, or none. */
   async import(options: ImportOptions): Promise<readonly ImportedImage[]> {
     const { path, platform = machinePlatform(), limits = usualLimits, signal } = options
     this.#folders.make()
@@ -99,12 +99,12 @@ export class ImageLibrary {
     } catch (error) {
       throw signal.aborted ? abortReason(signal) : asImportError(error, path)
     } finally {
-      // What cannot be removed now is tried again by the next command.
+      // If this fails, the next command tries again.
       await this.#folders.endStaging(staging).catch(() => {})
     }
   }
 
-  /** Removes a name, or with `sha256:…` every name of an image. Its files stay as long as a container uses them. */
+  /** Removes a name, or for `sha256:…` all names of an image. Its files stay while a container uses them. */
   async remove(
     name: string,
     signal: AbortSignal,
@@ -125,7 +125,7 @@ export class ImageLibrary {
     return { removed, inUse: !this.#isNamed(first.id) && this.#folders.hasRoot(first.id) }
   }
 
-  /** Removes what nothing names and no container uses, and what imports that were killed have left behind. */
+  /** Removes images without a name and without a container, and what killed imports left behind. */
   async collect(signal: AbortSignal): Promise<void> {
     this.#folders.make()
     const leftovers = await this.#locked(signal, () => this.#folders.giveUp((id) => this.#isNamed(id)))
@@ -156,9 +156,9 @@ export class ImageLibrary {
     throw new SluiceError('images_busy', { path: this.#folders.base, seconds: Math.round(lockDeadlineMs / 1000) })
   }
 
-  /** Under the lock. `undefined` where a root that was there has been removed meanwhile. */
+  /** Call with the lock held. `undefined` if a root that was already here has been removed in the meantime. */
   #commit(prepared: readonly PreparedImage[]): readonly ImportedImage[] | undefined {
-    // Of what somebody who was killed had begun to give up, nothing may be in the way.
+    // Finishes removals that a killed process had begun, so that they are not in the way.
     this.#folders.giveUp((id) => this.#isNamed(id)).forEach(({ lock }) => lock.release())
     if (prepared.some(({ image, unpacked }) => !unpacked && !this.#folders.hasRoot(digestText(image.id))))
       return undefined
@@ -176,7 +176,7 @@ export class ImageLibrary {
       taken.push(...records.map((record) => ({ record, unpacked: isThere ? undefined : unpacked })))
     }
     syncFolder(join(this.#folders.base, 'roots'))
-    // A name means one image: the last one that has it.
+    // If several images have the same name, the last one gets it.
     const now = new Map(taken.map((one) => [one.record.name, one]))
     this.#index.write([...all.filter(({ name }) => !now.has(name)), ...[...now.values()].map(({ record }) => record)])
     this.#onStep('named')
@@ -219,8 +219,8 @@ function recordOf(image: ImageDescription, name: string, bytes: number, now: num
 }
 
 /**
- * All files at once: asking for each of them would take many times as long. Where that cannot be had, the kernel does
- * it in time.
+ * Syncs the whole file system at once, which is many times faster than each file. If that fails, the kernel writes the
+ * files in its own time.
  */
 function syncFiles(folder: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { machinePlatform, parsePlatform, platformFits } from './image-platform.ts'
+import { machinePlatform, parsePlatform, platformFits } from './archives/image-platform.ts'
 import { parseReference, referenceName, storedNames } from './image-reference.ts'
 
 const digest = `sha256:${'a'.repeat(64)}`

@@ -1,13 +1,13 @@
-import { parseDigest } from './digest.ts'
+import { parseDigest } from './archives/digest.ts'
 
-/** The name of an image, taken apart as docker does it. */
+/** The parts of an image name, as docker reads it. */
 export interface ImageReference {
-  /** `docker.io` where nothing else is said. */
+  /** `docker.io` by default. */
   readonly registry: string
-  /** `library/busybox` */
+  /** Such as `library/busybox`. */
   readonly repository: string
   readonly tag: string | undefined
-  /** `sha256:…`: with one, the tag says nothing. */
+  /** `sha256:…`; if there is one, the tag is ignored. */
   readonly digest: string | undefined
 }
 
@@ -18,7 +18,7 @@ const addressPattern = /^\[[0-9a-fA-F:]{2,45}\](?::\d{1,5})?$/
 const componentPattern = /^[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*$/
 const tagPattern = /^\w[\w.-]{0,127}$/
 
-/** `undefined` where it cannot be the name of an image. */
+/** `undefined` if the text is no valid image name. */
 export function parseReference(text: string): ImageReference | undefined {
   const at = text.indexOf('@')
   const digest = at < 0 ? undefined : text.slice(at + 1)
@@ -41,15 +41,15 @@ export function parseReference(text: string): ImageReference | undefined {
   return { registry, repository, tag: tag ?? (digest === undefined ? 'latest' : undefined), digest }
 }
 
-/** The whole name, as `sluice image list` shows it: `docker.io/library/busybox:latest`. */
+/** The full name, as `sluice image list` shows it: `docker.io/library/busybox:latest`. */
 export function referenceName({ registry, repository, tag, digest }: ImageReference): string {
   const marks = [...(tag === undefined ? [] : [`:${tag}`]), ...(digest === undefined ? [] : [`@${digest}`])]
   return `${registry}/${repository}${marks.join('')}`
 }
 
 /**
- * What an image of a Pod may be called in the store, the likeliest first. The registry of the cluster's compute center,
- * which every image of a Pod comes from, stands for everything that was imported: `<registry>/busybox` is also
+ * The names that a Pod's image may have in the store, most likely first. Images of Pods carry the registry of the
+ * compute center, which stands for everything that was imported: `<registry>/busybox` is also
  * `docker.io/library/busybox`, and `<registry>/ghcr.io/a/b:1` is also `ghcr.io/a/b:1`.
  */
 export function storedNames(image: string, registry: string | undefined): readonly ImageReference[] {

@@ -6,15 +6,15 @@ export interface ImageRootsStage {
   readonly roots: ImageRoots
   /** The image `docker.io/library/web:1`, whose registry is also known as `registry.test`. */
   add(): Promise<void>
-  /** Takes its name away, and everything that nobody holds. */
+  /** Removes its name, and then all images that nobody holds. */
   remove(): Promise<void>
-  /** Takes away everything that nobody holds. */
+  /** Removes all images that nobody holds and no name refers to. */
   collect(): Promise<void>
-  /** The same images as another process, or this one after a restart, sees them. */
+  /** The same images as seen by another process, or after a restart. */
   reopened(): ImageRoots
 }
 
-/** What whoever runs containers from images relies on. */
+/** What the runtime relies on when it runs containers from images. */
 export function imageRootsContract(name: string, open: () => ImageRootsStage): void {
   const container = { podUid: 'c0ffee', container: 'main' }
   const required = (image: RootImage | undefined): RootImage => {

@@ -2,16 +2,17 @@ import { statSync } from 'node:fs'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { ImageRoots, RootImage } from './imported-images.ts'
 
-/** What runs an image on this machine, as this program or the machine's operator says. */
+/** What an image name stands for, as defined by this program or the machine's operator. */
 export type ImageEntry =
   /** A program of the machine. */
   | {
       readonly command: readonly string[]
       readonly env?: Readonly<Record<string, string>>
-      /** Files and folders that the program needs, besides what every container sees of the machine. */
+      /** Files and folders that the program needs besides what every container sees of the machine. */
       readonly visible?: readonly string[]
       /**
-       * Where it finds a folder that is kept for all its containers of a namespace, for what takes long to make anew.
+       * Mount path of a folder that all its containers in a namespace share and that outlives them, for things that
+       * take long to make.
        */
       readonly kept?: string
     }
@@ -23,7 +24,7 @@ export type ImageEntry =
       readonly user: string
       readonly workingDir: string
     }
-  /** An OCI layout, which is imported at every start; of several images in it, the one that is called so. */
+  /** An OCI layout, imported at every start; `ref` chooses one of several images in it. */
   | { readonly oci: string; readonly ref?: string }
   | { readonly unavailable: string }
 
@@ -42,16 +43,20 @@ export type FoundImage =
 const mostNamesShown = 20
 
 /**
- * What an image's name means on this machine. What its operator says counts for a repository
- * (`<registry>/sluice/llama-cpp`), whatever the tag; then come the images that were imported.
+ * Resolves image names. What the operator defined applies to a repository (`<registry>/sluice/llama-cpp`) with any tag;
+ * imported images come second.
  */
 export class ImageStore {
-  readonly #entries: ReadonlyMap<string, ImageEntry>
+  readonly #entries: () => Readonly<Record<string, ImageEntry>>
   /** Images with files of their own; whoever runs one holds it. */
   readonly roots: ImageRoots | undefined
 
-  constructor(entries: Readonly<Record<string, ImageEntry>>, roots?: ImageRoots) {
-    this.#entries = new Map(Object.entries(entries))
+  /** What the operator says may change while images are looked up. */
+  constructor(
+    entries: Readonly<Record<string, ImageEntry>> | (() => Readonly<Record<string, ImageEntry>>),
+    roots?: ImageRoots,
+  ) {
+    this.#entries = typeof entries === 'function' ? entries : () => entries
     this.roots = roots
   }
 
@@ -65,12 +70,13 @@ export class ImageStore {
 
   #find(image: string): ImageLookup {
     const repository = repositoryOf(image)
-    const entry = this.#entries.get(repository)
+    const entries = this.#entries()
+    const entry = Object.hasOwn(entries, repository) ? entries[repository] : undefined
     if (!entry) return this.roots?.find(image) ?? this.#unknown(image)
     if ('unavailable' in entry) return { found: 'nothing', message: `${repository}: ${entry.unavailable}` }
     if ('command' in entry) {
       const { command, env = {}, visible = [], kept } = entry
-      // The program itself, and a script that it is to run.
+      // The program itself, and a script it may run.
       const seen = [...visible, ...command.filter((word) => word.startsWith('/'))]
       return { found: 'program', command, env, visible: seen, kept }
     }
@@ -87,19 +93,19 @@ export class ImageStore {
   }
 
   #unknown(image: string): ImageLookup {
-    const names = [...this.#entries.keys(), ...(this.roots?.names() ?? [])].sort()
+    const names = [...Object.keys(this.#entries()), ...(this.roots?.names() ?? [])].sort()
     const more = names.length > mostNamesShown ? [`${names.length - mostNamesShown} more`] : []
     const known = [...names.slice(0, mostNamesShown), ...more].join(', ') || 'none'
     return { found: 'nothing', message: `This node has no program for the image "${image}". It knows: ${known}.` }
   }
 }
 
-/** What the image of a configured layout is called in the store. */
+/** The name in the store of an image from a configured OCI layout. */
 export function layoutName(repository: string): string {
   return `${repository}:latest`
 }
 
-/** The name without tag and digest. A colon before the last slash belongs to the registry's port. */
+/** The name without tag and digest. A colon before the last slash is part of the registry. */
 export function repositoryOf(image: string): string {
   const [withTag = ''] = image.split('@')
   const colon = withTag.lastIndexOf(':')

@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
-import { dockerArchive } from './image-archive.fixture.ts'
+import { dockerArchive } from './archives/image-archive.fixture.ts'
 import { ImageLibrary } from './image-library.ts'
 import { imageRootsContract } from './image-roots.contract.ts'
 import { ImportedImages } from './imported-images.ts'
-import { file } from './tar-writer.fixture.ts'
+import { file } from './tar/tar-writer.fixture.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-imported-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))

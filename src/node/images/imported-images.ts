@@ -5,32 +5,29 @@ import { ImageFolders } from './image-folders.ts'
 import { ImageIndex, type ImageRecord } from './image-index.ts'
 import { type ImageReference, parseReference, storedNames } from './image-reference.ts'
 
-/** An image that was unpacked: files that become a container's root, and what it says about how it runs. */
+/** An unpacked image: the files that become a container's root, and its configuration. */
 export interface RootImage {
   readonly found: 'root'
-  /** A folder that is never written to. */
+  /** The root's folder, which is never written to. */
   readonly root: string
   readonly config: ImageConfig
-  /**
-   * `sha256:…`, which the status of a container shows as its image's. Empty for a folder that the machine's operator
-   * named.
-   */
+  /** `sha256:…`, shown in the status of containers. Empty for a folder that the machine's operator configured. */
   readonly id: string
 }
 
-/** The door to images that have files of their own, for whoever runs containers. */
+/** The interface to images with their own files, for the runtime. */
 export interface ImageRoots {
-  /** By the name that a Pod gives; looked up anew each time, because images come and go while Pods run. */
+  /** Finds an image by the name in a Pod; looked up each time, because images come and go while Pods run. */
   find(image: string): RootImage | undefined
-  /** Names that there are, for messages. */
+  /** The existing names, for messages. */
   names(): readonly string[]
   /**
-   * Keeps the files of an image as long as the container has not been let go, whatever happens to its name. `false`
-   * where they are gone: then there is no such image any more. Holding twice is holding once.
+   * Keeps the files of an image until the container is let go, even if its name is removed. `false` if the files are
+   * already gone. Holding twice is the same as once.
    */
   hold(image: RootImage, container: ContainerHolder): boolean
   letGo(image: Pick<RootImage, 'id'>, container: ContainerHolder): void
-  /** At a start: lets go what was held for containers that are gone. */
+  /** At a start: lets go of everything held for other containers than these. */
   keepOnly(containers: readonly ContainerHolder[]): void
 }
 
@@ -39,26 +36,28 @@ export interface ContainerHolder {
   readonly container: string
 }
 
-/** The images that `sluice image import` has put into a data directory; they may change at any time. */
+/** Images that `sluice image import` has put into a data directory. They may change at any time. */
 export class ImportedImages implements ImageRoots {
   readonly #folders: ImageFolders
   readonly #index: ImageIndex
-  readonly #registry: string | undefined
+  readonly #registries: () => readonly string[]
+  readonly #owner: string
   readonly #configs = new Map<string, ImageConfig>()
 
   /**
-   * `registry` is that of the cluster's compute center: what follows it in an image's name may be the name of any
-   * image.
+   * `registry` is that of the cluster's compute center, or all that it has had: what follows it in an image's name may be the name of any
+   * image. `owner` is the node whose containers hold images through it, where several share them.
    */
-  constructor(folder: string, registry?: string) {
+  constructor(folder: string, registry?: string | (() => readonly string[]), owner = '') {
     this.#folders = new ImageFolders(folder)
     this.#index = new ImageIndex(this.#folders.index)
-    this.#registry = registry
+    this.#registries = typeof registry === 'function' ? registry : () => (registry === undefined ? [] : [registry])
+    this.#owner = owner
   }
 
   find(image: string): RootImage | undefined {
     const records = this.#index.read()
-    for (const wanted of storedNames(image, this.#registry)) {
+    for (const wanted of this.#namesOf(image)) {
       const record = records.find((candidate) => isMeant(candidate, wanted))
       if (!record || !this.#folders.hasRoot(record.id)) continue
       const { id } = record
@@ -67,29 +66,41 @@ export class ImportedImages implements ImageRoots {
     return undefined
   }
 
+  #namesOf(image: string): readonly ImageReference[] {
+    const registries = this.#registries()
+    if (registries.length === 0) return storedNames(image, undefined)
+    return registries.flatMap((registry) => storedNames(image, registry))
+  }
+
   names(): readonly string[] {
     return this.#index.read().map(({ name }) => name)
   }
 
   hold({ id }: Pick<RootImage, 'id'>, container: ContainerHolder): boolean {
-    return id === '' || this.#folders.hold(id, holderName(container))
+    return id === '' || this.#folders.hold(id, this.#holderName(container))
   }
 
   letGo({ id }: Pick<RootImage, 'id'>, container: ContainerHolder): void {
-    if (id !== '') this.#folders.letGo(id, holderName(container))
+    if (id !== '') this.#folders.letGo(id, this.#holderName(container))
   }
 
   keepOnly(containers: readonly ContainerHolder[]): void {
-    const known = new Set(containers.map(holderName))
-    this.#folders.letGoUnless((holder) => known.has(holder))
+    const known = new Set(containers.map((container) => this.#holderName(container)))
+    this.#folders.letGoUnless((holder) => known.has(holder) || ownerOf(holder) !== this.#owner)
   }
 
-  /** An image's configuration never changes: its digest is the image's name. */
+  /** Names of Pods' containers have no dots and uids no `@`, so no two are the same. */
+  #holderName({ podUid, container }: ContainerHolder): string {
+    const holder = `${encodeURIComponent(podUid)}.${container}`
+    return this.#owner === '' ? holder : `${this.#owner}@${holder}`
+  }
+
+  /** A configuration never changes, since the image is identified by its digest. */
   #configOf({ id }: ImageRecord): ImageConfig {
     const known = this.#configs.get(id)
     if (known) return known
     const config = readImageConfig(readFileSync(join(this.#folders.root(id), 'config.json')))
-    // Of images that are gone nothing need be kept; reading one again takes no time.
+    // Drops configurations of removed images; reading one again is fast.
     if (this.#configs.size >= 100) this.#configs.clear()
     this.#configs.set(id, config)
     return config
@@ -102,7 +113,6 @@ function isMeant(record: ImageRecord, { registry, repository, tag, digest }: Ima
   return digest === undefined ? named.tag === tag : record.digests.includes(digest) || record.id === digest
 }
 
-/** Names of Pods' containers have no dots, so no two are the same. */
-function holderName({ podUid, container }: ContainerHolder): string {
-  return `${encodeURIComponent(podUid)}.${container}`
+function ownerOf(holder: string): string {
+  return holder.includes('@') ? (holder.split('@')[0] ?? '') : ''
 }

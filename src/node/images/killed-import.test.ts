@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { dockerArchive } from './image-archive.fixture.ts'
+import { dockerArchive } from './archives/image-archive.fixture.ts'
 import { ImageLibrary } from './image-library.ts'
 import { ImportedImages } from './imported-images.ts'
-import { file, writeTar } from './tar-writer.fixture.ts'
+import { file, writeTar } from './tar/tar-writer.fixture.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-killed-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
@@ -23,7 +23,7 @@ writeFileSync(
   ]),
 )
 
-/** Runs something with the library in a process that ends itself, without a word, before the step of that number. */
+/** Runs something with the library in a process that kills itself before the step of that number. */
 function killedBefore(step: number, folder: string, what: string): { readonly killed: boolean; readonly said: string } {
   const program = `
     import { ImageLibrary } from ${JSON.stringify(join(import.meta.dirname, 'image-library.ts'))}

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { EntryStep } from './entry-steps.ts'
 import { namesInFolder } from '../names-in-folder.ts'
 
-/** Where images that are made for NVIDIA's cards look for what belongs to the machine's driver. */
+/** Where images for NVIDIA cards look for the machine's driver libraries. */
 export const cardLibraryFolder = '/usr/local/nvidia/lib64'
 const cardProgramFolder = '/usr/local/nvidia/bin'
 
@@ -16,11 +16,13 @@ const machineFolders = [
   cardLibraryFolder,
 ]
 const machinePrograms = ['/usr/bin', '/usr/lib/wsl/lib', cardProgramFolder]
-/** The driver's own libraries come with the kernel's module; everything above them is the image's to bring. */
+/** Libraries of the driver itself, which must match the kernel module. All others come with the image. */
 const driverLibrary = /^lib(?:cuda|cudadebugger|nvcuvid|nvoptix|nvidia-[a-z0-9-]+)\.so(?:\.|$)/
 const driverPrograms = ['nvidia-smi', 'nvidia-debugdump']
 
-/** Shows a container with an image, and with cards, the machine's driver. Programs of the machine see it anyway. */
+/**
+ * Makes the machine's driver visible in containers that have an image and cards. Programs of the machine see it anyway.
+ */
 export function driverSteps(folders: readonly string[] = machineFolders): EntryStep[] {
   const libraries = folders.flatMap((folder) =>
     namesInFolder(folder)
@@ -37,7 +39,7 @@ export function driverSteps(folders: readonly string[] = machineFolders): EntryS
     if (!facts || seen.has(place)) return []
     seen.add(place)
     if (facts.isFile()) return [['bind', path, '', place, 'ro', 'nosuid', 'nodev']]
-    // Among the libraries by their versions; one that leads elsewhere would lead nowhere in the image.
+    // Only links between versions of a library are kept; others would lead nowhere in the image.
     const link = facts.isSymbolicLink() ? readlinkSync(path) : '/'
     return link.includes('/') ? [] : [['link', place, link]]
   }

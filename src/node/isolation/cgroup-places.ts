@@ -1,7 +1,7 @@
-/** Where a controller's groups of this process are, and by which rules. */
+/** Where this process's group of a controller is, and which version it has. */
 export interface CgroupPlace {
   readonly version: 'v1' | 'v2'
-  /** The folder of the group this program itself is in: groups are only ever made below it. */
+  /** The folder of the group this program is in; new groups are only made below it. */
   readonly folder: string
 }
 
@@ -16,8 +16,8 @@ interface CgroupMount {
 }
 
 /**
- * Finds this process's group for each controller, from `/proc/self/mountinfo` and `/proc/self/cgroup`. A machine may
- * have some controllers in the old hierarchies and others in the unified one; `unified` tells what the latter has at a
+ * Finds this process's group of each controller, from `/proc/self/mountinfo` and `/proc/self/cgroup`. A machine may
+ * have some controllers in v1 hierarchies and others in the unified one; `unified` lists those of the latter at a
  * folder.
  */
 export function cgroupPlaces(
@@ -55,7 +55,7 @@ function readMount(line: string): CgroupMount[] {
   return type === 'cgroup' ? [{ root, point, version: 'v1', controllers: options.split(',') }] : []
 }
 
-/** `undefined` for a group that lies outside of what is mounted: it is not ours to see. */
+/** `undefined` for a group outside of what is mounted, which we cannot see. */
 function folderIn({ root, point }: CgroupMount, path: string): string | undefined {
   if (path.includes('..')) return undefined
   if (root === '/') return path === '/' ? point : point + path

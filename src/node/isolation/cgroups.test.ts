@@ -76,7 +76,7 @@ describe('Cgroups', () => {
     const cgroups = new Cgroups('0123456789', at('v2'))
     writeFileSync(join(folder, 'cgroup.procs'), `${process.pid}\n77\n`)
     cgroups.make('u.main', { memoryBytes: 1000, cpus: 0.1 })
-    // A plain file keeps only the last one that was written; the kernel keeps all.
+    // A plain file keeps only the last value written; the kernel would keep all.
     expect(read('sluice-01234567-self', 'cgroup.procs')).toBe('77')
     expect(read('cgroup.subtree_control')).toBe('+memory +cpu +pids')
     expect(read('sluice-01234567', 'u.main', 'memory.max')).toBe('1000')

@@ -8,7 +8,7 @@ import { namesInFolder } from '../names-in-folder.ts'
 export interface ContainerLimits {
   readonly memoryBytes?: number | undefined
   readonly cpus?: number | undefined
-  /** Processes and threads. */
+  /** How many processes and threads. */
   readonly pids?: number | undefined
 }
 
@@ -22,11 +22,11 @@ export interface LimitSupport {
 
 const periodMicroseconds = 100_000
 const aheadPrefix = 'spare-'
-/** How long to wait for what is ending in a group that nobody owns. */
+/** How long to wait for processes that are still ending in a leftover group. */
 const endingDeadlineMs = 2_000
 const endingLookMs = 20
 
-/** Makes groups for containers with limits, below the group this program is in. Foreign groups are never touched. */
+/** Makes cgroups for containers with limits, below the group this program is in. Foreign groups are never touched. */
 export class Cgroups {
   readonly support: LimitSupport
   readonly #places: ReadonlyMap<Controller, CgroupPlace>
@@ -55,9 +55,7 @@ export class Cgroups {
     return new Cgroups('none', new Map())
   }
 
-  /**
-   * The folders of a new group with these limits, none where there is nothing to enforce or nothing to enforce it with.
-   */
+  /** Makes a group with these limits and returns its folders; none if there is nothing to enforce or no way to. */
   make(name: string, limits: ContainerLimits): string[] {
     const wanted: [Controller, number | undefined][] = [
       ['memory', limits.memoryBytes],
@@ -85,20 +83,21 @@ export class Cgroups {
   }
 
   /**
-   * A group for one container, whichever that will be, to be entered before there is it: entering takes milliseconds.
+   * Makes a group for the next container, whichever it is, so that a process can enter it ahead: entering takes
+   * milliseconds.
    */
   makeAhead(name: string): string[] {
     return this.support.pids ? this.make(`${aheadPrefix}${name}`, { pids: mostProcesses() }) : []
   }
 
   /**
-   * The groups of a container whose process is in those that were made ahead already: what is left to be entered, and
-   * all.
+   * The groups of a container whose process is already in those made ahead: which it still has to enter, and all of
+   * them.
    */
   makeFor(name: string, limits: ContainerLimits, ahead: readonly string[]): { entered: string[]; all: string[] } {
     const { memoryBytes, cpus } = limits
     const isUnified = [...this.#places.values()].some(({ version }) => version === 'v2')
-    // A process is in one group of the unified hierarchy: that must have all limits.
+    // In the unified hierarchy a process is in a single group, which must have all limits.
     const isLimited = ahead.length > 0 && !(isUnified && (memoryBytes !== undefined || cpus !== undefined))
     const pids = this.support.pids && !isLimited ? mostProcesses() : undefined
     const entered = this.make(name, { ...limits, pids })
@@ -106,8 +105,9 @@ export class Cgroups {
   }
 
   /**
-   * Removes what runs that were killed have left, other than `kept`: made ahead, or for a container of which nothing was
-   * noted. What is still ending in a group keeps it for a moment. Before anything is started: a group is empty at first.
+   * Removes groups that killed runs left, whether made ahead or for containers that were never recorded; `kept` are
+   * those in use. Waits a moment for processes that are still ending. Call it before anything is started, while new
+   * groups cannot be mistaken for leftovers.
    */
   async removeLeft(kept: ReadonlySet<string>, clock: Clock): Promise<void> {
     const deadline = clock.now() + endingDeadlineMs
@@ -125,15 +125,15 @@ export class Cgroups {
     return groups.filter((folder) => !kept.has(folder) && isGroup(folder))
   }
 
-  /** Removes the folders that hold the groups, once those are gone. */
+  /** Removes the parent folders of the groups, once they are empty. */
   close(): void {
     if (!this.#prepared) return
     removeGroups([...this.#places.values()].map(({ folder }) => join(folder, this.#group)))
   }
 
   /**
-   * The unified hierarchy hands controllers down only from groups without processes: this program moves into one of its
-   * own.
+   * In the unified hierarchy only groups without processes of their own can pass controllers on, so this program moves
+   * into a subgroup.
    */
   #prepare(): void {
     if (this.#prepared) return
@@ -147,8 +147,7 @@ export class Cgroups {
         if (existsSync(join(folder, 'cgroup.type'))) {
           const own = join(folder, `${this.#group}-self`)
           mkdirSync(own, { recursive: true })
-          // Besides this program, only what it has started can be here: others would have kept it from using the group
-          // at all.
+          // Only this program and its children can be here; otherwise the group would not have been used.
           for (const pid of words(readText(join(folder, 'cgroup.procs')))) moveProcess(own, pid)
         }
         writeFileSync(join(folder, 'cgroup.subtree_control'), enable)
@@ -159,12 +158,12 @@ export class Cgroups {
   }
 }
 
-/** More than any engine needs, and few enough to leave others room to start and end things. */
+/** More than any engine needs, but few enough that others can still start processes. */
 function mostProcesses(): number {
   return Math.min(16_384, Math.floor(Number(readText('/proc/sys/kernel/pid_max') ?? 32_768) / 4))
 }
 
-/** Whether the kernel ended a process of these groups for want of memory. */
+/** Whether the kernel killed a process of these groups for lack of memory. */
 export function wasOutOfMemory(folders: readonly string[]): boolean {
   return folders.some((folder) => {
     const text = readText(join(folder, 'memory.events')) ?? readText(join(folder, 'memory.oom_control')) ?? ''
@@ -172,13 +171,13 @@ export function wasOutOfMemory(folders: readonly string[]): boolean {
   })
 }
 
-/** Only empty groups go; a group with processes in it stays. */
+/** Removes empty groups; a group with processes stays. */
 export function removeGroups(folders: readonly string[]): void {
   for (const folder of folders) {
     try {
       rmdirSync(folder)
     } catch {
-      // Not there, or not empty yet.
+      // It does not exist, or is not empty yet.
     }
   }
 }
@@ -192,7 +191,7 @@ function limitMemory(folder: string, version: 'v1' | 'v2', bytes: number): void 
   }
   writeFileSync(join(folder, 'memory.max'), value)
   writeIfThere(join(folder, 'memory.swap.max'), '0')
-  // A container ends as a whole: half of it would only look alive.
+  // Kills the container as a whole: half of it would only look alive.
   writeIfThere(join(folder, 'memory.oom.group'), '1')
 }
 
@@ -211,7 +210,7 @@ function problemOf({ version, folder }: CgroupPlace, group: string): string | un
   } catch {
     return `${folder} is not this user's to write`
   }
-  // The root of the whole machine may have processes and hand controllers down, too.
+  // The machine's root group may have processes and pass controllers on, too.
   if (!existsSync(join(folder, 'cgroup.type')) || existsSync(join(folder, `${group}-self`))) return undefined
   const others = words(readText(join(folder, 'cgroup.procs'))).filter((pid) => Number(pid) !== process.pid)
   if (others.length === 0) return undefined
@@ -236,7 +235,7 @@ function moveProcess(folder: string, pid: string): void {
   try {
     writeFileSync(join(folder, 'cgroup.procs'), pid)
   } catch (error) {
-    // One that has ended is not in the way.
+    // A process that has ended is not in the way.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
   }
 }
@@ -245,7 +244,7 @@ function writeIfThere(path: string, value: string): void {
   try {
     if (existsSync(path)) writeFileSync(path, value)
   } catch {
-    // Without swap accounting, or not permitted to this user: the limit that matters is set.
+    // No swap accounting, or not permitted to this user: the main limit is set.
   }
 }
 

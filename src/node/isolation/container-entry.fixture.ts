@@ -7,8 +7,8 @@ import { viewSteps } from './container-view.ts'
 import type { NamespaceTools } from './isolated-command.ts'
 
 /**
- * What a container over the machine's programs is told, with its files in `folder`; it keeps all rights unless
- * something is said.
+ * The entry of a container that runs the machine's programs, with its files in `folder`; it keeps all rights by
+ * default.
  */
 export function machineEntry(
   tools: NamespaceTools,

@@ -3,46 +3,46 @@ import type { ContainerScript } from './container-script.ts'
 import type { RootSteps } from './container-view.ts'
 import { type EntryStep, entryMessage } from './entry-steps.ts'
 
-/** What the first process of namespaces is to make of itself. */
+/** What the first process in a container's namespaces has to set up before it runs the program. */
 export interface ContainerEntry {
-  /** Inside and outside of the namespace of users, where there is one. */
+  /** The ids that this program's user and group have inside a user namespace, if there is one. */
   readonly users?: { readonly uid: number; readonly gid: number } | undefined
-  /** `cgroup.procs` files it enters. */
+  /** The `cgroup.procs` files to enter. */
   readonly cgroups: readonly string[]
   readonly hostname?: string | undefined
   readonly sysctls: readonly (readonly [path: string, value: string])[]
   readonly view: RootSteps
-  /**
-   * The folder that becomes its root, where the base of that can be made ahead in another one, which then gets this
-   * name.
-   */
+  /** The folder of its root, if that can be made ahead in another folder, which is then renamed to this. */
   readonly root?: string | undefined
   readonly workingDir: string
   readonly env: Readonly<Record<string, string>>
-  /** Gives up what the program must not have. */
+  /** The steps that give up rights the program must not have. */
   readonly rights: readonly EntryStep[]
   readonly words: readonly string[]
-  /** The FIFO it reads from; nothing unless there is one. One that `ends` does so when that is told by `control`. */
+  /** The FIFO of its standard input; without one it reads nothing. If it `ends`, its end is told by `control`. */
   readonly stdin?: { readonly path: string; readonly ends: boolean } | undefined
-  /** What it says is added to this file; without one it goes where the process's own output goes. */
+  /** Its output is appended to this file; without one it goes to the process's own output. */
   readonly output?: string | undefined
-  /** The FIFO by which its terminal's size and the end of its input are told. */
+  /** The FIFO that tells its terminal's size and the end of its input. */
   readonly control?: string | undefined
-  /** Whether what it reads and writes is a terminal of its own. */
+  /** Whether it has its own terminal. */
   readonly terminal?: boolean | undefined
   /**
-   * Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise.
+   * The file to note the exit code in: whoever adopts the container is not its parent, and could not know it otherwise.
    */
   readonly exitFile: string
 }
 
-/** What terminals have been like, until somebody who looks at one tells its size. */
+/** The classic terminal size, until an attached client tells another. */
 const usualSize = { columns: 80, rows: 24 }
 
-/** How many files a program may have open, and how many if it asks. */
+/** The soft and hard limit of open files. */
 const openFiles = { resource: 7, usual: 65_536, most: 1_048_576 }
 
-/** In two messages: what can be done before it is certain that the program may run, and the program. */
+/**
+ * Makes two messages: the setup, which can be done before it is certain that the program may run, and the program
+ * itself.
+ */
 export function containerEntry(entry: ContainerEntry): ContainerScript {
   const { users, cgroups, hostname, sysctls, view, workingDir, env, rights, words, exitFile } = entry
   const setup = (baseIsMade: boolean): EntryStep[] => [
@@ -70,7 +70,7 @@ export function containerEntry(entry: ContainerEntry): ContainerScript {
   }
 }
 
-/** Its own program waits for the terminal and what comes from it. */
+/** A terminal is served by a process of the container. */
 function terminalSteps({ stdin, output = '/dev/null', control }: ContainerEntry): EntryStep[] {
   return [
     ...(stdin ? ([['open', 'input', '+<', stdin.path]] as const) : []),
@@ -83,7 +83,7 @@ function terminalSteps({ stdin, output = '/dev/null', control }: ContainerEntry)
 function streamSteps({ stdin, output, control = '' }: ContainerEntry): EntryStep[] {
   const ends = stdin?.ends === true
   return [
-    // Before the input is opened, which would wait for somebody who writes to it.
+    // Before opening the input, which would wait for a writer.
     output === undefined ? ['share', 'output'] : ['collect', output, control, ends ? stdin.path : ''],
     ['open', 'input', stdin && !ends ? '+<' : '<', stdin?.path ?? '/dev/null'],
   ]
@@ -93,7 +93,7 @@ function userMap({ uid, gid }: { readonly uid: number; readonly gid: number }): 
   return ['user-map', uid, gid, process.getuid?.() ?? 0, process.getgid?.() ?? 0]
 }
 
-/** Not more than this program itself may have. */
+/** No more than this program itself may have. */
 function fileLimit(): EntryStep {
   ownLimit ??= Number(/^Max open files\s+\S+\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1] ?? 1024)
   const hard = Math.min(openFiles.most, ownLimit)

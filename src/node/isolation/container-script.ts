@@ -1,50 +1,49 @@
 import { startedWord, unstartedWord } from '../containers/exit-file.ts'
 export interface ContainerProgram {
   readonly workingDir: string
-  /** `cgroup.procs` files the program enters. */
+  /** The `cgroup.procs` files to enter. */
   readonly cgroups: readonly string[]
   readonly words: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** The program that sets variables a shell cannot. */
+  /** env(1), which sets variables that a shell cannot. */
   readonly envTool: string
-  /** What it reads from; nothing unless there is one. One that is also opened for writing never ends. */
+  /** The FIFO of its standard input; without one it reads nothing. One that is also opened for writing never ends. */
   readonly stdin?: { readonly path: string; readonly ends: boolean } | undefined
-  /** What it says is added to this file; without one it goes where the shell's own output goes. */
+  /** Its output is appended to this file; without one it goes to the shell's own output. */
   readonly output?: string | undefined
   /**
-   * Where the exit code is to be added: whoever adopts the container is not its parent, and could not know otherwise.
+   * The file to note the exit code in: whoever adopts the container is not its parent, and could not know it otherwise.
    */
   readonly exitFile: string
 }
 
-/** What a container's first process is told. Of a part that did not come whole, nothing is done. */
+/** The instructions for a container's first process. It ignores a part that does not arrive completely. */
 export interface ContainerScript {
   /**
-   * What can be done before it is certain that the program may run; less where the base of its root is made already.
+   * The setup, which can be done before it is certain that the program may run; shorter if the base of its root already
+   * exists.
    */
   setup(baseIsMade: boolean): string | Buffer
   readonly program: string | Buffer
-  /** The folder that a base made ahead must be called by then; without one there is no use for it. */
+  /** The folder that a root made ahead is renamed to; `undefined` if it cannot be used. */
   readonly root?: string | undefined
 }
 
-/** What the shell says when the program is about to run; everything it says before that is what went wrong. */
+/** Printed when the program is about to run; all output before that is an error message. */
 export const readyWord = 'ready'
 
-/** Variables a shell has ideas of its own about: it refuses to set them, or sets them differently. */
+/** Variables that a shell refuses to set, or sets differently. */
 const shellsOwn = /^(?:IFS|OPTIND|OPTERR|LINENO|PPID|E?UID|GROUPS|RANDOM|SECONDS|FUNCNAME|DIRSTACK|SHELLOPTS|BASH.*|_)$/
 const settable = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-/**
- * All that can be caught and ends a process; those that tell of a fault of the process itself are not sent to others.
- */
+/** All signals that can be caught and end a process, except those for faults of the process itself. */
 const caughtSignals = 'HUP INT QUIT USR1 USR2 PIPE ALRM TERM VTALRM PROF'
 
 /**
- * What the first process of a container without namespaces does, as a shell reads it: each part is one compound
- * command. It stays to tell how the program ended, also when nobody is there to be told. Signals go to the whole group;
- * it catches them and does nothing, which, unlike ignoring them, is not handed down. What shells say about a program
- * that was ended by a signal is not the program's to say.
+ * A shell script for the first process of a container without namespaces; each part is one compound command. The shell
+ * stays to note how the program ended, even if nobody is there to be told. Signals go to the whole process group; the
+ * shell catches them and does nothing, which, unlike ignoring them, is not inherited. What shells print about a program
+ * killed by a signal is suppressed.
  */
 export function containerScript(program: ContainerProgram): ContainerScript {
   const { workingDir, cgroups, stdin, output, exitFile } = program
@@ -70,7 +69,7 @@ function compound(lines: readonly string[]): string {
   return `{\n${lines.join('\n')}\n}\n`
 }
 
-/** The words that run a program with all its variables, also those that a shell would not hand on. */
+/** The command that runs a program with all its variables, including those a shell would not pass on. */
 export function throughShell(
   words: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -91,8 +90,8 @@ function programLines({ words, env, envTool }: ContainerProgram): string[] {
       .filter(isSettable)
       .map(([name, value]) => `export ${name}=${quoted(value)}`),
     `echo ${startedWord} >&4`,
-    // Said by the process that becomes the program: a signal that is sent from now on is not lost on its parent. Where
-    // nobody listens any more nobody knows of the program, and it is taken back.
+    // Printed by the process that becomes the program, so that a signal sent from now on reaches it. If nobody listens
+    // any more, nobody knows of the program, and it is not run.
     `trap '' PIPE; echo ${readyWord} >&7 || { echo ${unstartedWord} >&4; exit 125; }; trap - PIPE`,
     `exec ${command} 0<&5 1>&6 2>&6 4>&- 5<&- 6>&- 7>&-`,
   ]

@@ -48,7 +48,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
   function startedInto(started: ContainerShell[]): ContainerShell {
     const shell = new ContainerShell(namespaceCommand(tools, folder))
     started.push(shell)
-    // From the beginning: it may end before anybody asks.
+    // Listened for from the beginning, since it may end before anybody asks.
     exits.push(once(shell.child, 'exit'))
     return shell
   }
@@ -124,7 +124,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     await exited
     expect(readFileSync(join(folder, 'output'), 'utf8')).toBe('/etc/passwd\n/mine\n')
     expect([existsSync(join(folder, 'first')), existsSync(join(own, 'root/mine'))]).toEqual([false, true])
-    // One that has a root of another kind makes that, and the base is gone.
+    // A container with another kind of root makes that one, and the base is removed.
     const other = new ContainerShell(namespaceCommand(tools, folder), {}, { base: ahead('second') })
     const ended = once(other.child, 'exit')
     const elsewhere = machineEntry(tools, join(folder, 'other'), { words: ['/bin/true'] })
@@ -141,7 +141,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     await clock.advance(1000)
     expect(started).toHaveLength(1)
     expect(spare.take('')).toBe(started[0])
-    // Nobody waits for the one that is to be next.
+    // The next spare shell is started, but not waited for.
     expect(spare.take('')).toBe(started[1])
     await clock.advance(1000)
     expect(started).toHaveLength(3)
@@ -197,7 +197,7 @@ describe.skipIf(!permitted)('a shell in namespaces of its own', () => {
     told()
     await clock.advance(1000)
     expect(networks).toEqual(['first'])
-    // A second container of a Pod that runs: it is not the one that is waited for.
+    // A second container of a running Pod, in another network than the expected one.
     expect(spare.take('other')).toBe(started[1])
     expect(spare.take('first')).toBe(started[0])
     next = 'second'

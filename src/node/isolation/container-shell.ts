@@ -7,31 +7,31 @@ import type { Clock } from '../../foundation/clock.ts'
 import { type ContainerScript, readyWord } from './container-script.ts'
 import { baseWord } from './container-view.ts'
 
-/** How long making a container's namespaces may take. */
+/** How long setting up a container may take. */
 const setupDeadlineMs = 30_000
 const longestReport = 2000
 
-/** The base of a container's root, made before there is the container. */
+/** The base of a root, made before its container is known. */
 export interface RootBaseAhead {
-  /** Becomes the root; gone when no container needs it. */
+  /** Becomes the root, or is removed if no container needs it. */
   readonly folder: string
   readonly message: Buffer
-  /** Folders of the groups that the process is in then. */
+  /** The cgroups that the process is in then. */
   readonly groups: readonly string[]
-  /** No container came of it, and its process is gone. */
+  /** Called when it was not used and its process is gone. */
   letGo(): void
 }
 
 /**
- * The first process of one container, in namespaces that are made for it where its command says so. It does nothing
- * until it is told what, and ends by itself when whoever started it is gone before that.
+ * The first process of a container, in its own namespaces if its command makes them. It waits for instructions, and
+ * ends by itself if whoever started it is gone before.
  */
 export class ContainerShell {
   readonly child: ChildProcess
   readonly #base: RootBaseAhead | undefined
   #isUsed = false
   #failure = ''
-  /** What it has said and nobody has heard yet; nothing more comes once it is silent. */
+  /** Output that was not looked at yet; complete once it is silent. */
   #said = ''
   #isSilent = false
 
@@ -46,10 +46,10 @@ export class ContainerShell {
     this.#base = base
     const [program, ...args] = command
     const stdio: StdioOptions = ['pipe', output, 'pipe']
-    // A session and process group of its own: it does not get our Ctrl-C, and all of it can be signalled at once.
+    // In its own session and process group: it does not get our Ctrl-C, and all of it can be signalled at once.
     this.child = spawn(program, args, { cwd: '/', env, stdio, detached: true })
     this.child.once('error', (error) => (this.#failure = error.message))
-    // What cannot be written is seen by the end of the other side.
+    // A failed write shows in the end of the other stream.
     this.child.stdin?.on('error', () => {})
     this.child.stderr
       ?.setEncoding('utf8')
@@ -59,15 +59,15 @@ export class ContainerShell {
     if (base) this.child.stdin?.write(base.message)
   }
 
-  /** Whether it can still be told what to do. */
+  /** Whether it still waits for instructions. */
   get isWaiting(): boolean {
     const { pid, exitCode, signalCode } = this.child
     return !this.#isUsed && pid !== undefined && exitCode === null && signalCode === null
   }
 
   /**
-   * Resolves when the program of the script is about to run, with nothing to say, or with what kept it from that. The
-   * program runs when `permitted` resolves, and not at all when it rejects; everything before that is done meanwhile.
+   * Resolves when the program is about to run, with an empty string, or with the error that prevented it. The setup
+   * begins at once; the program runs when `permitted` resolves, and not at all if it rejects.
    */
   async run(script: ContainerScript, clock: Clock, permitted?: Promise<unknown>): Promise<string> {
     const { stdin, stderr } = this.child
@@ -89,12 +89,12 @@ export class ContainerShell {
       return errorMessage(error)
     } finally {
       cancel()
-      // Not by itself: a process of the container keeps its side open for as long as it lives.
+      // It would stay open as long as a process of the container lives.
       stderr?.destroy()
     }
   }
 
-  /** Whether it says this, before it says no more. */
+  /** Whether it prints this word before its output ends. */
   #hears(word: string): Promise<boolean> {
     const { stderr } = this.child
     const line = `${word}\n`
@@ -117,7 +117,7 @@ export class ContainerShell {
     return this.#said.trim().replaceAll('\n', '; ') || this.#failure || 'they ended at once'
   }
 
-  /** Lets this program end while the shell still waits; it ends with it. */
+  /** Lets this program exit while the shell waits; the shell then ends, too. */
   unref(): void {
     this.#hold('unref')
   }
@@ -126,7 +126,7 @@ export class ContainerShell {
     this.#hold('ref')
   }
 
-  /** Nothing will be run in it. */
+  /** Ends it without running anything in it. */
   discard(): void {
     this.#isUsed = true
     this.child.stdin?.end()
@@ -139,12 +139,12 @@ export class ContainerShell {
     else this.child.once('exit', over)
   }
 
-  /** Groups that it is in already. */
+  /** The cgroups it is already in. */
   get groups(): readonly string[] {
     return this.#base?.groups ?? []
   }
 
-  /** What is mounted in the namespaces stays where it is, whatever its folder is called outside of them. */
+  /** Renaming the folder outside does not affect what is mounted inside the namespaces. */
   #useBase(root: string | undefined): boolean {
     if (!this.#base) return false
     if (root === undefined) this.#dropBase()
@@ -153,7 +153,7 @@ export class ContainerShell {
   }
 
   #dropBase(): void {
-    // What cannot be removed now is removed at the next start.
+    // If this fails, it is removed at the next start.
     if (this.#base) rm(this.#base.folder, { recursive: true, force: true }).catch(() => {})
   }
 

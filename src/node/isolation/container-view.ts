@@ -8,32 +8,32 @@ import { addedSteps, machineSteps } from './machine-view.ts'
 
 /** What a container's root is made of. */
 export type RootBase =
-  /** The machine's programs, with these besides. */
+  /** The machine's programs, and these files and folders. */
   | { readonly kind: 'machine'; readonly visible: readonly string[] }
-  /** The files of an image, which are only read: what the container writes lies above them. */
+  /** The read-only files of an image; what the container writes goes to a layer above. */
   | { readonly kind: 'image'; readonly files: string }
 
 export interface ContainerView {
   readonly base: RootBase
-  /** A folder of the container's own: what it writes besides its volumes. A restart begins with an empty one. */
+  /** The container's own folder, for what it writes outside of volumes. Emptied at each start. */
   readonly own: string
   readonly mounts: readonly Mount[]
   readonly readOnlyRoot: boolean
-  /** Names in the machine's `/dev` of the cards that it may use. */
+  /** The devices of its cards, by their names in `/dev`. */
   readonly cards: readonly string[]
-  /** Folders of its control groups, by which programs know their limits. */
+  /** Its cgroups, from which programs learn their limits. */
   readonly groups: readonly string[]
-  /** What no container sees, wherever it lies. */
+  /** Paths of the machine that are hidden from every container. */
   readonly covered: readonly string[]
   readonly workingDir: string
-  /** In a user namespace overlayfs keeps its marks where a user may write them. */
+  /** Whether it is in a user namespace, where overlayfs needs other attributes. */
   readonly asUser: boolean
 }
 
-/** What every container may use of the machine's devices, and the links that programs look for. */
+/** The machine's devices that every container has. */
 const devices = ['null', 'zero', 'full', 'random', 'urandom', 'tty']
 const deviceLinks = { fd: '/proc/self/fd', stdin: 'fd/0', stdout: 'fd/1', stderr: 'fd/2', ptmx: 'pts/ptmx' }
-/** What the kernel tells of the machine as a whole, as container runtimes hide it. */
+/** Kernel files about the whole machine, which container runtimes hide, too. */
 const coveredKernelFiles = [
   '/proc/acpi',
   '/proc/asound',
@@ -52,10 +52,10 @@ const coveredKernelFiles = [
   '/sys/kernel/tracing',
 ]
 const kernelFilesOnlyRead = ['/proc/bus', '/proc/fs', '/proc/irq', '/proc/sys', '/proc/sysrq-trigger']
-/** Overlayfs has a meaning of its own for these in the names of folders. */
+/** Characters with a special meaning in overlayfs options. */
 const unfit = /[,:\\]/
 
-/** Empties what a container had of its own. Not on the event loop: it may have been a lot. */
+/** Empties a container's own folder. Asynchronously, since it may hold a lot. */
 export async function clearOwnRoot(own: string): Promise<void> {
   for (const name of ['root', 'upper', 'work', 'layers']) {
     if (existsSync(join(own, name))) await removeFolder(join(own, name))
@@ -63,19 +63,17 @@ export async function clearOwnRoot(own: string): Promise<void> {
   mkdirSync(join(own, 'root'))
 }
 
-/** How a container's root is made, in namespaces of its own. */
+/** The steps that make a container's root in its namespaces. */
 export interface RootSteps {
-  /**
-   * What is the same for all containers of a kind: it can be done before there is one, and need not be planned then.
-   */
+  /** The part that is the same for all containers of a kind, and can be done before the container is known. */
   base(): readonly EntryStep[]
   readonly rest: readonly EntryStep[]
 }
 
-/** What is said when a base that was asked for ahead is made. */
+/** Printed when a base made ahead is ready. */
 export const baseWord = 'base'
 
-/** The root of every container without an image, to be made ahead, in a folder that is then its own. */
+/** The steps that make the root of any container without an image ahead, in this folder. */
 export function machineRootAhead(folder: string): EntryStep[] {
   return [...machineRoot(folder), ['say', baseWord]]
 }
@@ -84,7 +82,10 @@ function machineRoot(folder: string): EntryStep[] {
   return [['folder-root', folder, 'nosuid', 'nodev'], ...machineSteps(), ...kernelSteps()]
 }
 
-/** Only folders of the container's own are made here; everything else is done where these steps are followed. */
+/**
+ * Plans the steps. Only folders of the container itself are made here; everything else happens when the steps are
+ * followed.
+ */
 export function viewSteps(view: ContainerView): RootSteps {
   const { readOnlyRoot, mounts, covered, workingDir, cards, groups } = view
   const volumes = mounts
@@ -128,7 +129,7 @@ function addedToBase({ base, own, mounts, asUser }: ContainerView): EntryStep[] 
   return addedSteps({ visible: base.visible, mounts: places, layers: join(own, 'layers'), asUser })
 }
 
-/** What the kernel shows of itself, and devices that are nobody's. */
+/** Mounts the kernel's file systems and the devices that every container has. */
 function kernelSteps(): EntryStep[] {
   return [
     ['mount', 'proc', '/proc', 'nosuid,nodev,noexec'],
@@ -140,14 +141,14 @@ function kernelSteps(): EntryStep[] {
   ]
 }
 
-/** It is the machine's: it can be written to, but neither given away nor closed to others. */
+/** The machine's own device: it can be used, but its owner and mode cannot be changed. */
 function deviceStep(name: string): EntryStep {
   return ['bind', `/dev/${name}`, '', `/dev/${name}`, 'ro', 'nosuid', 'noexec']
 }
 
 function deviceSteps(): EntryStep[] {
   return [
-    // Those that root in the container makes here are none.
+    // Device files that root in the container makes do not work.
     ['mount', 'tmpfs', '/dev', 'nosuid,nodev,noexec', 'mode=0755', 'size=64k'],
     ...devices.map(deviceStep),
     ...Object.entries(deviceLinks).map(([name, target]): EntryStep => ['link', `/dev/${name}`, target]),
@@ -159,7 +160,7 @@ function deviceSteps(): EntryStep[] {
   ]
 }
 
-/** Its own groups are all that it sees of them: on the unified hierarchy one, else one of each controller. */
+/** Shows the container only its own cgroups: a single one in the unified hierarchy, else one for each controller. */
 function groupSteps(groups: readonly string[]): EntryStep[] {
   const place = '/sys/fs/cgroup'
   const unified = groups.find((folder) => existsSync(join(folder, 'cgroup.controllers')))

@@ -13,7 +13,7 @@ import { viewSteps } from './container-view.ts'
 import { type NamespaceTools, namespaceCommand } from './isolated-command.ts'
 
 /**
- * How this node keeps Pods apart: in namespaces of their own, or only by replacing mount paths in what they are told.
+ * How this node separates Pods: in their own namespaces, or only by replacing mount paths in commands and variables.
  */
 export type Isolation =
   { readonly mode: 'namespaces'; readonly tools: NamespaceTools } | { readonly mode: 'paths'; readonly reason: string }
@@ -22,10 +22,10 @@ export type IsolationChoice = 'detect' | 'namespaces' | 'paths'
 
 const places = ['/usr/bin', '/bin', '/usr/sbin', '/sbin', '/usr/local/bin']
 const deadlineMs = 10_000
-/** Inside of the machine's programs and outside of them: the first needs layers. */
+/** A mount point inside the machine's program folders, which needs layers, and one outside. */
 const tryPlaces = { layered: '/usr/sluice-namespace-try', plain: '/sluice-namespace-try' }
 
-/** Tries out, in `folder`, what a container needs: only what really worked is relied on. */
+/** Tries out in `folder` what containers need, and relies only on what worked. */
 export async function detectIsolation(folder: string, choice: IsolationChoice): Promise<Isolation> {
   if (choice === 'paths') return { mode: 'paths', reason: 'namespaces are turned off' }
   const tools = findTools()
@@ -41,7 +41,7 @@ async function tryBoth(folder: string, tools: NamespaceTools): Promise<Namespace
   return (await tryOut(folder, tools, tryPlaces.plain)) ?? tools
 }
 
-/** The sentence that says why not, if not. */
+/** Returns why it does not work, if it does not. */
 async function tryOut(folder: string, tools: NamespaceTools, mountPath: string): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true })
   const stage = mkdtempSync(join(folder, 'try-'))
@@ -49,8 +49,8 @@ async function tryOut(folder: string, tools: NamespaceTools, mountPath: string):
     for (const name of ['data', 'root']) mkdirSync(join(stage, name))
     const data = join(stage, 'data')
     writeFileSync(join(data, 'file'), '')
-    // Mounted, read-only, first of its PID namespace but one, without the rights to change that, and asked to end
-    // rather than killed.
+    // Checks that the volume is mounted read-only, that the shell has its own PID namespace, that the machine's folder
+    // is hidden, that no capabilities are left, and that SIGTERM reaches it.
     const script = `
       trap 'exit 42' TERM
       [ -f ${mountPath}/file ] && ! (: >${mountPath}/written) 2>/dev/null && [ -d /proc/self ] && [ $$ -lt 10 ] || exit 1
@@ -125,7 +125,7 @@ function findTools(): NamespaceTools | string {
   const perl = findProgram('perl')
   if (perl === undefined) return 'perl is missing'
   const asUser = process.getuid?.() !== 0
-  // What runs in a container could change it, and with it what makes the next one.
+  // A program in a container could modify it, and with it the setup of the next container.
   if (asUser && statSync(perl).uid === process.getuid?.()) return `${perl} belongs to this user`
   return { perl, machine: arch, asUser, layers: false }
 }

@@ -1,37 +1,36 @@
-/** What the first process of a container is told to do next; `container-entry.pl` knows how. */
+/** A step for the first process of a container; `container-entry.pl` carries it out. */
 export type EntryStep =
-  /** Opens a file under a name, before the container's own mounts may lie above it. */
+  /** Opens a file under a name, before the container's mounts may hide it. */
   | readonly ['open', name: 'exit' | 'input' | 'output' | 'control', how: '<' | '+<' | '>>', path: string]
   /**
-   * Has what the program says added to a file, through a pipe; with a FIFO to be told by, and one that is kept from
-   * ending.
+   * Appends the program's output to a file through a pipe; also takes a control FIFO, and an input FIFO to keep open.
    */
   | readonly ['collect', output: string, control: string, input: string]
-  /** The same for what the process itself writes to. */
+  /** Uses the process's own output as the program's. */
   | readonly ['share', name: 'output']
   | readonly ['user-map', uid: number, gid: number, outerUid: number, outerGid: number]
-  /** Enters a control group, by its `cgroup.procs`. */
+  /** Enters a cgroup by its `cgroup.procs` file. */
   | readonly ['group', file: string]
   | readonly ['group-namespace']
   | readonly ['hostname', name: string]
-  /** By its path below `/proc/sys`. */
+  /** Sets a sysctl by its path below `/proc/sys`. */
   | readonly ['sysctl', path: string, value: string]
   | readonly ['limit', resource: number, soft: number, hard: number]
   | readonly ['folder-root', folder: string, ...options: readonly MountOption[]]
-  /** As overlayfs takes it. */
+  /** Mounts a root with overlayfs options. */
   | readonly ['layered-root', folder: string, flags: string, ...settings: readonly string[]]
   | readonly ['folder', path: string, mode: string]
   | readonly ['link', path: string, target: string]
-  /** `inside` is a path in `from` that is looked up without following links; empty for all of it. */
+  /** Bind-mounts. `inside` is a path in `from` that is resolved without following links; empty for all of it. */
   | readonly ['bind', from: string, inside: string, path: string, ...options: readonly MountOption[]]
   | readonly ['mount', type: string, path: string, flags: string, ...settings: readonly string[]]
   | readonly ['system-files', path: string]
   | readonly ['cover', path: string]
   | readonly ['only-read', path: string]
-  /** With the layers at these paths. */
+  /** Makes the root read-only, including the layers at these paths. */
   | readonly ['root-only-read', ...layers: readonly string[]]
   | readonly ['pivot']
-  /** Tells whoever sent the steps how far they are followed. */
+  /** Reports how far the steps have been followed. */
   | readonly ['say', word: string]
   | readonly ['directory', path: string]
   | readonly ['variables', ...namesAndValues: readonly string[]]
@@ -43,13 +42,13 @@ export type EntryStep =
   | readonly ['enter', pid: number, ...namespaces: readonly string[]]
   | readonly ['terminal', columns: number, rows: number]
   | readonly ['size', columns: number, rows: number]
-  /** Told to what keeps an input from ending: it may end now. */
+  /** Lets an input end that was kept open. */
   | readonly ['input-ends']
   | readonly ['program', ...words: readonly string[]]
 
 export type MountOption = 'ro' | 'nosuid' | 'nodev' | 'noexec'
 
-/** One message: of one that does not come whole, nothing is done. */
+/** Encodes steps as one message, which is ignored if it does not arrive completely. */
 export function entryMessage(steps: readonly EntryStep[]): Buffer {
   return withLength(steps.map((step) => withLength(step.map((word) => withLength([bytesOf(word)])))))
 }

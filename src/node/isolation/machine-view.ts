@@ -4,8 +4,8 @@ import type { EntryStep } from './entry-steps.ts'
 import { namesInFolder } from '../names-in-folder.ts'
 
 /**
- * What programs of the machine are made of. All of it can be read and run by every container without an image;
- * docs/sandbox.md says so.
+ * The folders that the machine's programs consist of. Every container without an image can read and run all of it, as
+ * docs/sandbox.md says.
  */
 export const programFolders = [
   '/usr',
@@ -22,7 +22,7 @@ export const programFolders = [
   '/run/opengl-driver',
 ] as const
 
-/** What of `/etc` programs need and nobody keeps secrets in. Names that end with `*` stand for all that begin so. */
+/** Files in `/etc` that programs need and that hold no secrets. A trailing `*` matches all names that begin so. */
 export const settings = [
   'OpenCL',
   'alternatives',
@@ -73,7 +73,7 @@ export const settings = [
   'vulkan',
 ] as const
 
-/** Folders that are the container's own, empty at each of its starts. */
+/** The container's own folders, empty at each start. */
 const ownFolders = {
   '/etc': '0755',
   '/home': '0755',
@@ -91,18 +91,18 @@ const ownFolders = {
 } as const
 
 export interface AddedView {
-  /** Further folders and files that the container's program is made of. */
+  /** Further folders and files that the container's program needs. */
   readonly visible: readonly string[]
-  /** Where the container mounts something, and whether that is a folder. */
+  /** The container's mount points, and whether they are folders. */
   readonly mounts: readonly { readonly mountPath: string; readonly isFolder: boolean }[]
-  /** A folder for what the container writes in folders of the machine that something is to be mounted in. */
+  /** The folder for the layers above folders of the machine in which something is mounted. */
   readonly layers: string
   readonly asUser: boolean
 }
 
 /**
- * What every container without an image sees of this machine, read-only: its programs, and nothing else. The rest of
- * its root is its own.
+ * Shows the machine's programs read-only, as every container without an image sees them. The rest of its root is its
+ * own.
  */
 export function machineSteps(): EntryStep[] {
   const folders = Object.entries(ownFolders).map(([path, mode]): EntryStep => ['folder', path, mode])
@@ -114,8 +114,9 @@ export function machineSteps(): EntryStep[] {
 }
 
 /**
- * What one container sees besides. Where something is to be mounted in a folder of the machine that has no such place,
- * that folder is layered: the place is made in the container's own layer of it, never on the machine.
+ * Adds what one container sees besides. If something is to be mounted in a folder of the machine where the mount point
+ * does not exist, that folder gets a layer of the container's own, in which the mount point is made; the machine is
+ * never changed.
  */
 export function addedSteps({ visible, mounts, layers, asUser }: AddedView): EntryStep[] {
   const bound: readonly string[] = programFolders.filter((path) => isPlainFolder(path))
@@ -143,8 +144,8 @@ function isPlainFolder(path: string): boolean {
 }
 
 /**
- * The folders of the machine in which a place for a mount has to be made, those above others first. Not the ones above
- * them: where this program is not root, what is made in a layer has to be made in its root, which is its own.
+ * The folders of the machine that lack a mount point, parents first. The folder itself, not one above it: an ordinary
+ * user can only create entries in the root of a layer.
  */
 function foldersThatLack(mounts: AddedView['mounts']): string[] {
   const lacking = mounts
@@ -171,7 +172,7 @@ function settingPaths(name: string): string[] {
     .map((entry) => `/etc/${entry}`)
 }
 
-/** By the name it is known by, and where that leads: programs ask for both. */
+/** The file behind a path and, if both are in the same folder, the path itself: programs use both names. */
 function withRealPath(path: string): string[] {
   try {
     const real = realpathSync.native(path)

@@ -7,10 +7,7 @@ const folder = mkdtempSync(join(tmpdir(), 'sluice-try-'))
 const detected = await detectIsolation(folder, 'detect')
 rmSync(folder, { recursive: true, force: true })
 
-/**
- * Both ways in which containers are kept apart, and whether this machine permits them; with the reason, for a skipped
- * test's name.
- */
+/** Both isolation modes, and whether this machine permits them; the name of a skipped test tells the reason. */
 export const isolationModes: readonly { mode: IsolationChoice; permitted: boolean; name: string }[] = [
   { mode: 'paths', permitted: true, name: 'with replaced paths' },
   {

@@ -1,22 +1,24 @@
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 import type { ContainerShell } from './container-shell.ts'
 
-/** By then a wake that took the spare one is over: making another stops this program for some milliseconds. */
+/**
+ * Long enough for the wake that took the spare to be over: starting another blocks this program for some milliseconds.
+ */
 const refillMs = 200
 
 export interface SpareShellOptions {
   readonly clock: Clock
-  /** A new shell in this network (the file of its namespace; empty for the machine's), to be used at once or kept. */
+  /** Starts a shell in this network (a namespace file; empty for the machine's), to be used at once or kept. */
   start(network: string, use: 'now' | 'later'): ContainerShell
-  /** The network that the next container will be in; `undefined` as long as nobody knows. */
+  /** The network of the next container; `undefined` while it is unknown. */
   nextNetwork(): string | undefined
-  /** Tells each time that it is another one; what it returns ends that. */
+  /** Calls the listener when the next network changes. Returns how to unsubscribe. */
   onNextNetwork(listener: () => void): () => void
 }
 
 /**
- * Keeps one shell waiting, in namespaces of its own where there are any. Making them takes longer than everything else
- * about the start of a container; one that somebody waits for does not wait for that.
+ * Keeps one shell ready, in its own namespaces if there are any. Making namespaces takes longer than the rest of a
+ * container's start, and nobody should wait for it.
  */
 export class SpareShell {
   readonly #options: SpareShellOptions
@@ -31,7 +33,7 @@ export class SpareShell {
     this.#unsubscribe = options.onNextNetwork(() => this.refillSoon())
   }
 
-  /** The spare one, or a new one where there is none in that network. Another is made later. */
+  /** Takes the spare shell, or starts one if the spare is in another network. A new spare is started later. */
   take(network: string): ContainerShell {
     const spare = this.#spare
     this.refillSoon()
@@ -45,7 +47,7 @@ export class SpareShell {
     return spare.shell
   }
 
-  /** What the spare one sees of the machine is not what is there any more: another takes its place. */
+  /** Replaces the spare shell, because its view of the machine is outdated. */
   renew(): void {
     this.#spare?.shell.discard()
     this.#spare = undefined

@@ -16,7 +16,7 @@ import { promisify } from 'node:util'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { markLoop } from '../../foundation/loop-marks.ts'
-import { FileChange } from '../file-change.ts'
+import { FileChange } from './file-change.ts'
 import { formatLines, formatRecord } from './log-format.ts'
 import { logPath, offsetPath, rawPath, rotatedPath } from './log-files.ts'
 import type { LogHub } from './log-hub.ts'
@@ -24,14 +24,13 @@ import { LogProgress, progressOffset } from './log-progress.ts'
 import { LogTurns } from './log-turns.ts'
 
 export interface LogLimits {
-  /** A log is rotated when it is larger; one older part is kept. */
+  /** A larger log is rotated; one older part is kept. */
   readonly logBytes: number
   /**
-   * The raw file is emptied when more of it than this has been read, and cut short when more than this is still to be
-   * read.
+   * The raw file is emptied once this much of it was read. If more than this is still unread, the middle is skipped.
    */
   readonly rawBytes: number
-  /** A longer line is written in parts. */
+  /** Longer lines are written in parts. */
   readonly lineBytes: number
 }
 
@@ -43,7 +42,7 @@ export interface LogCollectorOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly hub: LogHub
-  /** Whom it shares the time with. */
+  /** Shared with the collectors of other logs, so that they take turns. */
   readonly turns?: LogTurns
   readonly limits?: LogLimits
 }
@@ -54,14 +53,14 @@ const writeTo: (fd: number, data: Buffer) => Promise<{ bytesWritten: number }> =
 const openFile: (path: string, flags: string) => Promise<number> = promisify(open)
 const closeFile = promisify(close)
 
-/** By the log's path: those that were let go of while they wrote. Whoever goes on there waits until they are done. */
+/** Closed collectors that are still writing, by log path. A new collector of the same log waits for them. */
 const lettingGo = new Map<string, Promise<void>>()
 
 /**
- * Moves what a process writes into its log, line by line with times. The process writes to a plain file rather than to
- * a pipe, so that it neither dies nor blocks when this program is killed; the next one reads on from where this one
- * stopped. A process that writes faster than that goes loses the middle of what it said, and its log says how much:
- * never its end, nor the disk.
+ * Moves a process's output into its log, line by line and with times. The process writes to a plain file (the raw file)
+ * rather than a pipe, so it neither dies nor blocks when this program is killed; the next run reads on where this one
+ * stopped. If a process writes faster than it can be collected, the middle of its output is lost, and the log says how
+ * much; the end is never lost, and the disk never fills up.
  */
 export class LogCollector {
   readonly path: string
@@ -79,7 +78,7 @@ export class LogCollector {
   #begun = false
   #logFd: number
   #logSize = 0
-  /** How far the raw file was read, and how far of that is in the log. */
+  /** The position in the raw file up to which it was read, and up to which it is in the log. */
   #offset = 0
   #taken = 0
   #pending: Buffer = Buffer.alloc(0)
@@ -103,7 +102,7 @@ export class LogCollector {
     this.#turns.request(this.#turn)
   }
 
-  /** The process is gone: takes what is left, ends an unfinished line, and tells the readers. */
+  /** Call when the process is gone: collects the rest, ends an unfinished line, and tells the readers. */
   async finish(): Promise<void> {
     if (this.#closed) return
     this.#ending = true
@@ -116,7 +115,7 @@ export class LogCollector {
     await rm(offsetPath(this.#options.folder, this.#options.attempt), { force: true })
   }
 
-  /** Stops collecting; the process may go on writing, and another collector may take over. */
+  /** Stops collecting. The process may go on writing, and another collector may take over. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -127,7 +126,7 @@ export class LogCollector {
     else this.#closeFiles()
   }
 
-  /** Resolves when everything that is there now has been taken. */
+  /** Resolves when everything written so far has been collected. */
   async caughtUp(): Promise<void> {
     if (this.#closed) return
     this.#caughtUp ??= Promise.withResolvers<void>()
@@ -140,7 +139,7 @@ export class LogCollector {
     if (this.#closed) return false
     const turn = Promise.withResolvers<void>()
     this.#inTurn = turn
-    // What a process wrote last is there before its end is known: only a turn that begins after that has seen it all.
+    // Only a turn that begins after the process has ended is sure to see its last output.
     const ending = this.#ending
     let more = false
     try {
@@ -172,7 +171,7 @@ export class LogCollector {
     this.#begun = true
   }
 
-  /** Takes a bounded amount. Answers whether there may be more. */
+  /** Collects a bounded amount. Returns whether there may be more. */
   async #collect(ending: boolean): Promise<boolean> {
     const { size } = await statOf(this.#rawFd)
     if (size < this.#offset) {
@@ -192,7 +191,7 @@ export class LogCollector {
     if (ending) await this.#endLine()
     else if (!this.#change.isArmed) {
       await this.#emptyRawFile()
-      // Armed before the last look: what is written after that is told.
+      // Armed before the last look, so that anything written afterwards is reported.
       this.#change.arm()
       return true
     }
@@ -208,14 +207,14 @@ export class LogCollector {
     if (records.length > 0) await this.#append(records, Math.max(0, this.#offset - rest.length))
   }
 
-  /** More has come than can be kept: goes on near its end, and says so. */
+  /** More was written than can be kept: skips to near the end, and notes that in the log. */
   async #passOver(size: number, ending: boolean): Promise<boolean> {
     const keptBytes = ending ? this.#limits.rawBytes : this.#turns.chunk.length
     let dropped = size - keptBytes - this.#offset
     let end: Buffer = Buffer.alloc(0)
     if (ending) this.#offset = size - keptBytes
     else {
-      // At one go: what the process writes between the reading and the emptying would be lost unseen.
+      // Synchronously: output written between reading and truncating would be lost without a trace.
       const { size: sizeNow } = fstatSync(this.#rawFd)
       const { chunk } = this.#turns
       end = chunk.subarray(0, readSync(this.#rawFd, chunk, 0, chunk.length, Math.max(0, sizeNow - chunk.length)))
@@ -238,14 +237,14 @@ export class LogCollector {
     await this.#append(record, this.#offset)
   }
 
-  /** `takenUpTo` is where the raw file goes on after these records. */
+  /** `takenUpTo` is the position in the raw file after these records. */
   async #append(records: Buffer, takenUpTo: number): Promise<void> {
     try {
       if (this.#logSize >= this.#limits.logBytes) await this.#rotate()
       await this.#progress.intend(this.#taken, takenUpTo, this.#logSize)
       this.#logSize += (await writeTo(this.#logFd, records)).bytesWritten
     } catch (error) {
-      // A full disk costs log lines, never the Pod.
+      // A full disk loses log lines, but must never harm the Pod.
       this.#complain(error)
     }
     this.#taken = takenUpTo
@@ -261,8 +260,8 @@ export class LogCollector {
   }
 
   /**
-   * Once in so many bytes, and at one go with a last look, so that (next to) nothing can be written in between and
-   * lost.
+   * Truncates the raw file now and then, synchronously after a last look, so that next to nothing can be written in
+   * between and get lost.
    */
   async #emptyRawFile(): Promise<void> {
     if (this.#offset < this.#limits.rawBytes || this.#pending.length > 0) return
@@ -270,7 +269,7 @@ export class LogCollector {
     ftruncateSync(this.#rawFd, 0)
     this.#offset = 0
     this.#taken = 0
-    // Where this is not on disk, the next collector sees that the raw file is shorter than what was read of it.
+    // If this does not reach the disk, the next collector sees that the raw file is shorter than the recorded position.
     await this.#progress.intend(0, 0, this.#logSize)
   }
 

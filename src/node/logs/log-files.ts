@@ -3,17 +3,17 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PodIdentity } from '../pod-runtime.ts'
 
-/** Pods' logs have a folder of their own: what is in it belongs to some Pod, or to none and is removed. */
+/** The folder of all Pods' logs. Whatever in it belongs to no known Pod is removed. */
 export function podLogsFolder(dataDir: string): string {
   return join(dataDir, 'logs', 'pods')
 }
 
-/** The Pod's folder below it. */
+/** A Pod's folder in it. */
 export function podLogFolderName({ namespace, name, uid }: PodIdentity): string {
   return `${namespace}_${name}_${uid}`
 }
 
-/** The uid in a folder's name; a name of a Pod holds no underscore. */
+/** The uid in a folder's name; Pod names contain no underscore. */
 export function uidOfLogFolder(folderName: string): string {
   return folderName.slice(folderName.lastIndexOf('_') + 1)
 }
@@ -22,7 +22,7 @@ export function containerLogFolder(logsFolder: string, pod: PodIdentity, contain
   return join(logsFolder, podLogFolderName(pod), container)
 }
 
-/** `<attempt>.log`; what was rotated out of it is in `<attempt>.log.1`. */
+/** `<attempt>.log`; the rotated part is `<attempt>.log.1`. */
 export function logPath(folder: string, attempt: number): string {
   return join(folder, `${attempt}.log`)
 }
@@ -31,24 +31,24 @@ export function rotatedPath(path: string): string {
   return `${path}.1`
 }
 
-/** Where the process itself writes; the collector moves it from there into the log, with times. */
+/** The file the process itself writes to, from which the collector fills the log. */
 export function rawPath(folder: string, attempt: number): string {
   return join(folder, `${attempt}.raw`)
 }
 
-/** How far the collector got in the raw file. */
+/** The file that notes how far the collector got in the raw file. */
 export function offsetPath(folder: string, attempt: number): string {
   return join(folder, `${attempt}.offset`)
 }
 
-/** Attempts that have a log, newest first. */
+/** The attempts that have a log, newest first. */
 export async function loggedAttempts(folder: string): Promise<number[]> {
   return attemptsIn(await readdir(folder).catch(() => []))
 }
 
 /**
- * The log of the attempt before stays, for `kubectl logs --previous`. At once: somebody waits for the container to
- * start.
+ * Keeps the log of the previous attempt, for `kubectl logs --previous`. Synchronous, because somebody waits for the
+ * container to start.
  */
 export function removeOldLogs(folder: string, attempt: number): void {
   for (const old of attemptsIn(readdirSync(folder))) {

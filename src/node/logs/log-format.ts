@@ -1,13 +1,13 @@
 /**
- * A log line on disk, as container runtimes write it: `<time> stdout F <text>`; `P` marks a part that the next record
- * continues.
+ * A log line on disk is `<time> stdout F <text>`, as container runtimes write it; `P` instead of `F` marks a part that
+ * the next record continues.
  */
 export type LogTag = 'F' | 'P'
 
 const timeLength = '2030-01-01T00:00:00.000000000Z'.length
 const headLength = timeLength + ' stdout F '.length
 
-/** Fixed width and UTC, so that times compare as text. */
+/** In UTC with a fixed width, so that times compare as text. */
 export function logTime(now: number): string {
   return new Date(now).toISOString().replace('Z', '000000Z')
 }
@@ -16,7 +16,7 @@ export function formatRecord(now: number, tag: LogTag, text: Buffer): Buffer {
   return Buffer.concat([headOf(now, tag), text, newline])
 }
 
-/** The records of all whole lines, of longer ones in parts, and what is left of a line that has not ended yet. */
+/** Makes records of all complete lines (long ones in parts), and returns the rest of an unfinished line. */
 export function formatLines(
   now: number,
   data: Buffer,
@@ -35,7 +35,7 @@ export function formatLines(
     length = after
   }
   for (;;) {
-    // Not looked for further than a part goes: of a line without end each part would be searched to the end.
+    // Searched only as far as a part goes: otherwise each part of an endless line would be searched to the end.
     const found = data.subarray(begin, begin + lineBytes + 1).indexOf(0x0a)
     if (found >= 0) {
       add(whole, begin + found)
@@ -53,7 +53,7 @@ export interface LogRecord {
   readonly text: Buffer
 }
 
-/** `undefined` for a line that is no record, such as the end of a file on a disk that ran full. */
+/** `undefined` for a line that is no record, as a full disk may leave at the end of a file. */
 export function parseRecord(line: Buffer): LogRecord | undefined {
   if (line.length < headLength || line[timeLength] !== 0x20) return undefined
   const tag = line.toString('latin1', headLength - 2, headLength - 1)
@@ -61,7 +61,7 @@ export function parseRecord(line: Buffer): LogRecord | undefined {
   return { time: line.toString('latin1', 0, timeLength), tag, text: line.subarray(headLength) }
 }
 
-/** As `kubectl logs` shows it: the time only where a line begins, the newline only where it ends. */
+/** A record as `kubectl logs` shows it: the time only where a line begins, the newline only where it ends. */
 export function renderRecord(record: LogRecord, withTime: boolean): Buffer {
   const parts = [record.text]
   if (withTime) parts.unshift(Buffer.from(`${record.time} `))

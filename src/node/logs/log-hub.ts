@@ -1,4 +1,4 @@
-/** Tells readers of a log that there is more, and when there never will be. Keyed by the log's path. */
+/** Tells the readers of a log, identified by its path, when there is more to read and when it is complete. */
 export class LogHub {
   readonly #live = new Map<string, Set<() => void>>()
   readonly #hearing = new Map<string, Set<(said: Buffer) => void>>()
@@ -21,19 +21,19 @@ export class LogHub {
     return this.#live.has(path)
   }
 
-  /** Wakes on every append and on the close. Returns how to stop listening. */
+  /** Calls `wake` on every append and at the end. Returns how to unsubscribe. */
   subscribe(path: string, wake: () => void): () => void {
     const listeners = this.#live.get(path)
     listeners?.add(wake)
     return () => listeners?.delete(wake)
   }
 
-  /** What a process said, before there are lines of it. Whoever hears it keeps none of the memory it is in. */
+  /** Passes on raw output before it is split into lines. Listeners must copy it: the buffer is reused. */
   said(path: string, data: Buffer): void {
     this.#hearing.get(path)?.forEach((listen) => listen(data))
   }
 
-  /** Tells from now on what a process says, as it comes. Returns how to stop listening. */
+  /** Calls `listen` with raw output as it comes. Returns how to unsubscribe. */
   hear(path: string, listen: (said: Buffer) => void): () => void {
     const listeners = this.#hearing.get(path) ?? new Set()
     this.#hearing.set(path, listeners.add(listen))

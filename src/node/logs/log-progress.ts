@@ -5,21 +5,21 @@ const width = 16
 const writeTo: (fd: number, text: string, position: number) => Promise<unknown> = promisify(write)
 
 /**
- * How far a raw file was moved into its log, on disk, exact through a kill at any instant. It is written before each
- * append: from where to where the append goes in the raw file, and how large the log was before it. If the log is
- * larger afterwards, it happened.
+ * Records on disk how far a raw file was moved into its log, exactly even if killed at any moment. Before each append
+ * it notes the position in the raw file before and after, and the log's size before. If the log is larger afterwards,
+ * the append happened.
  */
 export class LogProgress {
   readonly #fd: number
 
   constructor(path: string) {
-    // Not truncated when it is there, and not opened for appending: it is always written from its beginning.
+    // Neither truncated nor opened for appending: it is always rewritten from the beginning.
     this.#fd = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o644)
   }
 
   async intend(fromOffset: number, toOffset: number, logSize: number): Promise<void> {
     const text = [fromOffset, toOffset, logSize].map((value) => String(value).padStart(width, '0')).join(' ')
-    // One write of always the same length: there is no moment at which half of it is there.
+    // A single write of constant length, so that it is never half written.
     await writeTo(this.#fd, text, 0)
   }
 
@@ -28,7 +28,7 @@ export class LogProgress {
   }
 }
 
-/** Where to go on in the raw file, given how large the log is now. */
+/** The position to continue at in the raw file, given the log's size now. */
 export function progressOffset(path: string, logSize: number): number {
   let text: string
   try {

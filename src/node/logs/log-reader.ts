@@ -4,7 +4,7 @@ import { type LogRecord, parseRecord } from './log-format.ts'
 
 const chunkBytes = 64 * 2 ** 10
 
-/** Reads the records of a log from its oldest part on, across rotations. Call `next` again after an append to go on. */
+/** Reads the records of a log from the oldest part on, across rotations. Call `next` again after an append. */
 export class LogReader {
   readonly #path: string
   #file: FileHandle | undefined
@@ -15,7 +15,7 @@ export class LogReader {
     this.#path = path
   }
 
-  /** Begins so that at most `tailLines` records are left to read now; without it, at the beginning. */
+  /** Starts so that at most `tailLines` records are left to read; without it, at the beginning. */
   static async open(path: string, tailLines?: number): Promise<LogReader> {
     const reader = new LogReader(path)
     const older = await openIfThere(rotatedPath(path))
@@ -38,7 +38,7 @@ export class LogReader {
     return reader
   }
 
-  /** Some records, or none when the end is reached for now. */
+  /** The next records; none at the current end. */
   async next(): Promise<LogRecord[]> {
     for (;;) {
       if (!this.#file && !(await this.#openNext())) return []
@@ -64,7 +64,7 @@ export class LogReader {
     this.#file = undefined
   }
 
-  /** The file that has this log's name now, if it is another one than the file just read to its end. */
+  /** Opens the file that has the log's name now, if it is not the one just read to its end. */
   async #openNext(): Promise<boolean> {
     const current = await this.#file?.stat()
     const named = await stat(this.#path).catch(() => undefined)
@@ -86,7 +86,7 @@ export class LogReader {
       if (record) records.push(record)
       rest = rest.subarray(end + 1)
     }
-    // Longer than any record: a file that was damaged is not gathered in memory.
+    // Longer than any record, so the file is damaged: not worth holding in memory.
     this.#rest = rest.length > chunkBytes ? Buffer.alloc(0) : Buffer.from(rest)
     return records
   }
@@ -96,7 +96,7 @@ async function openIfThere(path: string): Promise<FileHandle | undefined> {
   return open(path, 'r').catch(() => undefined)
 }
 
-/** Where the last `lines` lines begin, and how many there are from there on. */
+/** Where the last `lines` lines begin, and how many there really are. */
 async function tailPosition(file: FileHandle, lines: number): Promise<{ position: number; lines: number }> {
   const { size } = await file.stat()
   if (lines === 0) return { position: size, lines: 0 }
@@ -107,7 +107,7 @@ async function tailPosition(file: FileHandle, lines: number): Promise<{ position
     const { bytesRead } = await file.read(chunk, 0, end - begin, begin)
     for (let index = bytesRead - 1; index >= 0; index -= 1) {
       if (chunk[index] !== 0x0a) continue
-      // The newline that ends line n from the end is found as number n; the one before it begins it.
+      // Counting newlines from the end, number n ends the n-th last line; the newline before it begins that line.
       if (found === lines) return { position: begin + index + 1, lines: found }
       found += 1
     }

@@ -1,19 +1,19 @@
-/** Does a bounded piece of work. Answers whether there is more of it. Never throws. */
+/** Does a bounded piece of work and returns whether there is more. Never throws. */
 export type LogTurn = () => Promise<boolean>
 
 const chunkBytes = 64 * 2 ** 10
 
 /**
- * Lets the logs of a node be collected in turns: one piece of one log at a time, whoever has more after it goes to the
- * end of the line. However much a Pod writes, what collecting it costs everybody else at once is one piece.
+ * Collects the logs of a node in turns: one piece of one log at a time, then the next log. However much one Pod writes,
+ * the others never wait for more than one piece.
  */
 export class LogTurns {
-  /** What a turn reads into: there is only one at a time. */
+  /** The buffer that turns read into; there is only one turn at a time. */
   readonly chunk: Buffer = Buffer.allocUnsafe(chunkBytes)
   readonly #waiting = new Set<LogTurn>()
   #running = false
 
-  /** It has its turn soon; asked for again before that, it has one all the same. */
+  /** Queues a turn. Asking again before it begins changes nothing. */
   request(turn: LogTurn): void {
     this.#waiting.add(turn)
     if (this.#running) return

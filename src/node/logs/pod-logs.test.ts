@@ -49,13 +49,13 @@ function collect(attempt = 0, limits: Partial<LogLimits> = {}): LogCollector {
   return collector
 }
 
-/** Lets time pass, and what was written be collected. */
+/** Lets time pass, and waits until everything written is collected. */
 async function settle(ms = 1000): Promise<void> {
   for (const collector of collectors) await collector.caughtUp()
   await clock.advance(ms)
 }
 
-/** As the process does. */
+/** Writes as the process does. */
 const write = (text: string, attempt = 0) => appendFileSync(rawPath(folder, attempt), text)
 
 async function read(options: Partial<PodLogOptions> = {}): Promise<string> {
@@ -97,7 +97,7 @@ describe('PodLogs', () => {
     write(lines(1, 3))
     await collector.finish()
     const file = join(folder, '0.log')
-    // Once it is known where the last lines begin, and before they are read.
+    // After the beginning of the last lines was found, and before they are read.
     vi.spyOn(hub, 'subscribe').mockImplementation(() => {
       appendFileSync(file, readFileSync(file))
       return () => {}
@@ -124,7 +124,7 @@ describe('PodLogs', () => {
     await collector.finish()
     const sinceTime = new Date(clock.now() - 30_000).toISOString()
     expect(await read({ sinceTime })).toBe('new\n')
-    // With an offset from UTC, too; and the later of the two counts.
+    // Also with an offset from UTC; the later of both counts.
     expect(await read({ sinceTime: '2030-01-01T01:00:30+01:00' })).toBe('new\n')
     expect(await read({ sinceTime: '2020-01-01T00:00:00Z', sinceSeconds: 30 })).toBe('new\n')
     await expect(read({ sinceTime: 'yesterday' })).rejects.toThrow('sinceTime "yesterday" is not a time')

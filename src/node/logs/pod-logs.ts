@@ -11,7 +11,7 @@ export interface PodLogOptions {
   readonly follow: boolean
   readonly tailLines?: number | undefined
   readonly sinceSeconds?: number | undefined
-  /** RFC 3339; with `sinceSeconds`, the later of the two counts. */
+  /** RFC 3339; the later of this and `sinceSeconds` counts. */
   readonly sinceTime?: string | undefined
   readonly limitBytes?: number | undefined
   readonly timestamps: boolean
@@ -24,7 +24,7 @@ export interface PodLogsOptions {
   readonly clock: Clock
 }
 
-/** What Pods have written, as `kubectl logs` asks for it. */
+/** The logs of Pods, as `kubectl logs` asks for them. */
 export class PodLogs {
   readonly #options: PodLogsOptions
 
@@ -36,14 +36,14 @@ export class PodLogs {
     const container = chosenContainer(pod, options.container)
     const path = await this.#pathOf(pod, container, options.previous)
     const since = this.#since(options)
-    // That there is such a log is known before there is anything in it to see.
+    // Lets the client know that the log exists, before there is anything in it.
     if (options.follow) yield Buffer.alloc(0)
     yield* this.#show(await LogReader.open(path, options.tailLines), path, since, options, signal)
   }
 
   /**
-   * Tells what a container says from now on, as it comes; nothing that is said once this has resolved is missed.
-   * Returns how to stop.
+   * Calls `listen` with a container's output from now on; nothing written after this has resolved is missed. Returns
+   * how to stop.
    */
   async hear(pod: Pod, container: string, listen: (said: Buffer) => void): Promise<() => void> {
     return this.#options.hub.hear(await this.#pathOf(pod, container, false), listen)
@@ -57,7 +57,7 @@ export class PodLogs {
     signal: AbortSignal,
   ): AsyncGenerator<Buffer> {
     let left = options.limitBytes ?? Number.POSITIVE_INFINITY
-    // What is written while the last lines are read does not add to them, unless somebody waits for more.
+    // Lines written while the tail is read are not added to it, unless the client follows.
     let linesLeft = options.follow ? Number.POSITIVE_INFINITY : (options.tailLines ?? Number.POSITIVE_INFINITY)
     try {
       for await (const read of this.#read(reader, path, options.follow, signal)) {
@@ -82,7 +82,7 @@ export class PodLogs {
     return logTime(Math.max(from ?? -Infinity, time ?? -Infinity))
   }
 
-  /** Batches of records; when following, until the container has ended and everything is read. */
+  /** Yields batches of records; when following, until the container has ended and everything is read. */
   async *#read(reader: LogReader, path: string, follow: boolean, signal: AbortSignal): AsyncGenerator<LogRecord[]> {
     const { hub } = this.#options
     let woken = Promise.withResolvers<void>()
@@ -92,7 +92,7 @@ export class PodLogs {
     try {
       while (!signal.aborted) {
         woken = Promise.withResolvers<void>()
-        // Asked before reading: what is written until the close is then read below.
+        // Asked before reading, so that everything written until the log is closed is read below.
         const live = hub.isLive(path)
         const records = await reader.next()
         if (records.length > 0) yield records
@@ -110,7 +110,7 @@ export class PodLogs {
     const folder = containerLogFolder(podLogsFolder(this.#options.dataDir), { namespace, name, uid }, container)
     const attempts = await loggedAttempts(folder)
     const status = statusOf(pod, container)
-    // A container that waits to be started again has only ever ended: its newest log is that of the previous one.
+    // The newest log of a container that waits for its restart is the one of the previous run.
     const waits = status?.state?.waiting !== undefined && status.lastState?.terminated !== undefined
     const attempt = attempts[previous && !waits ? 1 : 0]
     if (attempt !== undefined) return logPath(folder, attempt)
@@ -120,7 +120,7 @@ export class PodLogs {
   }
 }
 
-/** What the kubelet says of these instead of their names. */
+/** The kubelet's texts for these waiting reasons. */
 const pullProblems: Readonly<Record<string, string>> = {
   ErrImagePull: "image can't be pulled",
   ImagePullBackOff: 'trying and failing to pull image',

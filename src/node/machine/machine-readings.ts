@@ -1,7 +1,7 @@
 import { readFileSync, statfsSync } from 'node:fs'
 import { freemem, totalmem } from 'node:os'
 
-/** How much of what runs out the machine has left. */
+/** How much the machine has left of the resources that can run out. */
 export interface MachineReadings {
   readonly memoryBytes: number
   readonly availableMemoryBytes: number
@@ -13,12 +13,12 @@ export interface MachineReadings {
   readonly usedProcessIds: number
 }
 
-/** Reads the machine now. `folder` is where Pods keep their files. */
+/** Reads the machine's current state. `folder` is where Pods keep their files. */
 export function readMachine(folder: string): MachineReadings {
   const disk = statfsSync(folder)
   const memory = readText('/proc/meminfo')
   const kibibytes = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(memory)?.[1] ?? 0) * 1024
-  // The second number of the fourth field: all tasks there are, threads included; each has an id.
+  // The second number of the fourth field counts all tasks including threads, each of which has a pid.
   const tasks = Number(/ \d+\/(\d+) /.exec(readText('/proc/loadavg'))?.[1] ?? 0)
   return {
     memoryBytes: kibibytes('MemTotal') || totalmem(),
@@ -45,7 +45,7 @@ const leastDiskShare = 0.1
 const leastInodeShare = 0.05
 const leastProcessIdShare = 0.1
 
-/** The kubelet's own thresholds. What the machine does not tell is no pressure. */
+/** Compares with the kubelet's thresholds. A value the machine does not tell is no pressure. */
 export function pressures(readings: MachineReadings): Pressure[] {
   const { availableMemoryBytes, diskBytes, availableDiskBytes, inodes, freeInodes, processIds } = readings
   const fullDisk = diskBytes > 0 && availableDiskBytes < diskBytes * leastDiskShare
@@ -72,9 +72,9 @@ export function pressures(readings: MachineReadings): Pressure[] {
   ]
 }
 
-/** What the machine keeps for itself: what is then left is for Pods. */
+/** The memory that is not given to Pods. */
 export function reservedMemoryBytes(memoryBytes: number): number {
-  // The kubelet's eviction threshold, and something for this program and the system; on a small machine, less of it.
+  // The kubelet's eviction threshold, plus something for this program and the system, which is less on a small machine.
   return leastMemoryBytes + Math.min(512 * 2 ** 20, Math.floor(memoryBytes * 0.05))
 }
 

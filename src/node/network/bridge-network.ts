@@ -34,7 +34,7 @@ const ofUser =
   'They are in a network of this user, which reaches what the machine does by pasta: of the machine only Sluice reaches Pods, and no port of a Pod (hostPort) is reached at its addresses.'
 const withoutRelay =
   'The program perl is missing: port-forward does not reach what listens only on the loopback of a Pod.'
-/** The first is the network's, the second the machine's. */
+/** Address 0 is the network's, address 1 the machine's. */
 const machinePlace = 1
 const firstPod = 2
 const forwarding = '/proc/sys/net/ipv4/ip_forward'
@@ -49,9 +49,9 @@ function settingsOf(user: UserNetwork | undefined): Readonly<Record<string, stri
 const hasIpv6 = existsSync('/proc/sys/net/ipv6')
 
 /**
- * A network namespace for each Pod, with a cable to the machine. Pods have an address for themselves and reach
- * everything else by way of the machine, also other Pods: nothing is switched past its rules, and who sends is known by
- * the cable. The bridge, without a cable in it, holds the address by which Pods know the machine.
+ * Gives each Pod a network namespace, connected to the machine by a veth pair (its cable). Pods reach everything by way
+ * of the machine, even each other: so no traffic bypasses its rules, and the sender is known by the device. The bridge
+ * has no device in it; it only holds the address by which Pods know the machine.
  */
 export class BridgeNetwork implements PodNetwork {
   readonly hostIP: string
@@ -65,9 +65,9 @@ export class BridgeNetwork implements PodNetwork {
   readonly #admitted = new Set<string>()
   readonly #hasRelay = NamespaceRelay.find() !== undefined
   #guard: PodGuard | undefined
-  /** What former runs left, until it is known what of it is in use. */
+  /** Networks that former runs left, until it is known which of them are in use. */
   #leftovers: ReadonlySet<number> = new Set()
-  /** Those of them that have no address of IPv6, because they were made when there was none here. */
+  /** Those of them without an IPv6 address, made when there was none here. */
   #withoutIpv6 = new Set<number>()
 
   private constructor(options: BridgeNetworkOptions) {
@@ -79,7 +79,7 @@ export class BridgeNetwork implements PodNetwork {
     this.hostIP6 = options.ranges.ipv6 && addressAt(options.ranges.ipv6.pods, machinePlace)
     this.#pool = new NetworkPool({
       first: firstPod,
-      // The last one looks like a broadcast.
+      // The last address looks like a broadcast address.
       end: sizeOf(this.#range) - 1,
       spares: options.spares ?? usualSpares,
       make: (numbers) => this.#make(numbers),
@@ -89,14 +89,14 @@ export class BridgeNetwork implements PodNetwork {
     })
   }
 
-  /** Makes the bridge, or finds the one that a former run left. Throws where the machine does not permit it. */
+  /** Makes the bridge, or takes over the one of a former run. Throws if the machine does not permit it. */
   static async open(options: BridgeNetworkOptions): Promise<BridgeNetwork> {
     const network = new BridgeNetwork(options)
     try {
       await network.#open()
       return network
     } catch (error) {
-      // What a former run's Pods are in stays.
+      // Networks with Pods of a former run stay.
       if (network.#leftovers.size === 0) await network.close()
       throw error
     }
@@ -111,8 +111,7 @@ export class BridgeNetwork implements PodNetwork {
     await tool.change([
       `link set ${bridge} up`,
       `addr replace ${this.hostIP}/${ranges.pods.bits} dev ${bridge}`,
-      // Every address of the Services is the machine's own, so that it can be listened on without being set up one by
-      // one.
+      // All Service addresses are local, so that programs can listen on them without each being added.
       `route replace local ${formatRange(ranges.services)} dev lo table local src ${this.hostIP}`,
     ])
     writeFileSync(forwarding, '1')
@@ -164,7 +163,7 @@ export class BridgeNetwork implements PodNetwork {
     return this.#byPod.size > 0
   }
 
-  /** From now on no Pod is started before the guard has admitted it. */
+  /** From now on, Pods start only after the guard has admitted them. */
   guardWith(guard: PodGuard): void {
     this.#guard = guard
   }
@@ -178,8 +177,8 @@ export class BridgeNetwork implements PodNetwork {
   }
 
   /**
-   * Ports of the machine are reached at its loopback addresses, too: the cables of Pods that have some may carry what
-   * comes from there. Only with a guard, which keeps everything else from going to the machine's loopback by them.
+   * Lets host ports be reached on the machine's loopback, too: the devices of Pods with host ports may carry such
+   * traffic. Only with a guard, which keeps all other traffic to the machine's loopback out.
    */
   #openLoopback(pod: Pod, address: string): void {
     const number = placeIn(this.#range, address)
@@ -205,7 +204,7 @@ export class BridgeNetwork implements PodNetwork {
     const used = new Set<number>()
     for (const [podUid, address] of places) {
       const number = placeIn(this.#range, address)
-      // A Pod that was started in the machine's own network stays there.
+      // A Pod that was started in the machine's network stays there.
       this.#byPod.set(podUid, number === undefined ? { address, namespace: '' } : this.#placeOf(number))
       if (number === undefined) continue
       this.#pool.hold(number)
@@ -225,7 +224,7 @@ export class BridgeNetwork implements PodNetwork {
     } catch (error) {
       return { refused: `A network for the Pod cannot be made: ${errorMessage(error)}` }
     }
-    // Somebody may have asked for the same Pod meanwhile.
+    // The same Pod may have been placed in the meantime.
     const other = this.#byPod.get(podUid)
     if (other) {
       this.#pool.giveBack(number)
@@ -308,12 +307,12 @@ export class BridgeNetwork implements PodNetwork {
     return [
       `netns add ${namespace}`,
       `link add ${cable} address ${machineLink} type veth peer name eth0 address ${podLink} netns ${namespace}`,
-      // No address of its own: browsers take one that comes or goes for another network, and give up what they are
+      // No link-local address: browsers take a new or removed address for a network change, and abort what they are
       // loading.
       ...(hasIpv6 ? [`link set ${cable} addrgenmode none`] : []),
       `link set ${cable} up`,
       `route replace ${address} dev ${cable} src ${this.hostIP}`,
-      // Without an address the machine could not ask who is at the other end: it is told.
+      // Without an address the machine cannot ask for its neighbour, so the entry is set here.
       ...(address6 === undefined
         ? []
         : [
@@ -328,7 +327,7 @@ export class BridgeNetwork implements PodNetwork {
     return [
       'link set lo up',
       `addr add ${address}/32 dev eth0`,
-      // It would ask who else has the address and who is a router, which nobody hears.
+      // Without router solicitation and duplicate detection, which nobody would answer.
       ...(address6 === undefined ? [] : ['link set eth0 addrgenmode none', `addr add ${address6}/128 dev eth0 nodad`]),
       'link set eth0 up',
       `route add ${this.hostIP} dev eth0 scope link`,
@@ -350,7 +349,7 @@ export class BridgeNetwork implements PodNetwork {
     ])
   }
 
-  /** What is there of this node, from whichever run. */
+  /** The numbers of all networks of this node that exist, from any run. */
   async #left(): Promise<ReadonlySet<number>> {
     const links = await this.#options.tool.read(['link', 'show', 'type', 'veth'])
     const names = [...textsOf(links, 'ifname'), ...namespacesThere()]
@@ -367,7 +366,7 @@ function rulesFacts(guard: PodGuard | undefined): Pick<NetworkFacts, 'rulesInFor
   return { rulesInForce: true, rulesMessage: guard.remark === undefined ? kept : `${kept} ${guard.remark}` }
 }
 
-/** One field of each of what `ip -json` lists. */
+/** One field of each object that `ip -json` lists. */
 function textsOf(listed: unknown, field: string): string[] {
   return objectsOf(listed).flatMap((one) => textOf(one[field]) || [])
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { type AddressRange, overlap } from '../../resources/address-range.ts'
 
-/** Where Pods and Services have their addresses of one family. */
+/** The address ranges of Pods and Services in one address family. */
 export interface FamilyRanges {
   readonly pods: AddressRange
   readonly services: AddressRange
@@ -9,13 +9,13 @@ export interface FamilyRanges {
 
 /** The addresses of one cluster on this machine. */
 export interface ClusterRanges extends FamilyRanges {
-  /** Where Pods have an address of each family. A Pod has the same place in both. */
+  /** The IPv6 ranges, if Pods have both families. A Pod has the same offset in both. */
   readonly ipv6?: FamilyRanges | undefined
 }
 
 /**
- * Where to look, in order: of the private addresses those that home networks and offices use least, and where a company
- * has all of them, those that are set apart for measurements.
+ * Where to look for free ranges, in this order: the private addresses that home and office networks use least, and if
+ * those are all taken, the ones reserved for benchmarks.
  */
 const places = [
   { first: (10n << 24n) | (64n << 16n), bits: 10 },
@@ -25,8 +25,8 @@ const places = [
 const blockBits = 19
 
 /**
- * A block that the machine has no route to, the first half for Pods and the second for Services. `seed` is where to
- * begin to look, so that two clusters that look at the same time hardly ever choose the same.
+ * Chooses a block that the machine has no route to; the first half is for Pods, the second for Services. `seed` says
+ * where to begin, so that two clusters starting at the same time rarely choose the same block.
  */
 export function chooseRanges(seed: number, routes: readonly AddressRange[]): FamilyRanges | undefined {
   for (const place of places) {
@@ -50,8 +50,8 @@ const siteBits = 48
 const mostSites = 16
 
 /**
- * Of the addresses that everybody may use within a site (RFC 4193), a site of the cluster's own: its number is drawn,
- * as that asks for, and so it is hardly ever one that the machine has a route to.
+ * Chooses a site of the private IPv6 addresses (RFC 4193). Its number is random, as the RFC asks, so the machine hardly
+ * ever has a route to it.
  */
 export function chooseIpv6Ranges(nodeId: string, routes: readonly AddressRange[]): FamilyRanges | undefined {
   for (let tried = 0; tried < mostSites; tried += 1) {
@@ -64,7 +64,7 @@ export function chooseIpv6Ranges(nodeId: string, routes: readonly AddressRange[]
   return undefined
 }
 
-/** As large as the network of Services may be in Kubernetes, where it is that of the Pods, too. */
+/** Kubernetes' largest size for the Services' range; the Pods' range is as large. */
 function networkOf(site: bigint, number: bigint): AddressRange {
   return { family: 6, first: site | (number << 64n), bits: 112 }
 }

@@ -4,13 +4,13 @@ import { errorMessage } from '../../foundation/errors.ts'
 
 /** The machine's packet filter. */
 export interface FilterTool {
-  /** Makes all of these changes, or none and throws with the words of the program. */
+  /** Makes all of these changes or none; throws with nft's message. */
   apply(text: string): Promise<void>
-  /** Throws where these changes could not be made; makes none of them. */
+  /** Throws if these changes could not be made; makes none of them. */
   check(text: string): Promise<void>
-  /** Whether there is a chain of this name, such as `inet sluice_1 guard`. */
+  /** Whether a chain exists, such as `inet sluice_1 guard`. */
   hasChain(name: string): Promise<boolean>
-  /** What the program says to these arguments. */
+  /** Runs nft with these arguments and returns its output. */
   read(args: readonly string[]): Promise<string>
 }
 
@@ -18,12 +18,12 @@ const deadlineMs = 15_000
 const mostComplaint = 2_000
 const mostOutput = 16 * 2 ** 20
 
-/** By the program `nft`. */
+/** Uses the program `nft`. */
 export class NftTool implements FilterTool {
   readonly #command: readonly string[]
   readonly #clock: Clock
 
-  /** `command`: the program, with what goes before it where it is to run somewhere else. */
+  /** `command` is the program, with a prefix if it is to run elsewhere. */
   constructor(command: readonly string[], clock: Clock) {
     this.#command = command
     this.#clock = clock
@@ -48,7 +48,7 @@ export class NftTool implements FilterTool {
     return this.#run(args, '')
   }
 
-  /** What it says; throws with what it has to complain about, if it failed. */
+  /** Returns the output; throws with the error output if it fails. */
   #run(args: readonly string[], input: string): Promise<string> {
     const [program = '', ...before] = this.#command
     return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@ const mostTries = 16
 
 export type FreeAddress = { readonly address: string } | { readonly refused: string }
 
-/** Finds an address on which all the Pod's ports can be bound, and holds it for the Pod. */
+/** Finds a loopback address on which all of the Pod's ports are free, and holds it for the Pod. */
 export async function holdFreeAddress(
   addresses: PodAddresses,
   podUid: string,
@@ -16,7 +16,7 @@ export async function holdFreeAddress(
   let problem: BindProblem | undefined
   for (let tries = 0; tries < mostTries; tries += 1) {
     const address = addresses.propose()
-    // Held while it is tried: another Pod may be looking at the same time.
+    // Held while it is tried, since another Pod may be looking at the same time.
     if (!addresses.hold(podUid, address)) continue
     problem = await firstProblem(address, ports)
     if (!problem) return { address }
@@ -38,7 +38,7 @@ async function firstProblem(address: string, ports: readonly number[]): Promise<
   return undefined
 }
 
-/** The same words each time, whichever addresses were tried: whoever counts what happens counts it as one thing. */
+/** Without the addresses that were tried: repeated events must have the same text to be counted as one. */
 function explain(problem: BindProblem | undefined): string {
   if (!problem) return 'No address of this node is free for the Pod.'
   const { port, code } = problem
@@ -54,13 +54,13 @@ function explain(problem: BindProblem | undefined): string {
   return `No address of this node can be bound for the Pod: port ${port}: ${code}.`
 }
 
-/** Empty where there is none. */
+/** Empty if the port can be bound. */
 function bindProblem(host: string, port: number): Promise<string> {
   return new Promise((resolve) => {
     const server = createServer()
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.name))
     server.listen({ host, port, exclusive: true }, () => {
-      // The port is free again as soon as this returns; only the news of it takes another turn.
+      // The port is free as soon as this returns; only the event comes later.
       server.close()
       resolve('')
     })

@@ -20,8 +20,8 @@ interface Task {
 const mostOutput = 2 ** 22
 
 /**
- * A shell that waits for scripts and runs one after the other. Starting a program stops this one for some milliseconds,
- * more on a busy machine, and everybody in it waits: a small shell can start them meanwhile. It ends with this program.
+ * A shell that runs scripts one after the other. Starting a process blocks this program for some milliseconds, longer
+ * on a busy machine; a small shell can start programs without that. It ends with this program.
  */
 export class HelperShell {
   readonly #sh: string
@@ -37,7 +37,7 @@ export class HelperShell {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Throws where the shell cannot be had, or the script takes too long; how it ended is in its result. */
+  /** Throws if the shell cannot be started or the script takes too long; a failing script is a result. */
   run(script: string): Promise<ShellResult> {
     return new Promise((resolve, reject) => {
       this.#tasks.push({ script, resolve, reject })
@@ -45,7 +45,7 @@ export class HelperShell {
     })
   }
 
-  /** Nobody needs it for a while. */
+  /** Ends the shell; the next script starts a new one. */
   close(): void {
     this.#child?.stdin?.end()
     this.#child = undefined
@@ -69,7 +69,7 @@ export class HelperShell {
     const { stdin, stdout, stderr } = child
     if (!stdin || !stdout || !stderr) throw new Error(`${this.#sh} cannot be talked to`)
     hold(child)
-    // What is said after a script and nowhere else.
+    // Printed after each script, to find the end of its output.
     const mark = randomUUID()
     return new Promise<ShellResult>((resolve, reject) => {
       const fail = (why: string) => {
@@ -98,7 +98,7 @@ export class HelperShell {
 
   #open(): ChildProcess {
     if (this.#child) return this.#child
-    // A group of its own: what hangs is ended with it.
+    // In its own process group, so that a hanging script is killed with it.
     const child = spawn(this.#sh, ['-s'], { stdio: ['pipe', 'pipe', 'pipe'], detached: true, cwd: '/' })
     child.on('error', () => {})
     child.stdin?.on('error', () => {})
@@ -112,12 +112,12 @@ export class HelperShell {
   }
 }
 
-/** What a stream says before the mark, and what follows it on its line. Never settles where it does not come. */
+/** The output before the mark, and the rest of the mark's line. Never settles if the mark does not come. */
 function upTo(stream: Readable, mark: string): Promise<{ readonly text: string; readonly rest: string }> {
   return new Promise((resolve) => {
     let text = ''
     const read = (piece: string) => {
-      // Only what is new is searched, and where the mark may have begun before.
+      // Searches only new data, and the part where the mark may have begun before.
       const from = Math.max(0, text.length - mark.length - 8)
       text += piece
       const at = text.indexOf(mark, from)
@@ -135,11 +135,11 @@ function kill(child: ChildProcess): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
   } catch {
-    // It has ended already.
+    // The shell has already ended.
   }
 }
 
-/** A shell that waits keeps nobody from ending. */
+/** An idle shell must not keep this program running. */
 function release(child: ChildProcess): void {
   child.unref()
   for (const socket of socketsOf(child)) socket.unref()

@@ -53,7 +53,7 @@ describe('a Pod that names its node itself', () => {
     await stage.create('second', 'exec sleep 60', { ports })
     const refused = await stage.until('second', ({ status }) => status?.phase === 'Failed')
     expect(refused.status).toMatchObject({ reason: 'NodePorts', message: 'Predicate NodePorts failed' })
-    // What the node has taken on stays its Pod's, also for the node's next run.
+    // A Pod that has a port keeps it, also after a restart of the node.
     await stage.stop()
     await stage.start()
     await stage.until('first', isRunning)

@@ -2,19 +2,19 @@ import type { Pod } from '../../resources/pod.ts'
 import { type HostPort, hostPortsOf } from './host-ports.ts'
 
 /**
- * Which Pods have which of the machine's ports. The scheduler keeps Pods apart that ask for the same; those that name
- * their node themselves never meet it.
+ * Which Pods have which host ports. The scheduler keeps Pods with the same host port apart, but Pods that name their
+ * node bypass it.
  */
 export class HostPortLedger {
   readonly #held = new Map<string, readonly HostPort[]>()
 
-  /** Of a Pod that the node took on before: what it has is its own. */
+  /** Notes the ports of a Pod that this node already runs. */
   hold(pod: Pod): void {
     const ports = hostPortsOf(pod, '')
     if (ports.length > 0) this.#held.set(pod.metadata.uid ?? '', ports)
   }
 
-  /** False when another Pod has one of the ports that this one asks for. */
+  /** `false` if another Pod has one of the Pod's ports. */
   take(pod: Pod): boolean {
     if (this.#held.has(pod.metadata.uid ?? '')) return true
     const others = [...this.#held.values()].flat()
@@ -28,7 +28,7 @@ export class HostPortLedger {
   }
 }
 
-/** All addresses of the machine are each of them. */
+/** An empty address means all addresses, so it collides with each. */
 function areSame(one: HostPort, other: HostPort): boolean {
   const meet = one.hostIP === other.hostIP || one.hostIP === '' || other.hostIP === ''
   return meet && one.hostPort === other.hostPort && one.protocol === other.protocol

@@ -2,9 +2,9 @@ import type { Pod } from '../../resources/pod.ts'
 import { numberIn, textIn } from '../../resources/validation/json-access.ts'
 import { type AddressFamily, parseAddress } from '../../resources/address-range.ts'
 
-/** A port of the machine that leads to one of a Pod. */
+/** A port of the machine that is forwarded to a Pod. */
 export interface HostPort {
-  /** The machine's address; empty for all of them. */
+  /** The machine's address; empty means all of them. */
   readonly hostIP: string
   readonly hostPort: number
   readonly protocol: 'tcp' | 'udp'
@@ -12,7 +12,7 @@ export interface HostPort {
   readonly port: number
 }
 
-/** Where two Pods ask for the same, it is the first one's: which that is must not change with the order of a list. */
+/** If two Pods ask for the same port, the older one gets it, whatever the order of the list. */
 export function planHostPorts(pods: ReadonlyArray<{ readonly pod: Pod; readonly address: string }>): HostPort[] {
   const taken = new Map<string, HostPort>()
   const inOrder = pods.toSorted((one, other) => (ageOf(one.pod) < ageOf(other.pod) ? -1 : 1))
@@ -25,7 +25,7 @@ export function planHostPorts(pods: ReadonlyArray<{ readonly pod: Pod; readonly 
   return [...taken.values()]
 }
 
-/** What the Pod asks for, at its address: of the machine's addresses, those of the same family lead there. */
+/** The host ports a Pod asks for, forwarded to this address, from machine addresses of the same family. */
 export function hostPortsOf({ spec }: Pod, address: string): HostPort[] {
   const family: AddressFamily = address.includes(':') ? 6 : 4
   return [...spec.containers, ...(spec.initContainers ?? [])].flatMap(({ ports = [] }) =>

@@ -5,7 +5,7 @@ import { objectsOf, textOf, textsOf } from './spec-text.ts'
 export interface HostsFacts {
   readonly clusterDomain: string
   readonly podIPs: readonly string[]
-  /** The machine's own file, which a Pod in the machine's network gets. */
+  /** The machine's hosts file, for Pods in the machine's network. */
   readonly machineHosts: string
 }
 

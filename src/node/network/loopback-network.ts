@@ -2,7 +2,7 @@ import { holdFreeAddress } from './free-address.ts'
 import { PodAddresses, addressSeed } from './pod-addresses.ts'
 import type { NetworkFacts, Placement, PodNetwork, PodPlace } from './pod-network.ts'
 
-/** Pods share the machine's network; each has a loopback address of its own to listen on. */
+/** The network without namespaces: Pods share the machine's network, and each has its own loopback address. */
 export class LoopbackNetwork implements PodNetwork {
   readonly facts: NetworkFacts
   readonly hostIP = '127.0.0.1'
@@ -11,8 +11,8 @@ export class LoopbackNetwork implements PodNetwork {
   readonly #addresses: PodAddresses
 
   /**
-   * `owner` is where addresses begin, so that two nodes on one machine rarely meet; `reason` why there is nothing
-   * better.
+   * `owner` seeds the first address, so that two nodes on one machine rarely collide; `reason` says why there is no
+   * better network.
    */
   constructor(owner: string, reason: string) {
     this.#addresses = new PodAddresses(addressSeed(owner))
@@ -36,7 +36,7 @@ export class LoopbackNetwork implements PodNetwork {
     return this.#addresses.isInUse
   }
 
-  /** It stays the same. */
+  /** The namespace never changes. */
   onNextNamespace(): () => void {
     return () => {}
   }

@@ -8,20 +8,20 @@ import { NetworkNames } from './network-names.ts'
 const settingsFolder = '/proc/sys/net/ipv6/conf'
 
 export interface MachineIpv6Facts {
-  /** Absent where the machine has none. */
+  /** `undefined` if the machine has no packet filter. */
   readonly filter: FilterTool | undefined
   /**
-   * Whether this cluster has had addresses of IPv6 before: then it goes on with them wherever the machine is just now.
+   * Whether this cluster already has IPv6 addresses: then it keeps them, even if the machine has none at the moment.
    */
   readonly known: boolean
 }
 
-/** Why Pods can have no IPv6 on this machine; `undefined` where they can. */
+/** Why Pods cannot have IPv6 on this machine; `undefined` if they can. */
 export async function ipv6Missing({ filter, known }: MachineIpv6Facts): Promise<string | undefined> {
   if (!existsSync(settingsFolder)) return 'the kernel has none'
   if (readSetting(settingsFolder, 'default', 'disable_ipv6') !== '0') return 'it is turned off (disable_ipv6)'
   if (!known && !machineHasAddress()) return 'the machine has no address of it'
-  // Without rules nobody would judge where it goes.
+  // Without rules, nothing would enforce policies.
   if (!filter) return 'the program nft is missing'
   try {
     await filter.check(everyKindOfRule)
@@ -31,7 +31,7 @@ export async function ipv6Missing({ filter, known }: MachineIpv6Facts): Promise<
   }
 }
 
-/** One that leads further than to the next device, and was not made by one of our clusters. */
+/** Whether the machine has an IPv6 address with more than link scope that is not one of our clusters'. */
 function machineHasAddress(): boolean {
   return Object.entries(networkInterfaces()).some(
     ([device, addresses]) =>
@@ -50,8 +50,8 @@ chain judge { type filter hook forward priority filter; ct state established,rel
 `
 
 /**
- * Makes the machine lead on what is not for itself. Who does so takes no router's word any more, unless told to:
- * devices that took it until now go on with it, as they do with the routes that they have from it.
+ * Turns on IPv6 forwarding. A forwarding machine ignores router advertisements by default, so devices that have
+ * accepted them are told to go on, or the machine would lose its own routes.
  */
 export function leadOnIpv6(folder = settingsFolder): void {
   if (readSetting(folder, 'all', 'forwarding') === '1') return
@@ -63,7 +63,7 @@ export function leadOnIpv6(folder = settingsFolder): void {
   writeSetting(folder, 'all', 'forwarding', '1')
 }
 
-/** Nobody behind the device tells this machine where to send what. */
+/** Makes the machine ignore router advertisements from this device. */
 export function hearNoRouter(device: string): void {
   writeSetting(settingsFolder, device, 'accept_ra', '0')
 }
@@ -72,7 +72,7 @@ function readSetting(folder: string, device: string, name: string): string {
   try {
     return readFileSync(join(folder, device, name), 'utf8').trim()
   } catch {
-    // A device may have gone meanwhile.
+    // The device may have gone in the meantime.
     return ''
   }
 }

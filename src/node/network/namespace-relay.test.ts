@@ -12,7 +12,7 @@ const run = promisify(execFile)
 const never = new AbortController().signal
 const relay = NamespaceRelay.find()
 
-/** Echoes to the last byte, says who came, or says nothing at all. */
+/** Three servers: one echoes everything, one tells who connected, one says nothing. */
 const servers = `
 const { createServer } = require('node:net')
 createServer({ allowHalfOpen: true }, (socket) => socket.pipe(socket)).listen(7000, '127.0.0.1')
@@ -44,7 +44,7 @@ describe.runIf(mayMakeRules && relay)('a relay into a network namespace', () => 
 
   it('carries everything both ways to its last byte, though only one side has said all it has to say', async () => {
     const connection = await connectTo(7000)
-    // More than any of the buffers on the way holds, and nothing is read before all of it is on its way.
+    // More than all buffers on the way can hold, and nothing is read before everything is sent.
     const large = 'words and words\n'.repeat(400_000)
     connection.end(large)
     expect(await text(connection)).toBe(large)

@@ -3,19 +3,19 @@ import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { findProgram } from '../isolation/detect-isolation.ts'
 
-/** Nobody listens there, in the words of the system. */
+/** Nobody listens on the port; the message is the system's. */
 export class RelayRefused extends Error {}
 
-/** Each connection is a small process: so many that no browser comes near, and no machine is filled with them. */
+/** Each connection takes a small process: more than any browser opens, too few to fill the machine. */
 const mostAtOnce = 128
 const mostWords = 500
-/** Said on its standard error once it is connected. */
+/** Printed to standard error once it is connected. */
 const connected = 'connected\n'
 
 /**
- * Carries bytes between the socket at descriptor 3 and a port of its loopback. What one side has not taken is kept, and
- * no more is read for it; each side's end is passed on by itself. Its standard input says nothing: its end is that of
- * whoever started this.
+ * Copies bytes between the socket on descriptor 3 and a loopback port. It reads no more from one side than the other
+ * has taken, and passes on the end of each side separately. When its standard input ends, whoever started it is gone,
+ * and it exits.
  */
 const program = `
 use strict; use Socket; use IO::Handle;
@@ -48,7 +48,7 @@ while (@ways) {
 `
 
 /**
- * Connections to what listens only on the loopback of a Pod's own network, where nothing from outside of it can get.
+ * Connects to ports that are only open on the loopback of a Pod's own network, which cannot be reached from outside.
  */
 export class NamespaceRelay {
   readonly #programs: { readonly nsenter: string; readonly perl: string }
@@ -58,13 +58,13 @@ export class NamespaceRelay {
     this.#programs = programs
   }
 
-  /** `undefined` where the machine lacks a program for it. */
+  /** `undefined` if the machine lacks a program it needs. */
   static find(): NamespaceRelay | undefined {
     const [nsenter, perl] = [findProgram('nsenter'), findProgram('perl')]
     return nsenter === undefined || perl === undefined ? undefined : new NamespaceRelay({ nsenter, perl })
   }
 
-  /** Throws `RelayRefused` where nobody listens. The relay ends with the connection, and with this program. */
+  /** Throws `RelayRefused` if nobody listens. The relay process ends with the connection, and with this program. */
   async connect(namespace: string, port: number, signal: AbortSignal): Promise<Duplex> {
     signal.throwIfAborted()
     if (this.#count >= mostAtOnce) throw new Error(`more than ${mostAtOnce} connections are forwarded`)
@@ -77,7 +77,7 @@ export class NamespaceRelay {
     child.stdin?.on('error', () => {})
     const connection = child.stdio[3]
     if (!(connection instanceof Socket)) throw new Error('there is no way to the relay')
-    // The Pod's last byte is not the client's.
+    // The client may go on sending after the Pod has finished.
     connection.allowHalfOpen = true
     const end = () => void child.kill('SIGKILL')
     connection.once('close', end)

@@ -1,5 +1,5 @@
-// A program for tests, to be run inside a network namespace: it listens on ports, says who asked, and asks others when
-// it is told to.
+// A program for tests that runs inside a network namespace. It listens on ports and answers with its name and the
+// asker's address, and it asks others when told to.
 import { createSocket } from 'node:dgram'
 import { existsSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
@@ -7,13 +7,13 @@ import { createInterface } from 'node:readline'
 
 interface Question {
   readonly id: number
-  /** `heard`: from whom datagrams came since this was last asked. */
+  /** `heard` asks for the senders of datagrams since the last such question. */
   readonly protocol: 'tcp' | 'udp' | 'heard'
   readonly host: string
   readonly port: number
-  /** The address to ask from. */
+  /** The local address to ask from. */
   readonly from?: string
-  /** Over UDP: the same one is the same client. */
+  /** The local UDP port, to be seen as the same client again. */
   readonly fromPort?: number
 }
 
@@ -27,7 +27,7 @@ for (const port of ports.split(',').filter(Boolean).map(Number)) {
     socket.on('error', () => {})
     socket.end(`${name} ${plain(socket.remoteAddress ?? '')}`)
   })
-  // Both families, as most programs listen.
+  // Both families, as most programs do.
   const udp = createSocket(hasIpv6 ? 'udp6' : 'udp4')
   udp.on('message', (_message, from) => {
     heard.add(plain(from.address))
@@ -72,7 +72,7 @@ function askUdp({ host, port, from, fromPort = 0 }: Question, answer: (words: st
   }
   const timer = setTimeout(() => end('silence'), longestMs)
   socket.on('message', (message) => end(message.toString()))
-  // An error of the network is told to those who are connected.
+  // Only connected sockets are told of network errors.
   socket.on('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'refused' : error.message))
   socket.bind(fromPort, from, () => socket.connect(port, host, () => socket.send('?')))
 }

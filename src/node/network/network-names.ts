@@ -1,7 +1,7 @@
-/** Where `ip netns` keeps namespaces: bound to files, they stay when this program does not. */
+/** Where `ip netns` keeps namespaces: bound to files, they outlive this program. */
 const namespaceFolder = '/run/netns'
 
-/** What this node calls its things in the machine's network. The kernel takes at most 15 characters for a device. */
+/** The names of this node's devices and namespaces. The kernel allows 15 characters for a device. */
 export class NetworkNames {
   readonly bridge: string
   readonly #id: string
@@ -13,17 +13,20 @@ export class NetworkNames {
 
   static readonly namespaceFolder = namespaceFolder
 
-  /** Whether a device is one of this node's or of another of this program on the machine. */
+  /** Whether a device belongs to this node or to another node of this program on the machine. */
   static isOurs(device: string): boolean {
     return /^(?:sluice-[0-9a-f]{8}|s[0-9a-f]{8}-\d{1,5})$/.test(device)
   }
 
-  /** Of the Pod with the address of this number: the machine's end of its cable. */
+  /** The machine's end of the veth pair of the Pod with this address number. */
   cable(number: number): string {
     return `s${this.#id}-${number}`
   }
 
-  /** Of the machine's end of every cable. Nobody asks for it: it is told to whom it concerns, and so is the Pod's. */
+  /**
+   * The link address of the machine's end of every veth pair. It is fixed, as are the Pods': neighbour entries are set
+   * up on both sides, so nobody has to ask for it.
+   */
   readonly machineLink = '02:73:6c:75:69:63'
 
   podLink(number: number): string {
@@ -39,7 +42,7 @@ export class NetworkNames {
     return `${namespaceFolder}/${this.namespace(number)}`
   }
 
-  /** Whose a device or a namespace is, if this node's. */
+  /** The number in the name of one of this node's devices or namespaces. */
   numberOf(name: string): number | undefined {
     const [, id, number] = /^(?:s|sluice-)([0-9a-f]{8})-(\d{1,5})$/.exec(name) ?? []
     return id === this.#id && number !== undefined ? Number(number) : undefined

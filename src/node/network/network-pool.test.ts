@@ -8,7 +8,7 @@ describe('networks made ahead', () => {
   let made: number[][]
   let removed: number[][]
   let failure: Error | undefined
-  /** While it is there, nothing is made before it is called. */
+  /** Nothing is made until this resolves. */
   let hold: Promise<void>
   const open = (spares: number, end = 1_000) =>
     new NetworkPool({
@@ -49,7 +49,7 @@ describe('networks made ahead', () => {
     const pool = open(0)
     const taken = await Promise.all(Array.from({ length: 100 }, () => pool.take()))
     expect(new Set(taken).size).toBe(100)
-    // The first is asked for alone; those who come while it is made are served together.
+    // The first is made alone; those asked for meanwhile are made together.
     expect(made.map((numbers) => numbers.length)).toEqual([1, 16, 16, 16, 16, 16, 16, 3])
   })
 
@@ -103,7 +103,7 @@ describe('networks made ahead', () => {
     release()
     await closed
     expect((await settled).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
-    // What was under way when it was closed, for somebody who was sent away.
+    // Networks that were being made when it was closed.
     expect(removed.flat()).toEqual(made.slice(1).flat())
     expect(removed.flat()).not.toContain(spare)
     await expect(pool.take()).rejects.toThrow('no more networks')

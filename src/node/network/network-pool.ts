@@ -3,22 +3,22 @@ import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
 
 export interface NetworkPoolOptions {
-  /** Numbers from the first up to, but without, the end. */
+  /** The usable numbers: `first` to `end`, without `end`. */
   readonly first: number
   readonly end: number
-  /** How many wait for Pods. */
+  /** How many are kept ready. */
   readonly spares: number
-  /** Makes the networks of these numbers: all of them, or none and throws. */
+  /** Makes the networks with these numbers; all, or none and throws. */
   make(numbers: readonly number[]): Promise<void>
-  /** Takes away whatever there is of them. */
+  /** Removes whatever exists of them. */
   remove(numbers: readonly number[]): Promise<void>
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** By then a wake that took a spare one is over: starting programs stops this one for some milliseconds. */
+/** Long enough for the wake that took a spare to be over: starting programs blocks this one for some milliseconds. */
 const refillMs = 200
-/** Together they take little longer than one; but whoever asks meanwhile waits for all of them. */
+/** Making several at once takes little longer than one, but everybody who asks meanwhile waits for all of them. */
 const mostAtOnce = 16
 
 interface Waiter {
@@ -27,8 +27,8 @@ interface Waiter {
 }
 
 /**
- * Networks by their numbers: some are made ahead, and when more are asked for than wait, many are made at a time. A
- * number is nobody's until what was there under it is gone.
+ * Makes and removes Pod networks, which are identified by numbers. Some are made ahead; when more are needed, several
+ * are made at once. A number is reused only after its old network is gone.
  */
 export class NetworkPool {
   readonly #options: NetworkPoolOptions
@@ -46,16 +46,16 @@ export class NetworkPool {
   constructor(options: NetworkPoolOptions) {
     this.#options = options
     const { first, end, clock } = options
-    // Not where the last run began: an address that was somebody's a moment ago is not somebody else's at once.
+    // Starts elsewhere than the last run, so that an address is not given to another Pod right after it was used.
     this.#next = first + (Math.floor(clock.now() / 1000) % (end - first))
   }
 
-  /** Somebody has it, and it is there. */
+  /** Notes a network that exists and is in use. */
   hold(number: number): void {
     this.#taken.add(number)
   }
 
-  /** Throws where none can be made. */
+  /** Takes a network; throws if none can be made. */
   take(): Promise<number> {
     if (this.#closed) return Promise.reject(new Error('this node makes no more networks'))
     const spare = this.#spare.shift()
@@ -70,7 +70,7 @@ export class NetworkPool {
     })
   }
 
-  /** Nothing ran in it: it may be given to somebody else. */
+  /** Returns an unused network, so that somebody else can have it. */
   giveBack(number: number): void {
     const waiter = this.#waiters.shift()
     if (waiter) return waiter.resolve(number)
@@ -78,30 +78,30 @@ export class NetworkPool {
     if (this.#spare.length === 1) this.#tell()
   }
 
-  /** The one that is given out next, once it is made. */
+  /** The network that is handed out next, if one is ready. */
   get next(): number | undefined {
     return this.#spare[0]
   }
 
-  /** Told each time that `next` has become another one. */
+  /** Calls the listener whenever `next` changes. */
   onNext(listener: () => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  /** Makes one now, so that who cannot make any knows it. */
+  /** Makes one now, to find out whether that works here. */
   async fill(): Promise<void> {
     const number = this.#propose()
     await this.#make([number])
   }
 
-  /** Not waited for by whoever lets one go. */
+  /** Removes networks in the background. */
   remove(numbers: readonly number[]): void {
     this.#leaving.push(...numbers)
     this.#startRemoving()
   }
 
-  /** What was to be removed is gone. */
+  /** Resolves when all removals are done. */
   async removed(): Promise<void> {
     while (this.#removing) await this.#removing
   }
@@ -135,13 +135,13 @@ export class NetworkPool {
     })
   }
 
-  /** Until nobody waits; `spares` are made besides. */
+  /** Makes networks until nobody waits, and `spares` more. */
   #work(spares: number): void {
     if (this.#closed || this.#making || this.#waiters.length + spares <= this.#spare.length) return
     this.#making = this.#makeSome(spares).then((made) => {
       this.#making = undefined
       if (this.#waiters.length > 0) this.#work(0)
-      // What could not be made is made when somebody asks for it.
+      // After a failure, the next one is made when somebody asks.
       else if (made && this.#spare.length < this.#options.spares) this.#refillSoon()
     })
   }
@@ -164,13 +164,13 @@ export class NetworkPool {
     }
   }
 
-  /** As many as there are of so many; one at least, or throws. */
+  /** Up to `count` free numbers; throws if there is none. */
   #proposeSome(count: number): number[] {
     const numbers = [this.#propose()]
     try {
       while (numbers.length < count) numbers.push(this.#propose())
     } catch {
-      // Those who get none are told when it is their turn.
+      // Those who get none are told at their turn.
     }
     return numbers
   }

@@ -19,14 +19,14 @@ import { findProgram } from '../isolation/detect-isolation.ts'
 import { addressAt, placeIn } from '../../resources/address-range.ts'
 import { BridgeNetwork } from './bridge-network.ts'
 import { NftTool } from './filter-tool.ts'
-import { ConntrackTool } from './flow-tool.ts'
+import { ConntrackTool } from './rules/flow-tool.ts'
 import { NetworkNames } from './network-names.ts'
-import { NetworkRules } from './network-rules.ts'
+import { NetworkRules } from './rules/network-rules.ts'
 import { openNetwork } from './open-network.ts'
 
 const run = promisify(execFile)
 const conntrack = findProgram('conntrack')
-/** Whether the kernel has it: the stage sees to an address outside. */
+/** Whether the kernel has IPv6; the stage brings the addresses. */
 export const hasIpv6 = existsSync('/proc/sys/net/ipv6')
 export const flowTool = conntrack === undefined ? undefined : new ConntrackTool(conntrack, hasIpv6)
 const agentFile = fileURLToPath(new URL('network-agent.fixture.ts', import.meta.url))
@@ -74,7 +74,7 @@ export class ListedObjects<T extends KubernetesObject> implements ObjectCache<T>
 
 type Protocol = 'tcp' | 'udp' | 'heard'
 
-/** A program in a network namespace that asks and answers. */
+/** A program in a network namespace that can be told to connect, and answers others. */
 export class NetworkAgent {
   readonly address: string
   readonly address6: string
@@ -112,7 +112,7 @@ export class NetworkAgent {
     return agent
   }
 
-  /** What is answered: `name address`, `refused`, or `silence`. */
+  /** Connects and returns the answer: `name address`, `refused` or `silence`. */
   ask(host: string, port: number, protocol: Protocol = 'tcp', from?: string, fromPort?: number): Promise<string> {
     const id = ++this.#last
     const said = new Promise<string>((resolve) => this.#waiting.set(id, resolve))
@@ -120,7 +120,7 @@ export class NetworkAgent {
     return said
   }
 
-  /** From whom datagrams came since this was last asked, answered or not. */
+  /** Senders of datagrams since this was last asked, whether they were answered or not. */
   async heard(): Promise<string[]> {
     return (await this.ask('', 0, 'heard')).split(' ')
   }
@@ -140,7 +140,7 @@ export interface StagedPod {
   readonly listens: readonly number[]
 }
 
-/** A node with Pods in real namespaces, a machine outside of it, and the rules under test. */
+/** A node with Pods in real network namespaces, a second machine outside, and the rules under test. */
 export class NetworkStage {
   readonly nodeId: string
   readonly services = new ListedObjects<Service>()
@@ -176,7 +176,7 @@ export class NetworkStage {
     })
   }
 
-  /** `ipv6`: whether Pods have it, too, where the kernel does. */
+  /** `ipv6`: whether Pods get IPv6 addresses, if the kernel can. */
   static async open(ipv6 = true): Promise<NetworkStage> {
     const folder = mkdtempSync(join(tmpdir(), 'sluice-rules-'))
     const nodeId = randomUUID()
@@ -192,7 +192,7 @@ export class NetworkStage {
     return stage
   }
 
-  /** Of the machine, as the one outside sees it. */
+  /** The machine's address as seen from outside. */
   get hostAddress(): string {
     return this.#outside.near
   }
@@ -205,7 +205,7 @@ export class NetworkStage {
     return new NetworkNames(this.nodeId).bridge.replace('-', '_')
   }
 
-  /** The machine's end of a Pod's cable. */
+  /** The machine's end of the Pod's veth pair. */
   cable(name: string): string {
     return new NetworkNames(this.nodeId).cable(placeIn(this.network.ranges.pods, this.agent(name).address) ?? 0)
   }
@@ -239,7 +239,7 @@ export class NetworkStage {
     this.pods.put(pod)
   }
 
-  /** The rules are in force, and what is done for each Pod before it begins is done. */
+  /** Puts the rules in force and admits all Pods. */
   async start(): Promise<void> {
     await this.rules.start()
     this.network.guardWith(this.rules)
@@ -259,12 +259,12 @@ export class NetworkStage {
   }
 }
 
-/** A machine beside this one, in a namespace. */
+/** Another machine beside this one, played by a namespace. */
 class OutsideMachine {
   readonly #name: string
   readonly #device: string
-  /** Where this machine and that one see each other. */
-  readonly #link = `203.0.113.${4 * randomInt(64)}`
+  /** The link between both machines, chosen from so many that two stages hardly ever collide. */
+  readonly #link = `198.19.${randomInt(256)}.${4 * randomInt(64)}`
   readonly #link6 = `2001:db8:${randomInt(1, 2 ** 16).toString(16)}:${randomInt(1, 2 ** 16).toString(16)}`
   readonly near6 = `${this.#link6}::1`
   readonly far6 = `${this.#link6}::2`

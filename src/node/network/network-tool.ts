@@ -11,8 +11,8 @@ const deadlineMs = 15_000
 const mostComplaint = 2_000
 
 /**
- * The machine's network, changed by `ip` in batches of lines, one batch at a time: the kernel does not do two at once
- * either. What fails throws with the words of the program.
+ * Changes the machine's network with `ip`, in batches and one batch at a time, as the kernel would do them anyway.
+ * Errors carry ip's message.
  */
 export class NetworkTool {
   readonly #programs: NetworkPrograms
@@ -28,16 +28,13 @@ export class NetworkTool {
     await this.#run('ip', `'${this.#programs.ip}' -batch - ${asInput(lines)}`)
   }
 
-  /** Does what can be done of it: for what may be there, or gone, already. */
+  /** Makes all changes that work: for things that may already exist, or be gone. */
   async tryAll(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return
     await this.#run('ip', `'${this.#programs.ip}' -force -batch - ${asInput(lines)}`).catch(() => {})
   }
 
-  /**
-   * The same inside of network namespaces, each with lines of its own, and after that their settings under
-   * /proc/sys/net.
-   */
+  /** Makes changes inside network namespaces, then sets values under /proc/sys/net there. */
   async changeInside(
     places: ReadonlyArray<{ readonly namespace: string; readonly lines: readonly string[] }>,
     settings: Readonly<Record<string, string>>,
@@ -52,13 +49,13 @@ export class NetworkTool {
     await this.#run('ip', each.join('\n'))
   }
 
-  /** What `ip -json` says. */
+  /** The parsed output of `ip -json`. */
   async read(words: readonly string[]): Promise<unknown> {
     const said = await this.#run('ip', `'${this.#programs.ip}' -json ${words.join(' ')}`)
     return said.trim() === '' ? [] : JSON.parse(said)
   }
 
-  /** Nothing more is to be done for a while. */
+  /** Ends the helper shell until it is needed again. */
   close(): void {
     this.#shell.close()
   }

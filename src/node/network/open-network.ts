@@ -22,12 +22,12 @@ export type NetworkChoice = (typeof networkChoices)[number]
 
 export interface OpenNetworkOptions {
   readonly nodeId: string
-  /** Where the node keeps what it must know again. */
+  /** Where the node keeps the chosen ranges for its next run. */
   readonly folder: string
   readonly choice: NetworkChoice
   readonly clock: Clock
   readonly log: Logger
-  /** How many networks are made ahead. */
+  /** How many networks are kept ready. */
   readonly spares?: number | undefined
   /** Whether Pods have IPv6 where the machine does; unless told, they do. */
   readonly ipv6?: boolean | undefined
@@ -115,7 +115,8 @@ async function ipv6RangesFor(
   known: FamilyRanges | undefined,
 ): Promise<FamilyRanges> {
   const all = foreignRoutes(await tool.read(['-6', 'route', 'show', 'table', 'all']), names)
-  // Single addresses may be the machine's own in our network, by whichever device an older kernel says they are.
+  // Single addresses are skipped: they may be the machine's own in our network, which older kernels list on other
+  // devices.
   const routes = all.filter(({ bits }) => bits < 128)
   if (known && isFree(known, routes)) return known
   const chosen = chooseIpv6Ranges(nodeId, routes)
@@ -123,7 +124,7 @@ async function ipv6RangesFor(
   return chosen
 }
 
-/** Our own route to the Services is among them, since it is not the bridge's. */
+/** Our own route to the Services is among the routes, since it is not on the bridge. */
 function isFree({ pods, services }: FamilyRanges, routes: readonly AddressRange[]): boolean {
   const others = routes.filter((route) => formatRange(route) !== formatRange(services))
   return !others.some((route) => overlap(route, pods) || overlap(route, services))

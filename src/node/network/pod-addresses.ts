@@ -1,9 +1,10 @@
-/** 127.64.0.0/10: loopback addresses that nothing else uses by habit. */
+/** 127.64.0.0/10: loopback addresses that nothing else normally uses. */
 const firstAddress = (127 << 24) | (64 << 16)
 const addressCount = 2 ** 22
 
 /**
- * Which loopback address belongs to which Pod. Where it begins is given, so that two nodes on one machine rarely meet.
+ * Which loopback address belongs to which Pod. The first address is given, so that two nodes on one machine rarely
+ * collide.
  */
 export class PodAddresses {
   readonly #byPod = new Map<string, string>()
@@ -14,20 +15,20 @@ export class PodAddresses {
     this.#next = ((seed % addressCount) + addressCount) % addressCount
   }
 
-  /** An address nobody has; the same Pod gets a different one each time it asks until it holds one. */
+  /** Proposes a free address, another one each time. */
   propose(): string {
     for (let tries = 0; tries < addressCount; tries += 1) {
       const offset = this.#next
       this.#next = (this.#next + 1) % addressCount
       const address = addressAt(offset)
-      // Those that look like a network or its broadcast confuse people and some programs.
+      // Skips addresses that look like a network or broadcast address, which confuse people and some programs.
       const last = offset & 0xff
       if (last !== 0 && last !== 255 && !this.#taken.has(address)) return address
     }
     throw new Error('every Pod address is in use')
   }
 
-  /** False when another Pod has it. */
+  /** `false` if another Pod has it. */
   hold(podUid: string, address: string): boolean {
     if (this.#byPod.get(podUid) === address) return true
     if (this.#taken.has(address)) return false
@@ -58,7 +59,7 @@ function addressAt(offset: number): string {
   return [24, 16, 8, 0].map((shift) => (value >>> shift) & 0xff).join('.')
 }
 
-/** Where to begin, from something that is the node's own. */
+/** A starting point derived from something unique to the node. */
 export function addressSeed(text: string): number {
   let hash = 0
   for (const character of text) hash = (Math.imul(hash, 31) + (character.codePointAt(0) ?? 0)) >>> 0

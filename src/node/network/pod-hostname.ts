@@ -1,17 +1,17 @@
 import type { Pod } from '../../resources/pod.ts'
 import { textOf } from './spec-text.ts'
 
-/** What a Pod is called inside, and the domain that name is in: empty unless it has a subdomain. */
+/** A Pod's host name and the domain it is in; the domain is empty without a subdomain. */
 export interface PodHostname {
   readonly hostname: string
   readonly domain: string
 }
 
-/** What Linux takes as a host name, without the byte at its end. */
+/** The longest host name that Linux takes. */
 export const mostHostnameBytes = 64
 const mostLabelBytes = 63
 
-/** As the kubelet names a Pod: by `hostnameOverride`, `hostname` or its own name, which may be too long. */
+/** The host name as the kubelet chooses it: `hostnameOverride`, `hostname` or the Pod's name, cut if too long. */
 export function hostnameOf(pod: Pod, clusterDomain: string): PodHostname {
   const { name, namespace = '' } = pod.metadata
   const override = textOf(pod.spec['hostnameOverride'])
@@ -22,8 +22,8 @@ export function hostnameOf(pod: Pod, clusterDomain: string): PodHostname {
 }
 
 /**
- * What `hostname` says in the Pod. With `setHostnameAsFQDN` it is the whole name, and a Pod whose whole name does not
- * fit cannot be started: then `undefined`.
+ * What `hostname` prints in the Pod. With `setHostnameAsFQDN` that is the full name; `undefined` if it is too long, in
+ * which case the Pod cannot start.
  */
 export function kernelHostnameOf(pod: Pod, clusterDomain: string): string | undefined {
   const { hostname, domain } = hostnameOf(pod, clusterDomain)

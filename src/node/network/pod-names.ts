@@ -4,12 +4,12 @@ import { hostsFileOf } from './hosts-file.ts'
 import { hostnameOf, kernelHostnameOf } from './pod-hostname.ts'
 import { resolvConfOf } from './resolv-conf.ts'
 
-/** By which names a Pod knows itself and finds others. */
+/** A Pod's host name, and the files by which it resolves names. */
 export interface PodNames {
   readonly hostname: string
-  /** What stands in files of its containers. */
+  /** Files to put into its containers. */
   readonly files: ReadonlyArray<{ readonly path: string; readonly text: string }>
-  /** What could not be had as the Pod asks for it. */
+  /** Warnings about what the Pod asks for but does not get. */
   readonly warnings: readonly string[]
 }
 
@@ -20,10 +20,10 @@ export interface NameFacts {
 }
 
 const resolvConf = '/etc/resolv.conf'
-/** Where systemd keeps the resolvers themselves: its own, on loopback, is none that a Pod could reach. */
+/** systemd's list of real resolvers: its own stub on loopback is not reachable from a Pod. */
 const systemdResolvConf = '/run/systemd/resolve/resolv.conf'
 
-/** The names of a Pod that has a network of its own. */
+/** The names of a Pod with its own network. */
 export function podNames(pod: Pod, podIPs: readonly string[], { clusterDomain, nameserver }: NameFacts): PodNames {
   const { hostname: short } = hostnameOf(pod, clusterDomain)
   const hostname = kernelHostnameOf(pod, clusterDomain) ?? short

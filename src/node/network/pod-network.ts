@@ -1,74 +1,68 @@
 import type { Pod } from '../../resources/pod.ts'
 
-/** Where a Pod is in the network. */
+/** A Pod's place in the network. */
 export interface PodPlace {
   readonly address: string
-  /** Of IPv6, where Pods have one. */
+  /** The IPv6 address, if Pods have one. */
   readonly address6?: string | undefined
-  /** The file of the network namespace that all its containers run in; empty where they share the machine's. */
+  /** The network namespace file of its containers; empty if they share the machine's network. */
   readonly namespace: string
 }
 
 export type Placement = PodPlace | { readonly refused: string }
 
-/** What the network of this node's Pods promises, and what it does not. */
+/** What the network of this node can do. */
 export interface NetworkFacts {
-  /** Whether every Pod has a network of its own, with all ports free. */
+  /** Whether every Pod has its own network, with all ports free. */
   readonly ownNetworks: boolean
   readonly message: string
-  /**
-   * Whether NetworkPolicies are kept, Services lead to Pods in the kernel, and Pods reach what is outside of the
-   * machine.
-   */
+  /** Whether NetworkPolicies are enforced, Services are routed by the kernel, and Pods reach the outside. */
   readonly rulesInForce: boolean
   readonly rulesMessage: string
 }
 
-/** Who keeps the machine's rules for Pods. */
+/** Enforces the network rules of Pods. */
 export interface PodGuard {
-  /** Why the rules are not what they should be, if they are not. */
+  /** Why the rules are not in force, if they are not. */
   readonly problem: string | undefined
-  /** What people should know though they are. */
+  /** A remark for the operator even though the rules are in force. */
   readonly remark: string | undefined
   /**
-   * Done when the Pod may send its first packet. Throws where the rules cannot be made: then it must not be started.
+   * Resolves when the Pod may send its first packet. Throws if the rules cannot be made; then the Pod must not start.
    */
   admit(pod: Pod, address: string): Promise<void>
   forget(podUid: string): void
 }
 
 /**
- * Gives Pods their places in the network. A Pod has one from its first container to its last, also while this program
- * restarts.
+ * Gives Pods their places in the network. A Pod keeps its place from its first container to its last, also across a
+ * restart of this program.
  */
 export interface PodNetwork {
   readonly facts: NetworkFacts
-  /** The address by which Pods know the machine. */
+  /** The machine's address as Pods see it. */
   readonly hostIP: string
-  /** Of IPv6, where Pods have one. */
+  /** The IPv6 address, if Pods have one. */
   readonly hostIP6?: string | undefined
   /**
-   * What Pods that were found running have; everything else that former runs left goes. To be called before anything is
-   * placed.
+   * Takes over the places of running Pods (addresses by uid) and removes everything else that former runs left. Call it
+   * before anything is placed.
    */
   adopt(places: ReadonlyMap<string, string>): Promise<void>
-  /** The Pod's place; the same each time until it is let go. `ports` are those it says it listens on. */
+  /** A place for the Pod, the same until it is released. `ports` are those it declares. */
   place(podUid: string, ports: readonly number[]): Promise<Placement>
-  /**
-   * To be waited for before anything of the Pod runs: the rules that concern it are in force. Throws where they cannot
-   * be.
-   */
+  /** Resolves when the rules about the Pod are in force; only then may it start. Throws if they cannot be. */
   admit(pod: Pod, place: PodPlace): Promise<void>
   of(podUid: string): PodPlace | undefined
   release(podUid: string): void
-  /** The namespace of the Pod that is placed next, once that is known: things may be made ready in it. */
+  /** The namespace of the next Pod, if known, so that things can be prepared in it. */
   readonly nextNamespace: string | undefined
-  /** Told each time that it has become another one, until the function that it returns is called. */
+  /** Calls the listener whenever `nextNamespace` changes. Returns how to unsubscribe. */
   onNextNamespace(listener: () => void): () => void
-  /** Whether the kernel leads from the addresses of Services to Pods, so that nobody has to listen there for them. */
+  /** Whether the kernel routes Service addresses to Pods, so that no proxy has to listen there. */
   readonly leadsServices: boolean
-  /** Whether any Pod has a place. */
+  /** Whether any Pod has a place at the moment. */
   readonly isInUse: boolean
-  /** Takes away what no Pod uses any more. */
+  /** Removes what no Pod uses. */
   close(): Promise<void>
 }

@@ -1,7 +1,7 @@
-import { lastBytes } from '../cut-text.ts'
+import { lastBytes } from '../containers/cut-text.ts'
 import { longestMessage } from '../containers/termination-message.ts'
 
-/** The error of `bind` in the words of the C library, Go, Node, Python, Java … */
+/** The error of `bind`, as the C library, Go, Node, Python, Java and others write it. */
 const addressInUse = /EADDRINUSE|address (is )?already in use/i
 
 const explanation =
@@ -12,7 +12,7 @@ export function saysAddressInUse(lastWords: string): boolean {
   return addressInUse.test(lastWords)
 }
 
-/** What a container said at its end, and what it could not know about this node. */
+/** Adds to a termination message what the program could not know: that Pods share ports on this node. */
 export function withPortExplanation(message: string | undefined): string {
   if (message === undefined) return explanation
   return `${lastBytes(message, longestMessage - explanation.length - 1)}\n${explanation}`

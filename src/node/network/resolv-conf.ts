@@ -9,7 +9,7 @@ export interface ResolverSettings {
 
 export interface ResolvConfFacts {
   readonly clusterDomain: string
-  /** The cluster's DNS servers; without one, Pods get what the machine has. */
+  /** The cluster's DNS servers; without one, Pods get the machine's. */
   readonly nameservers: readonly string[]
   /** The text of the machine's own `resolv.conf`. */
   readonly machineResolvConf: string
@@ -17,7 +17,7 @@ export interface ResolvConfFacts {
 
 export interface PodResolvConf {
   readonly text: string
-  /** What does not fit and was left out, in the words of the kubelet's Event `DNSConfigForming`. */
+  /** What was left out because it does not fit, in the words of the kubelet's Event `DNSConfigForming`. */
   readonly warnings: readonly string[]
 }
 
@@ -56,7 +56,7 @@ function settingsByPolicy(
   return { nameservers, searches: eachOnce([...own, ...machine.searches]), options: ['ndots:5'] }
 }
 
-/** What the Pod adds itself; of options, its own count. */
+/** Adds the Pod's own `dnsConfig`, whose options win. */
 function withDnsConfig(settings: ResolverSettings, dnsConfig: unknown): ResolverSettings {
   if (!isObject(dnsConfig)) return settings
   const options = new Map(settings.options.map(splitOption))
@@ -74,13 +74,13 @@ function splitOption(option: string): [string, string] {
 }
 
 function fittingSearches(searches: readonly string[]): readonly string[] {
-  // A C library may end its program over a domain that is too long.
+  // Too long a domain can make a C library abort its program.
   const fitting = searches.slice(0, most.searches).filter(({ length }) => length <= most.domainCharacters)
   while (fitting.join(' ').length > most.searchCharacters) fitting.pop()
   return fitting
 }
 
-/** The last line of a kind counts, except that nameservers add up. */
+/** The last line of each kind counts, but nameservers add up. */
 export function parseResolvConf(text: string): ResolverSettings {
   const nameservers: string[] = []
   let searches: readonly string[] = []
@@ -89,7 +89,7 @@ export function parseResolvConf(text: string): ResolverSettings {
     const [word, ...values] = line.trim().split(/\s+/)
     const [first] = values
     if (word === 'nameserver' && first !== undefined) nameservers.push(first)
-    // The same domain with and without its last dot is one.
+    // A trailing dot makes no difference to a domain.
     if (word === 'search') searches = values.map((one) => (one.length > 1 ? one.replace(/\.$/, '') : one))
     if (word === 'options') options = values
   }

@@ -1,6 +1,4 @@
-/**
- * Fields of a Pod that its schema keeps as they are: what is not of the kind that Kubernetes says counts as not given.
- */
+/** For Pod fields that the schema does not check: a value of the wrong type counts as not given. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }

@@ -11,10 +11,10 @@ import { namesInFolder } from '../names-in-folder.ts'
 
 const tmpfsType = 0x01021994
 const sharedMemory = '/dev/shm'
-/** In a Pod's own folder: what is mounted there is not on the disk. */
+/** The subfolder of a Pod's folder where its memory volumes are mounted; not on disk. */
 export const memoryFolder = 'memory'
 
-/** Where Pods keep what on this machine's disk. */
+/** The folders on this machine's disk in which Pods keep their files. */
 export class PodFolders {
   readonly node: string
   readonly logs: string
@@ -29,13 +29,12 @@ export class PodFolders {
     this.logs = podLogsFolder(dataDir)
     this.claims = join(dataDir, 'volumes')
     this.#scratch = join(this.node, 'scratch')
-    // Root in a container can leave files there that give their rights to whoever runs them: nobody else of the machine
-    // may come by.
+    // Closed to other users: root in a container could leave setuid files there.
     for (const folder of [this.node, this.logs, this.claims, this.#scratch]) {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
     }
     const id = nodeId(this.node)
-    // All of the id: what nobody can guess, nobody can have put there before.
+    // With the whole id, so that nobody can guess the name and put something there first.
     this.#inMemory = isMemory(sharedMemory) ? join(sharedMemory, `sluice-${id}`) : undefined
   }
 
@@ -43,7 +42,7 @@ export class PodFolders {
     return claimFolder(this.claims, namespace, name)
   }
 
-  /** For what programs of one kind keep in a namespace, whichever Pods come and go. */
+  /** A folder that all containers of one image in a namespace share, and that outlives their Pods. */
   kept(namespace: string, repository: string): string {
     return made(join(this.node, 'kept', namespace, encodeURIComponent(repository)))
   }
@@ -52,7 +51,10 @@ export class PodFolders {
     return made(join(this.#scratch, uid, 'home'))
   }
 
-  /** One in memory is a mount of its own where that could be had; elsewhere it is a folder of what all share. */
+  /**
+   * The folder of a volume. A memory volume is its own mount if possible; otherwise it is a folder in the machine's
+   * shared memory.
+   */
   volume(uid: string, volume: string, inMemory = false): string {
     const mounted = join(this.#mounted(uid), volume)
     if (inMemory && isMountPoint(mounted)) return mounted
@@ -61,29 +63,29 @@ export class PodFolders {
   }
 
   /**
-   * Mounts memory of this size for a volume, where the machine permits it and the volume is not there already. Answers
-   * whether namespaces that were made before do not see it.
+   * Mounts memory of this size for a volume, if the machine permits it and it is not mounted yet. Returns whether
+   * existing namespaces cannot see the new mount.
    */
   async mountMemory(uid: string, volume: string, bytes: number, signal: AbortSignal): Promise<boolean> {
-    // Of a Pod that was there before this was done: what it has written stays where it is.
+    // The volume already exists as a folder in shared memory: its files stay there.
     if (this.#inMemory !== undefined && existsSync(join(this.#inMemory, uid, volume))) return false
     const mounted = await this.#mounts.mount(join(this.#mounted(uid), volume), bytes, signal)
     return mounted === 'new' && !mountsSpreadFrom(this.#scratch)
   }
 
-  /** What the node itself keeps for one container. */
+  /** The folder in which the node keeps its own files about a container. */
   container(uid: string, container: string): string {
     return made(join(this.#scratch, uid, 'containers', container))
   }
 
-  /** Where that lies which counts as the Pod's use of storage. */
+  /** The folders that count as the Pod's use of storage. */
   storage(pod: PodIdentity): StoragePlaces {
     const scratch = join(this.#scratch, pod.uid)
     const shared = this.#inMemory === undefined ? [] : [join(this.#inMemory, pod.uid)]
     return { scratch, logs: join(this.logs, podLogFolderName(pod)), memory: [this.#mounted(pod.uid), ...shared] }
   }
 
-  /** Answers whether namespaces that were made before still have some of it. */
+  /** Returns whether existing namespaces still hold some of the removed mounts. */
   async removeVolumes(uid: string): Promise<boolean> {
     const stays = await this.#unmount(uid)
     await removeFolder(join(this.#scratch, uid, 'volumes'))
@@ -91,7 +93,10 @@ export class PodFolders {
     return stays
   }
 
-  /** What is in memory of Pods that do not run goes with the program: nobody would know of it until the next start. */
+  /**
+   * Unmounts the memory volumes of Pods that do not run when the program ends, since nobody would know of them until
+   * the next start.
+   */
   unmountStopped(runs: (uid: string) => boolean): void {
     const stopped = namesInFolder(this.#scratch).filter((uid) => !runs(uid))
     this.#mounts.unmountNow(stopped.map((uid) => this.#mounted(uid)))
@@ -102,7 +107,7 @@ export class PodFolders {
     return this.#removeScratch(pod.uid)
   }
 
-  /** Removes what belongs to Pods that are not known. */
+  /** Removes the files of unknown Pods. */
   async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
     for (const name of namesInFolder(this.logs)) {
       if (!isKnown(uidOfLogFolder(name))) await rm(join(this.logs, name), { recursive: true, force: true })
@@ -132,7 +137,7 @@ export class PodFolders {
   async #removeFromMemory(uid: string): Promise<void> {
     if (this.#inMemory === undefined) return
     await removeFolder(join(this.#inMemory, uid))
-    // With the last one goes the folder that all of them share.
+    // Removes the shared folder with its last Pod; fails if there are others.
     await rmdir(this.#inMemory).catch(() => {})
   }
 }
@@ -146,7 +151,7 @@ function isMemory(path: string): boolean {
   }
 }
 
-/** In a place that is open to everybody, a folder that only we can enter. */
+/** Makes a folder, in a place that is open to everybody, that only this user can enter. */
 function privateFolder(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const { uid, mode } = lstatSync(folder)

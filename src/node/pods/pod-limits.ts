@@ -8,8 +8,8 @@ type Resource = 'memory' | 'cpu'
 const ofWholePod = z.object({ limits: z.record(z.string(), z.union([z.string(), z.number()])) })
 
 /**
- * What all of a Pod together may have, as the kubelet has it; 0 where there is no limit: one container without one has
- * all of the node's.
+ * The limit of a whole Pod, computed as the kubelet does. 0 means no limit: it takes only one container without a
+ * limit.
  */
 export function podLimit({ spec }: Pod, resource: Resource): number {
   const open: Readonly<Record<string, unknown>> = spec

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Container, Pod } from '../../resources/pod.ts'
 
-/** Parts of a Pod that the resource's own type leaves open, read where they are needed. */
+/** Schemas for the parts of a Pod that its resource type does not check; they are parsed where they are needed. */
 
 const keySelector = z.object({ name: z.string().default(''), key: z.string(), optional: z.boolean().optional() })
 const objectSelector = z.object({ name: z.string().default(''), optional: z.boolean().optional() })
@@ -114,12 +114,12 @@ export type KeyToPath = z.infer<typeof keyToPath>
 export type DownwardItem = z.infer<typeof downwardItem>
 export type ResourceFieldRef = z.infer<typeof resourceFieldRef>
 
-/** A Pod part that is not what the API says it is; the message names the field. */
+/** A part of a Pod that is not what the API defines; the message names the field. */
 export class MalformedPod extends Error {
   override readonly name = 'MalformedPod'
 }
 
-/** Asked many times on the way to a process, of objects that nobody changes. */
+/** Parsed once per container object: it is needed many times for a start, and such objects never change. */
 const knownParts = new WeakMap<Container, ContainerParts>()
 const knownVolumes = new WeakMap<object, readonly PodVolume[]>()
 
@@ -149,7 +149,7 @@ export function allContainers(pod: Pod): Container[] {
   return [...(pod.spec.initContainers ?? []), ...pod.spec.containers]
 }
 
-/** With those that were added to look at the others. */
+/** All containers, including ephemeral ones. */
 export function everyContainer(pod: Pod): Container[] {
   return [...allContainers(pod), ...(pod.spec.ephemeralContainers ?? [])]
 }

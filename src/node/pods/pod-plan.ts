@@ -5,21 +5,21 @@ import { type RestartPolicy, shouldRestart } from './restart-policy.ts'
 export interface PodPlan {
   /** Containers to start now. */
   readonly start: readonly string[]
-  /** When the next one falls due, if nothing happens before. */
+  /** When the next start is due, if nothing happens before. */
   readonly wakeAt?: number
   readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed'
   readonly initialized: boolean
 }
 
 /**
- * What a Pod's containers need next: init containers one after the other, then all the others at once. A sidecar (an
- * init container that restarts always) lets the next one go on as soon as it has started, and runs for as long as the
- * others do.
+ * Decides what a Pod's containers need next: init containers run one after the other, then all others at once. A
+ * sidecar (an init container that always restarts) lets the next one begin as soon as it has started, and runs as long
+ * as the others do.
  */
 export function planPod(policy: RestartPolicy, all: readonly ContainerMemory[], now: number): PodPlan {
   const containers = all.filter(({ ephemeral }) => !ephemeral)
   const apps = containers.filter(({ init }) => !init)
-  // They are there to look also at a Pod that does not come to run, and never start again.
+  // Ephemeral containers start even in a Pod that does not come up, but only once.
   const looking = all.filter(({ ephemeral, state }) => ephemeral && state.type === 'waiting')
   const appHasRun = apps.some(({ state, restarts }) => state.type !== 'waiting' || restarts > 0)
   const sidecars = containers.filter(({ init, spec }) => init && isSidecar(spec))
@@ -28,7 +28,7 @@ export function planPod(policy: RestartPolicy, all: readonly ContainerMemory[], 
     ? sidecars.filter((memory) => containers.indexOf(memory) < containers.indexOf(current))
     : sidecars
   if (current) {
-    // "Always" is about the Pod's own containers: an init container that succeeded is done.
+    // "Always" is about the app containers: an init container that succeeded is done.
     const failedForGood = current.state.type === 'exited' && policy === 'Never' && !isSidecar(current.spec)
     if (failedForGood) return { start: [], phase: 'Failed', initialized: false }
     return { ...startDue([...before, current, ...looking], now), phase: 'Pending', initialized: false }
@@ -46,13 +46,13 @@ export function planPod(policy: RestartPolicy, all: readonly ContainerMemory[], 
   }
 }
 
-/** Of a Pod whose containers will not run again, whatever its policy says. */
+/** The final phase of a Pod whose containers will not run again, whatever its restart policy. */
 export function phaseAtEnd(containers: readonly ContainerMemory[]): 'Succeeded' | 'Failed' {
   const apps = containers.filter(({ init }) => !init)
   return apps.every(({ state }) => state.type === 'exited' && state.exit.exitCode === 0) ? 'Succeeded' : 'Failed'
 }
 
-/** It does not run now but is meant to. */
+/** Whether a container does not run but should. */
 export function willStart(policy: RestartPolicy, { state, init, spec, ephemeral }: ContainerMemory): boolean {
   if (ephemeral) return state.type === 'waiting'
   if (init && isSidecar(spec)) return state.type !== 'running'
@@ -67,7 +67,7 @@ function startDue(candidates: readonly ContainerMemory[], now: number): Pick<Pod
   return later.length > 0 ? { start, wakeAt: Math.min(...later) } : { start }
 }
 
-/** An init container that nothing waits for any more. */
+/** Whether an init container is done, so that the next one can start. */
 export function isPassed({ state, spec, started }: ContainerMemory): boolean {
   if (isSidecar(spec)) return state.type === 'running' && started
   return state.type === 'exited' && state.exit.exitCode === 0

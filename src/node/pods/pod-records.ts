@@ -18,15 +18,15 @@ const containerRecordSchema = z.object({
   attempt: z.int(),
   startedAt: z.number(),
   cards: z.array(z.int()),
-  /** In namespaces of its own. */
+  /** Whether it has its own namespaces. */
   isolated: z.boolean().default(false),
-  /** Among the processes of another container of its Pod. */
+  /** Whether it shares the PID namespace of another container of its Pod. */
   sharesProcesses: z.boolean().default(false),
-  /** The file of the network namespace it is in; empty where that is the machine's. */
+  /** Its network namespace file; empty for the machine's network. */
   network: z.string().default(''),
   workingDir: z.string().default('/'),
   cgroups: z.array(z.string()).default([]),
-  /** Where paths are replaced: what a program that is run beside it needs to be told, too. */
+  /** Without namespaces: the mount paths to replace for programs that are run in it. */
   mounts: z
     .array(z.object({ mountPath: z.string(), folder: z.string(), root: z.string(), readOnly: z.boolean() }))
     .default([]),
@@ -34,11 +34,11 @@ const containerRecordSchema = z.object({
   messageFromLog: z.boolean().default(false),
   exitFile: z.string().default(''),
   stdinFile: z.string().default(''),
-  /** By which it is told the size of its terminal, and the end of its input. */
+  /** The FIFO by which it is told its terminal's size and the end of its input. */
   controlFile: z.string().default(''),
-  /** What a program that is run beside it gets, too. Not there in records of older versions. */
+  /** Its variables, also for programs that are run in it. Missing in records of older versions. */
   env: z.record(z.string(), z.string()).optional(),
-  /** As whom and with which rights it runs, and what is run beside it. Not there where nothing was taken from it. */
+  /** Its user and rights, also for programs that are run in it. Missing if it runs with this program's own. */
   rights: z
     .object({
       uid: z.int(),
@@ -49,11 +49,11 @@ const containerRecordSchema = z.object({
       filterCalls: z.boolean(),
     })
     .optional(),
-  /** The image whose files it uses (`sha256:…`); empty where it has none that could be removed. */
+  /** The image whose files it uses (`sha256:…`); empty if it uses none that could be removed. */
   imageId: z.string().default(''),
-  /** How it ended, as long as nobody has said to have noted it. */
+  /** How it ended, until that is settled. */
   exit: exitSchema.optional(),
-  /** The start before, where that had ended and nobody had said to have noted it. */
+  /** The previous start, if its end was not settled yet. */
   before: z.object({ attempt: z.int(), startedAt: z.number(), exit: exitSchema }).optional(),
 })
 
@@ -69,18 +69,19 @@ const podRecordSchema = z.object({
 export type ContainerRecord = z.infer<typeof containerRecordSchema>
 export type PodRecord = z.infer<typeof podRecordSchema>
 
-/** Read at a time: enough to keep a disk busy. */
+/** How many files are read at a time. */
 const filesAtOnce = 64
 
 /**
- * What runs, and what has ended and is not noted elsewhere yet, on disk: `<folder>/<uid>.json`. Written before a
- * program runs, so that the next run of this program finds it. Needs no fsync: a crash of the machine ends the
- * processes, too. Never on the event loop: others need not wait for the disk.
+ * A record on disk of every container that runs, or that has ended without the cluster knowing it yet:
+ * `<folder>/<uid>.json`. Written before a program runs, so that the next run of this program finds it. Needs no fsync,
+ * since a crash of the machine ends the processes, too. All file operations are asynchronous, so that nobody waits for
+ * the disk.
  */
 export class PodRecords {
   readonly #folder: string
   readonly #records = new Map<string, PodRecord>()
-  /** The last write of each Pod's file that is under way. */
+  /** The write in progress of each Pod's file. */
   readonly #writes = new Map<string, Promise<void>>()
 
   constructor(folder: string) {
@@ -88,7 +89,7 @@ export class PodRecords {
     mkdirSync(folder, { recursive: true })
   }
 
-  /** Resolves when it is written; it stands in place of what this container was before. */
+  /** Records a start, in place of what was known about the container. Resolves when it is written. */
   start(pod: Omit<PodRecord, 'containers'>, container: string, started: ContainerRecord): Promise<void> {
     const { containers = {} } = this.#records.get(pod.uid) ?? {}
     const { attempt = 0, startedAt = 0, exit } = containers[container] ?? {}
@@ -100,28 +101,28 @@ export class PodRecords {
     const record = this.#records.get(uid)
     const ended = record?.containers[container]
     if (!record || !ended) return Promise.resolve()
-    // Nothing is run beside it any more: what that would need may be secret, and goes.
+    // No more programs are run in it, so its variables, which may be secret, are dropped.
     const { env: _env, ...rest } = ended
     return this.#put({ ...record, containers: { ...record.containers, [container]: { ...rest, exit } } })
   }
 
-  /** It did not come to run: what there is to say is of the start before, if anything. */
+  /** Forgets a start that did not happen; what was known about the previous start stays. */
   drop(uid: string, container: string): Promise<void> {
     const record = this.#records.get(uid)
     const dropped = record?.containers[container]
-    // One that has ended did run: it is the start before, and this one was never recorded.
+    // An ended container is the previous start; the failed one was never recorded.
     if (!record || !dropped || dropped.exit) return Promise.resolve()
     const { before, ...rest } = dropped
     if (!before) return this.#without(uid, (name) => name === container)
     return this.#put({ ...record, containers: { ...record.containers, [container]: { ...rest, ...before } } })
   }
 
-  /** How these ended is noted elsewhere. */
+  /** Forgets ended containers whose end the cluster knows. */
   settle(uid: string, isNoted: (container: string) => boolean): Promise<void> {
     return this.#without(uid, (name, { exit }) => exit !== undefined && isNoted(name))
   }
 
-  /** What has ended and is not settled. */
+  /** The ended containers that are not settled. */
   unsettled(uid: string): EndedContainer[] {
     const { containers = {} } = this.#records.get(uid) ?? {}
     return Object.entries(containers).flatMap(([container, { attempt, startedAt, exit }]) =>
@@ -139,7 +140,9 @@ export class PodRecords {
     await Promise.all(unknown.map((uid) => this.remove(uid)))
   }
 
-  /** Those of an earlier run. Unreadable records are left out: what they recorded is still found by its marks. */
+  /**
+   * Reads the records of an earlier run. Unreadable ones are skipped: their processes are still found by their marks.
+   */
   async load(): Promise<PodRecord[]> {
     const files = await readdir(this.#folder)
     await this.#removeHalfWritten(files)
@@ -156,7 +159,7 @@ export class PodRecords {
     return loaded
   }
 
-  /** By a run that was killed while it wrote them: nobody else would take them away, and variables may be secret. */
+  /** Removes files that a killed run left half written: they may hold secret variables. */
   async #removeHalfWritten(files: readonly string[]): Promise<void> {
     for (const name of files) {
       const [, uid] = /^(.*)\.json\.new$/.exec(name) ?? []
@@ -186,7 +189,7 @@ export class PodRecords {
     return this.#save(record.uid)
   }
 
-  /** One after the other for each Pod, each as things are by then. */
+  /** Writes of one Pod's file follow each other, each with the state at that moment. */
   #save(uid: string): Promise<void> {
     const before = this.#writes.get(uid) ?? Promise.resolve()
     const saving = before
@@ -203,13 +206,13 @@ export class PodRecords {
     const path = join(this.#folder, `${uid}.json`)
     const record = this.#records.get(uid)
     if (!record) return rm(path, { force: true })
-    // Variables may be secret.
+    // Only for this user, since variables may be secret.
     await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 })
     await rename(`${path}.new`, path)
   }
 }
 
-/** What tells a Pod's processes of this boot of the machine. */
+/** What identifies a Pod and the boot of the machine its processes belong to. */
 export function recordOf({ uid, namespace, name }: PodIdentity, podIP: string, bootId: string) {
   return { uid, namespace, name, podIP, bootId }
 }

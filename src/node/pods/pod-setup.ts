@@ -6,7 +6,7 @@ import type { CardLedger, PodCards } from '../cards/card-ledger.ts'
 import type { PodFacts } from '../environment/downward-fields.ts'
 import type { PodNetwork, PodPlace } from '../network/pod-network.ts'
 import { PodVolumes } from '../volumes/pod-volumes.ts'
-import type { PodWorkerServices } from '../pod-worker-services.ts'
+import type { PodWorkerServices } from './pod-worker-services.ts'
 import { namesInVolumes } from '../environment/referenced-objects.ts'
 import { missingHandler } from './runtime-handler.ts'
 import { volumeGroup } from '../security/security-plan.ts'
@@ -18,7 +18,7 @@ export interface PodSetupOptions {
   readonly cards: CardLedger
   readonly volumes: PodVolumes
   runtimeClass(name: string, signal: AbortSignal): Promise<RuntimeClass | undefined>
-  /** All of a Pod's facts but its address. */
+  /** Facts about the Pod, without its address. */
   readonly facts: Omit<PodFacts, 'podIP' | 'podIP6'>
   event(reason: string, message: string): void
 }
@@ -27,7 +27,7 @@ export type Setup =
   | { readonly ready: true; readonly place: PodPlace; readonly cards: PodCards }
   | { readonly ready: false; readonly problem: string }
 
-/** Between two times that the volumes of a Pod that runs are written. */
+/** The least time between two updates of a running Pod's volumes. */
 const leastPauseMs = 1000
 
 type Step = 'room' | 'volumes'
@@ -37,8 +37,8 @@ interface Failure extends SetupBackoff {
 }
 
 /**
- * What a Pod needs before its containers: an address, cards, and volumes with something in them. What cannot be had is
- * tried again ever more rarely, however often it is asked for meanwhile, and each try that fails is told once.
+ * Prepares what a Pod needs before its containers: an address, cards and filled volumes. What fails is retried with a
+ * growing back-off, however often it is asked for, and each failed try is reported once.
  */
 export class PodSetup {
   readonly #options: PodSetupOptions
@@ -49,40 +49,38 @@ export class PodSetup {
     this.#options = options
   }
 
-  /**
-   * When something is to be done or tried again, if nothing happens before; never in the past of what was just tried.
-   */
+  /** When the next step is due, if nothing happens before. */
   get dueAt(): number | undefined {
     const { volumes } = this.#options
     const room = this.#failed.get('room')
     if (room) return room.retryAt
-    // A token that could not be renewed was due long ago: then it is the back-off that counts.
+    // If renewing a token failed, its due time is long past; the back-off counts.
     const failed = this.#failed.get('volumes')
     if (failed) return failed.retryAt
     return volumes.isStale ? this.#filledAt + leastPauseMs : volumes.renewAt
   }
 
-  /** Whether it waits for an address or cards that others have. */
+  /** Whether it waits for an address or cards that other Pods have. */
   get waitsForRoom(): boolean {
     return this.#failed.has('room')
   }
 
-  /** Others have let go of an address or of cards. */
+  /** Tells that other Pods have released an address or cards. */
   roomFreed(): void {
     this.#trySooner('room')
   }
 
-  /** Something the volumes are made of has changed. */
+  /** Tells that something in the volumes has changed. */
   volumesChanged(): void {
     this.#options.volumes.invalidate()
     this.#trySooner('volumes')
   }
 
-  /** `runs`: some container already does, with what its volumes held when they could last be filled. */
+  /** `runs`: whether a container already runs. Then failing to refill the volumes is no reason to stop. */
   async ensure(pod: Pod, runs: boolean, signal: AbortSignal): Promise<Setup> {
     const room = await this.#try('room', () => this.#takeRoom(pod, signal))
     if (typeof room === 'string') return { ready: false, problem: room }
-    // What changes a hundred times a second is written once a second.
+    // However often it changes, it is written at most once a second.
     if (runs && this.#options.clock.now() < this.#filledAt + leastPauseMs) return { ready: true, ...room }
     const filled = await this.#try('volumes', () => this.#fill(pod, room.place, signal))
     if (typeof filled === 'string' && !runs) return { ready: false, problem: filled }
@@ -122,7 +120,7 @@ export class PodSetup {
     return 'missing' in granted ? granted.missing : { place, cards: granted }
   }
 
-  /** Does it, or says what kept it from being done, now or when it was last tried. */
+  /** Does a step unless it is backing off; returns the result, or the problem of this or the last try. */
   async #try<T extends object>(step: Step, act: () => Promise<T | string>): Promise<T | string> {
     const before = this.#failed.get(step)
     const { clock } = this.#options
@@ -143,7 +141,7 @@ export class PodSetup {
   }
 }
 
-/** The setup of one Pod among what the node has. */
+/** The setup of one Pod with this node's services. */
 export function setupFor(services: PodWorkerServices, pod: Pod, event: PodSetupOptions['event']): PodSetup {
   const { clock, network, cards, hostIP, hostIP6, allocatable, tokens, runtime } = services
   const volumes = new PodVolumes({

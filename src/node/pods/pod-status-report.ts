@@ -9,11 +9,11 @@ export interface PodStatusReportOptions {
   readonly clock: Clock
   readonly hostIP: string
   readonly hostIP6?: string | undefined
-  /** Answers whether it was written: a Pod may be gone, or not be there yet. */
+  /** Returns whether it was written; the Pod may be gone, or not exist yet. */
   write(pod: Pod, status: PodStatus, signal: AbortSignal): Promise<boolean>
 }
 
-/** What the node last said of a Pod in the cluster; written only when there is something new to say. */
+/** Writes a Pod's status to the cluster, and remembers the last one so that only changes are written. */
 export class PodStatusReport {
   readonly #options: PodStatusReportOptions
   #status: PodStatus | undefined
@@ -23,13 +23,13 @@ export class PodStatusReport {
     this.#status = status
   }
 
-  /** When the node first had to do with the Pod; `undefined` before it has said so. */
+  /** When the node began with the Pod; `undefined` before that was written. */
   get startedAt(): number | undefined {
     const time = Date.parse(this.#status?.startTime ?? '')
     return Number.isNaN(time) ? undefined : time
   }
 
-  /** Answers whether the cluster knows it now. */
+  /** Returns whether the cluster knows this status now. */
   async write(
     pod: Pod,
     outcome: PodOutcome,
@@ -39,7 +39,7 @@ export class PodStatusReport {
   ): Promise<boolean> {
     const { clock, hostIP, hostIP6 } = this.#options
     const before = this.#status ?? { startTime: timestamp(clock.now()) }
-    // What others say of the Pod is in the cluster's copy, what this node said last is in its own.
+    // Conditions of others come from the cluster's copy, this node's own from what it wrote last.
     const conditions = withForeignConditions(before.conditions ?? [], pod.status?.conditions ?? [])
     const known = { ...pod, status: { ...before, conditions } }
     const addressing = { podIP: place?.address, podIP6: place?.address6, hostIP, hostIP6 }

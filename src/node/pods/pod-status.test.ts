@@ -31,7 +31,7 @@ function ends(memory: ContainerMemory, exitCode: number): ContainerMemory {
 
 type Step = (memory: ContainerMemory) => ContainerMemory
 
-/** The status after these things have happened to containers, as a person reads it. */
+/** The status after these events, as a person reads it. */
 function status(spec: Record<string, unknown>, happened: Readonly<Record<string, Step>> = {}) {
   const pod = podOf(spec)
   const memories = recallContainers(pod, [], [], now).map((memory) => happened[memory.spec.name]?.(memory) ?? memory)

@@ -1,6 +1,6 @@
 import { type Condition, timestamp, withCondition } from '../../resources/kubernetes-object.ts'
 import type { ContainerState, ContainerStatus, Pod } from '../../resources/pod.ts'
-import { firstBytes } from '../cut-text.ts'
+import { firstBytes } from '../containers/cut-text.ts'
 import { type ContainerMemory, containerStatus } from '../containers/container-memory.ts'
 import { isSidecar } from './pod-parts.ts'
 import { type PodPlan, isPassed, willStart } from './pod-plan.ts'
@@ -9,7 +9,7 @@ export type PodStatus = NonNullable<Pod['status']>
 
 /** What became of the Pod as a whole. */
 export interface PodOutcome extends Pick<PodPlan, 'phase' | 'initialized'> {
-  /** Why it ended, where it was not its containers that did. */
+  /** Why it ended, if not because of its containers. */
   readonly reason?: string
   readonly message?: string
 }
@@ -21,7 +21,7 @@ export interface PodAddressing {
   readonly hostIP6?: string | undefined
 }
 
-/** The status that says what the node knows of a Pod. Conditions of others are kept. */
+/** The status of a Pod from what the node knows. Conditions of others are kept. */
 export function podStatus(
   pod: Pod,
   plan: PodOutcome,
@@ -76,7 +76,7 @@ export function podStatus(
 
 const evictedReason = 'TerminationByKubelet'
 
-/** Whoever counts failures can tell this one from those that are the Pod's own fault. */
+/** The DisruptionTarget condition, by which a Job tells this failure from one of the Pod's own. */
 function disruption({ reason, message = '' }: PodOutcome): Condition[] {
   return reason === 'Evicted' ? [{ type: 'DisruptionTarget', status: 'True', reason: evictedReason, message }] : []
 }
@@ -85,12 +85,12 @@ function addressList(...addresses: ReadonlyArray<string | undefined>): Array<{ i
   return addresses.flatMap((ip) => (ip === undefined ? [] : [{ ip }]))
 }
 
-/** Nobody asks whether it is ready. */
+/** Ephemeral containers are never shown as started or ready. */
 function withoutReadiness({ started: _started, ...status }: ContainerStatus): ContainerStatus {
   return { ...status, ready: false }
 }
 
-/** What all containers of a Pod together may have said at their ends, in bytes; as the kubelet has it. */
+/** The most bytes that all termination messages of a Pod may have together; the kubelet's limit. */
 const longestMessages = 12 * 2 ** 10
 
 function withShortMessages(status: ContainerStatus, longest: number): ContainerStatus {
@@ -118,7 +118,7 @@ function initializedCondition({ phase, initialized }: PodOutcome, inits: readonl
 
 const ownConditions = new Set(['PodScheduled', 'PodReadyToStartContainers', 'Initialized', 'ContainersReady', 'Ready'])
 
-/** This node's own conditions as it wrote them last, everybody else's as the cluster has them. */
+/** Combines this node's own conditions with those of others in the cluster's copy. */
 export function withForeignConditions(own: readonly Condition[], cluster: readonly Condition[]): Condition[] {
   const mine = own.filter(isOwnCondition)
   const isForeign = (condition: Condition) =>
@@ -130,14 +130,14 @@ function isOwnCondition({ type, reason }: Condition): boolean {
   return ownConditions.has(type) || reason === evictedReason
 }
 
-/** Conditions that others must make true before the Pod is ready, and have not. */
+/** The readiness gates of the Pod that are not true. */
 function closedGates(pod: Pod): string[] {
   const isTrue = (wanted: string) =>
     pod.status?.conditions?.some(({ type, status }) => type === wanted && status === 'True') ?? false
   return (pod.spec.readinessGates ?? []).map(({ conditionType }) => conditionType).filter((type) => !isTrue(type))
 }
 
-/** A Pod that cannot run here at all. */
+/** The status of a Pod that cannot run here. */
 export function refusedStatus(pod: Pod, reason: string, message: string, now: number): PodStatus {
   const conditions = (['ContainersReady', 'Ready'] as const).reduce<Condition[]>(
     (list, type) => withCondition(list, { type, status: 'False', reason }, now),

@@ -1,17 +1,17 @@
 import type { Pod } from '../../resources/pod.ts'
 import type { ContainerMemory } from '../containers/container-memory.ts'
 
-/** Why a Pod ends as failed before its containers do, and how much time these get to end. */
+/** Why the node ends a Pod as failed, and how long its containers get for it. */
 export interface PodVerdict {
-  readonly reason: 'DeadlineExceeded' | 'Evicted'
+  readonly reason: 'DeadlineExceeded' | 'Evicted' | `OutOf${string}`
   readonly message: string
   readonly graceMs: number
 }
 
-/** Longer waits are cut into several: timers take no more than 24 days. */
+/** Longer waits are split, since timers take no more than 24 days. */
 const longestWaitMs = 24 * 60 * 60_000
 
-/** When the time is over that a Pod may be active, counted from when the node took it on. */
+/** When a Pod's `activeDeadlineSeconds` are over, counted from when the node took it on. */
 export function deadlineOf(pod: Pod, startedAt: number | undefined): number | undefined {
   const { activeDeadlineSeconds } = pod.spec
   return activeDeadlineSeconds === undefined || startedAt === undefined
@@ -19,7 +19,7 @@ export function deadlineOf(pod: Pod, startedAt: number | undefined): number | un
     : startedAt + activeDeadlineSeconds * 1000
 }
 
-/** When to look at the deadline again; at the latest when it is over. */
+/** When to check the deadline again. */
 export function lookAt(deadline: number | undefined, now: number): number {
   return deadline === undefined ? Infinity : Math.min(deadline, now + longestWaitMs)
 }
@@ -32,16 +32,20 @@ export function deadlineExceeded(pod: Pod): PodVerdict {
   }
 }
 
-/** The kubelet gives what it evicts for its own use of storage a second. */
+/** The kubelet gives a Pod evicted for its storage one second. */
 const evictionGraceMs = 1000
 
 export function evicted(message: string): PodVerdict {
   return { reason: 'Evicted', message, graceMs: evictionGraceMs }
 }
 
+/** As the kubelet calls what a node does not have (any more). */
+export function outOfCards({ kind, message }: { readonly kind: string; readonly message: string }): PodVerdict {
+  return { reason: `OutOf${kind}`, message: `Pod cannot run here: ${message}`, graceMs: evictionGraceMs }
+}
+
 /**
- * Containers as they are shown once nothing of the Pod will run: one that should have run and is not here is not waited
- * for.
+ * The containers as shown once nothing of the Pod will run: one that should have run but is not here counts as ended.
  */
 export function afterVerdict(
   memories: readonly ContainerMemory[],

@@ -4,16 +4,14 @@ export type RestartPolicy = Pod['spec']['restartPolicy']
 
 const firstDelayMs = 10_000
 const longestDelayMs = 5 * 60_000
-/** A container that ran this long was healthy: its next crash is a first one again. */
+/** After running this long a container counts as healthy, and its next crash as the first. */
 const healthyRunMs = 10 * 60_000
 
 export function shouldRestart(policy: RestartPolicy, exitCode: number): boolean {
   return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0)
 }
 
-/**
- * How long a container that exited waits before its next start: not at all the first time, then 10 s doubling to 5 min.
- */
+/** The delay before an exited container starts again: none the first time, then 10 s, doubling up to 5 min. */
 export interface CrashBackoff {
   readonly delayMs: number
   readonly nextDelayMs: number

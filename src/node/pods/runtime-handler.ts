@@ -1,10 +1,10 @@
 import type { Pod } from '../../resources/pod.ts'
 import type { RuntimeClass } from '../../resources/runtime-class.ts'
 
-/** The only way in which this node runs Pods; a RuntimeClass names it as its handler. */
+/** The only handler that a RuntimeClass can name on this node. */
 const ownHandler = 'sluice'
 
-/** Why a Pod cannot be run in the way that it names, if so. A Pod that names none runs as all do. */
+/** Why a Pod's RuntimeClass cannot be used, if so. A Pod without one runs as usual. */
 export async function missingHandler(
   pod: Pod,
   find: (name: string) => Promise<RuntimeClass | undefined>,

@@ -1,11 +1,8 @@
-/**
- * The kubelet's figures for what it does around a Pod's containers (volumes, devices): half a second, doubled up to 2
- * min 2 s.
- */
+/** The kubelet's delays for setting up volumes and devices: half a second, doubling up to 2 min 2 s. */
 const firstDelayMs = 500
 const longestDelayMs = 122_000
 
-/** When something that failed may be tried again. Replaced as a whole, never changed in place. */
+/** When a failed step may be tried again. Immutable. */
 export interface SetupBackoff {
   readonly failures: number
   readonly failedAt: number
@@ -20,8 +17,8 @@ export function afterFailure({ failures }: SetupBackoff, now: number): SetupBack
 }
 
 /**
- * Something it waited for has changed: worth a try, however long the back-off is by now, but not one for each of many
- * changes.
+ * Allows an earlier try, since something it waited for has changed; but keeps a pause, because changes may come in
+ * bursts.
  */
 export function sooner(backoff: SetupBackoff): SetupBackoff {
   return { ...backoff, retryAt: Math.min(backoff.retryAt, backoff.failedAt + firstDelayMs) }

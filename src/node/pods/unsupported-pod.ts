@@ -4,7 +4,7 @@ import { isFilledFromCluster } from '../volumes/volume-files.ts'
 
 const namePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
-/** Names of containers and volumes become names of folders here, so what is no plain label must never get that far. */
+/** Names of containers and volumes become folder names here, so anything but a plain label is refused. */
 export function unsafeName(pod: Pod): string | undefined {
   const containers = everyContainer(pod).map(({ name }) => name)
   const volumes = (pod.spec.volumes ?? []).map(({ name }) => name)
@@ -14,7 +14,10 @@ export function unsafeName(pod: Pod): string | undefined {
   return undefined
 }
 
-/** What of a Pod this node cannot do, in one sentence; refusing it beats running something else than was asked for. */
+/**
+ * What this node cannot do for a Pod, in one sentence. Refusing it is better than running something else than was asked
+ * for.
+ */
 export function unsupportedPart(pod: Pod, hostPathAllowed = true): string | undefined {
   const unsafe = unsafeName(pod)
   if (unsafe !== undefined) return unsafe
@@ -40,7 +43,7 @@ export function unsupportedPart(pod: Pod, hostPathAllowed = true): string | unde
   return undefined
 }
 
-/** More than anybody has meant so far, and few enough to be made for one Pod without holding up others. */
+/** More than anybody needs, but few enough not to hold up other Pods. */
 const mostParts = { volumes: 500, volumeMounts: 500, env: 10_000, ports: 1000, containers: 100 }
 
 function tooManyParts(pod: Pod): string | undefined {

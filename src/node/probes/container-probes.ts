@@ -12,7 +12,7 @@ export interface ContainerProbesOptions {
   run(container: string, words: readonly string[], signal: AbortSignal): ReturnType<RunInContainer>
   change(container: string, change: { started?: boolean; ready?: boolean }): void
   event(type: 'Normal' | 'Warning', reason: string, message: string): void
-  /** A liveness or startup probe has given the container up. */
+  /** Called when a liveness or startup probe has failed for good. */
   restart(container: string, why: string, graceSeconds: number | undefined): void
 }
 
@@ -101,7 +101,7 @@ export class ContainerProbes {
         check,
         onResult: (result, state, changed) => {
           outcome = state.outcome
-          // The first refused connections of a starting server are no news.
+          // Refused connections of a starting server are no news.
           const word = `${role.charAt(0).toUpperCase()}${role.slice(1)}`
           if (result.ok && result.warning !== undefined) {
             this.#options.event('Warning', 'ProbeWarning', `${word} probe warning: ${result.warning}`)
@@ -119,7 +119,7 @@ export class ContainerProbes {
   }
 }
 
-/** What a container gets to end that the probe has given up; the Pod's own grace where it says nothing. */
+/** The probe's own grace period; `undefined` if the Pod's applies. */
 function graceOf({ terminationGracePeriodSeconds: seconds }: Probe): number | undefined {
   return typeof seconds === 'number' ? seconds : undefined
 }

@@ -30,7 +30,7 @@ interface Asked {
   readonly body: string
 }
 
-/** A server that answers every call alike, and what it was asked. */
+/** A server that answers every call in the same way, and what it was asked. */
 async function serverThat(answer: (stream: ServerHttp2Stream) => void): Promise<{ port: number; asked: Asked[] }> {
   const asked: Asked[] = []
   const server = createServer()
@@ -49,7 +49,7 @@ async function serverThat(answer: (stream: ServerHttp2Stream) => void): Promise<
 
 const grpcHeaders = { ':status': 200, 'content-type': 'application/grpc' }
 
-/** Answers with a message, in hexadecimal digits after its length, and a status. */
+/** Answers with a message, given in hexadecimal without its length, and a status. */
 function answering(message: string, status = 0) {
   return (stream: ServerHttp2Stream) => {
     stream.respond(grpcHeaders, { waitForTrailers: true })

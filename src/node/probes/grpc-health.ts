@@ -5,13 +5,13 @@ import type { ProbeResult } from './probe-result.ts'
 export interface GrpcHealthCheck {
   readonly host: string
   readonly port: number
-  /** Which of the server's services is asked about; empty: the server as a whole. */
+  /** The service to ask about; empty means the whole server. */
   readonly service: string
-  /** What the server is told it has to answer; the caller's signal ends the wait. */
+  /** The timeout that the server is told; the caller's signal ends the wait. */
   readonly timeoutMs: number
 }
 
-/** An answer has a few bytes; whoever sends more is no health service. */
+/** Real answers have a few bytes; a server that sends more is no health service. */
 const mostAnswerBytes = 64 * 2 ** 10
 const unimplemented = 12
 const servingStatuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN']
@@ -36,16 +36,14 @@ const codeNames = [
   'Unauthenticated',
 ]
 
-/** How a call ended, as gRPC says it: with a code, what the server says about it, and what it answered. */
+/** The end of a gRPC call: its code, the server's message, and the answer. */
 interface CallEnd {
   readonly code: number
   readonly message: string
   readonly answer: Buffer
 }
 
-/**
- * Asks `grpc.health.v1.Health/Check`, in the clear, as the kubelet does. Never throws: what goes wrong is the result.
- */
+/** Calls `grpc.health.v1.Health/Check` without TLS, as the kubelet does. Never throws: failures are results. */
 export async function checkGrpcHealth(check: GrpcHealthCheck, signal: AbortSignal): Promise<ProbeResult> {
   const seconds = `${check.timeoutMs / 1000}s`
   const address = `${check.host.includes(':') ? `[${check.host}]` : check.host}:${check.port}`
@@ -74,7 +72,7 @@ function callHealth(session: ClientHttp2Session, check: GrpcHealthCheck, signal:
   const onAbort = () => reject(new Error('the probe did not answer in time'))
   if (signal.aborted) onAbort()
   signal.addEventListener('abort', onAbort, { once: true })
-  // A server that says goodbye before it has answered ends the session without an error.
+  // A server that sends GOAWAY before it has answered ends the session without an error.
   session.on('error', reject)
   session.once('close', () => reject(new Error('the connection was closed before an answer came')))
   const call = session.request({
@@ -124,7 +122,7 @@ function resultOf({ code, message, answer }: CallEnd): ProbeResult {
   return { ok: false, message: `service unhealthy (responded with "${servingStatuses[status] ?? status}")` }
 }
 
-/** A message of gRPC: whether it is compressed, its length, and HealthCheckRequest {1: service}. */
+/** A gRPC message: compression flag, length, and HealthCheckRequest {1: service}. */
 function request(service: string): Buffer {
   const name = Buffer.from(service)
   const message = name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a]), varint(name.length), name])
@@ -133,7 +131,7 @@ function request(service: string): Buffer {
   return Buffer.concat([head, message])
 }
 
-/** HealthCheckResponse {1: status}. What else is in it is of a later version, and passed over. */
+/** Reads HealthCheckResponse {1: status}; unknown fields are skipped. */
 function statusIn(answer: Buffer): number {
   const compressed = answer[0] !== 0
   if (compressed || answer.length < 5) return 0
@@ -176,7 +174,7 @@ function readVarint(bytes: Buffer, begin: number): { readonly value: number; rea
   return { value, end }
 }
 
-/** What is not plain in a message of gRPC is written as in an address. */
+/** gRPC percent-encodes messages. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)

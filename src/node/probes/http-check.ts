@@ -11,13 +11,10 @@ export interface HttpCheck {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** As many as Go's client follows. */
+/** Go's client follows as many. */
 const mostRedirects = 10
 
-/**
- * Asks for a page, and follows where it leads as long as that is the same host. Never throws: what goes wrong is the
- * result.
- */
+/** Requests a page, and follows redirects within the same host. Never throws: failures are results. */
 export async function checkHttp(check: HttpCheck, signal: AbortSignal): Promise<ProbeResult> {
   let url = addressOf(check)
   for (let redirects = 0; ; redirects += 1) {
@@ -33,7 +30,7 @@ export async function checkHttp(check: HttpCheck, signal: AbortSignal): Promise<
         url = next
         continue
       }
-      // Whoever answers is alive; what is elsewhere says nothing about it.
+      // The server answered, so it is alive; another host says nothing about it.
       return { ok: true, warning: 'Probe terminated redirects' }
     }
     return code >= 200 && code < 300
@@ -63,7 +60,7 @@ function askOnce(url: URL, { headers }: HttpCheck, signal: AbortSignal): Promise
           : httpRequest(url, options)
       request.once('error', failed)
       request.once('response', (response) => {
-        // The status says it all; reading on would only keep the probe from ending.
+        // The status is enough; reading the body would only delay the probe.
         response.once('error', () => {})
         request.destroy()
         resolve({ code: response.statusCode ?? 0, location: response.headers.location })
@@ -75,7 +72,7 @@ function askOnce(url: URL, { headers }: HttpCheck, signal: AbortSignal): Promise
   })
 }
 
-/** The path is taken as it is, with what it may hold of a query. */
+/** The path may contain a query. */
 function addressOf({ secure, host, port, path }: HttpCheck): URL {
   const base = `${secure ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
   return URL.parse(base + (path.startsWith('/') ? path : `/${path}`)) ?? new URL(base)

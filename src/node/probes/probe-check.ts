@@ -7,13 +7,13 @@ import { dialFailure, joined } from './probe-failures.ts'
 import type { ProbeResult } from './probe-result.ts'
 import { probeTiming } from './probe-state.ts'
 
-/** Runs a command beside the container's program and tells how it ended, and the beginning of what it said. */
+/** Runs a command in the container; returns how it ended and the beginning of its output. */
 export type RunInContainer = (
   words: readonly string[],
   signal: AbortSignal,
 ) => Promise<{ readonly exitCode: number; readonly output: string }>
 
-/** Looks once. Never throws: what goes wrong is the result. */
+/** Probes once. Never throws: failures are results. */
 export function checkProbe(
   probe: Probe,
   container: Container,
@@ -71,7 +71,7 @@ function checkTcp(host: string, port: number, signal: AbortSignal): Promise<Prob
   })
 }
 
-/** A port by number, or by the name of one of the container's. */
+/** Resolves a port given by number, or by the name of one of the container's ports. */
 export function portOf(port: number | string, container: Container): number {
   if (typeof port === 'number') return port
   return container.ports?.find(({ name }) => name === port)?.containerPort ?? (Number(port) || 0)

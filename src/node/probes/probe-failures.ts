@@ -8,7 +8,7 @@ const causes: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'i/o timeout',
 }
 
-/** Why a server could not be reached, in the words in which the kubelet says so: people search for them. */
+/** Why a server could not be reached, in the kubelet's words, which people search for. */
 export function dialFailure(error: unknown, host: string, port: number): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const cause = causes[code]

@@ -15,14 +15,14 @@ export interface ProbeLoopOptions {
   readonly probe: Probe
   readonly role: ProbeRole
   readonly clock: Clock
-  /** Where the state begins; an adopted container was ready before. */
+  /** The initial state; an adopted container was ready before. */
   readonly initial?: ProbeState
   readonly check: (signal: AbortSignal) => Promise<ProbeResult>
-  /** After every look, and whether the outcome is another one than before. */
+  /** Called after every probe, with whether the outcome has changed. */
   readonly onResult: (result: ProbeResult, state: ProbeState, changed: boolean) => void
 }
 
-/** Looks again and again until the signal is aborted, or a startup probe has its answer. */
+/** Probes repeatedly until the signal is aborted or a startup probe has its answer. */
 export async function runProbe(options: ProbeLoopOptions, signal: AbortSignal): Promise<void> {
   const { probe, role, clock, check, onResult } = options
   const timing = probeTiming(probe)

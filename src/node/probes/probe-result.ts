@@ -1,4 +1,4 @@
-/** What one look by a probe found. */
+/** The result of probing once. */
 export type ProbeResult =
-  /** `warning`: it counts as a success, but somebody should know. */
+  /** With a `warning` it counts as a success, but is reported. */
   { readonly ok: true; readonly warning?: string } | { readonly ok: false; readonly message: string }

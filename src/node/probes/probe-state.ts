@@ -2,7 +2,7 @@ import type { Probe } from '../../resources/pod.ts'
 
 export type ProbeRole = 'startup' | 'readiness' | 'liveness'
 
-/** What a probe knows so far. `outcome` is what the rest of the node acts on. */
+/** What a probe knows so far. The rest of the node acts on `outcome`. */
 export interface ProbeState {
   readonly outcome: 'unknown' | 'success' | 'failure'
   readonly successes: number
@@ -20,13 +20,12 @@ export interface ProbeTiming {
   readonly successThreshold: number
   readonly failureThreshold: number
   /**
-   * How soon to look again, at most, while a container starts: asking a port costs next to nothing, a command a
-   * process.
+   * The shortest pause while a container starts: connecting to a port costs next to nothing, a command costs a process.
    */
   readonly fastestMs: number
 }
 
-/** Kubernetes' defaults. */
+/** A probe's timing, with Kubernetes' defaults. */
 export function probeTiming(probe: Probe): ProbeTiming {
   return {
     initialDelayMs: (probe.initialDelaySeconds ?? 0) * 1000,
@@ -38,14 +37,14 @@ export function probeTiming(probe: Probe): ProbeTiming {
   }
 }
 
-/** What one more result makes of the state. */
+/** The state after one more result. */
 export function advanceProbe(state: ProbeState, timing: ProbeTiming, succeeded: boolean, now: number): ProbeState {
   if (succeeded) {
     const successes = state.successes + 1
     const outcome = successes >= timing.successThreshold ? 'success' : state.outcome
     return { outcome, successes, failures: 0, countedAt: -Infinity }
   }
-  // Looking more often than asked (see below) must not use the threshold up sooner.
+  // Probing faster than the period must not use up the failure threshold sooner.
   if (now - state.countedAt < timing.periodMs) return { ...state, successes: 0 }
   const failures = state.failures + 1
   const outcome = failures >= timing.failureThreshold ? 'failure' : state.outcome
@@ -53,8 +52,9 @@ export function advanceProbe(state: ProbeState, timing: ProbeTiming, succeeded: 
 }
 
 /**
- * When to look next. Until the first success a starting container is looked at far more often than its period: somebody
- * may be waiting for it. A twentieth of the time it already took bounds what is lost and what it costs.
+ * When to probe next. Until its first success, a container is probed far more often than its period says, since
+ * somebody may be waiting for it. The pause is a twentieth of the time so far, which bounds both the delay and the
+ * cost.
  */
 export function nextProbeDelayMs(
   role: ProbeRole,

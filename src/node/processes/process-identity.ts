@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** A pid alone may belong to somebody else tomorrow; with its start time it names one process of this boot. */
+/** Pids are reused; together with its start time, a pid identifies one process of this boot. */
 export interface ProcessIdentity {
   readonly pid: number
   /** Clock ticks since boot (`/proc/<pid>/stat`, field 22). */
@@ -13,10 +13,10 @@ export interface ProcessFacts extends ProcessIdentity {
   readonly session: number
 }
 
-/** What the kernel says about a process; `undefined` when there is none (or no /proc to ask). */
+/** What the kernel says about a process; `undefined` if it does not exist (or there is no /proc). */
 export function readProcess(pid: number): ProcessFacts | undefined {
   const stat = readText(`/proc/${pid}/stat`)
-  // The command name stands in parentheses and may itself hold spaces and parentheses.
+  // The command name is in parentheses, and may itself contain spaces and parentheses.
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [state, , group, session] = fields ?? []
   const startTime = fields?.[19]
@@ -24,33 +24,30 @@ export function readProcess(pid: number): ProcessFacts | undefined {
   return { pid, state, group: Number(group), session: Number(session), startTime }
 }
 
-/** Running and the very process that was meant. A zombie is gone: whoever should reap it may never do so. */
+/** Whether this very process still runs. Zombies count as gone, since nobody may ever reap them. */
 export function isAlive(identity: ProcessIdentity): boolean {
   const facts = readProcess(identity.pid)
   return facts !== undefined && facts.startTime === identity.startTime && facts.state !== 'Z' && facts.state !== 'X'
 }
 
-/** Sends a signal to the process if it is still the one that was meant. */
+/** Signals the process, if it is still the same one. */
 export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): boolean {
   return isAlive(identity) && sendSignal(identity.pid, signal)
 }
 
-/** Sends a signal to the whole group that the process leads, if it is still the one that was meant. */
+/** Signals the whole group that the process leads, if it is still the same one. */
 export function signalGroup(leader: ProcessIdentity, signal: NodeJS.Signals): boolean {
   const facts = readProcess(leader.pid)
   if (facts?.startTime !== leader.startTime || facts.group !== leader.pid) return false
   return sendSignal(-leader.pid, signal)
 }
 
-/**
- * Processes that carry these entries in their environment: whoever starts them hands them down to all their
- * descendants.
- */
+/** Processes with all of these environment entries, which descendants inherit. */
 export function processesMarked(...entries: readonly string[]): ProcessFacts[] {
   return processesMarkedWithAny([entries])[0] ?? []
 }
 
-/** The same for several sets of entries, in one look. */
+/** The same for several sets of entries in one pass. */
 export function processesMarkedWithAny(sets: ReadonlyArray<readonly string[]>): ProcessFacts[][] {
   const look = lookForMarks(sets)
   for (;;) {
@@ -59,11 +56,11 @@ export function processesMarkedWithAny(sets: ReadonlyArray<readonly string[]>): 
   }
 }
 
-/** How much of the environments is read, and of how many processes, before others have their turn. */
+/** How many bytes and processes are looked at before others have their turn. */
 const bytesPerTurn = 2 ** 20
 const processesPerTurn = 200
 
-/** The same in slices. What it costs goes with the number of processes, not with that times the number of sets. */
+/** The same in slices. One pass over the processes serves all sets. */
 export function* lookForMarks(sets: ReadonlyArray<readonly string[]>): Generator<undefined, ProcessFacts[][]> {
   const found: ProcessFacts[][] = sets.map(() => [])
   const byFirst = Map.groupBy(sets.keys(), (index) => sets[index]?.[0] ?? '')
@@ -95,12 +92,12 @@ export function environmentEntry(pid: number, name: string): string | undefined 
   return entry?.slice(name.length + 1)
 }
 
-/** Changes with every boot, after which pids and start times mean nothing any more. */
+/** Changes with every boot; pids and start times are only valid within one. */
 export function readBootId(): string {
   return readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''
 }
 
-/** All variables a process was started with. */
+/** The variables a process was started with. */
 export function environmentOf(pid: number): Record<string, string> {
   const entries = readText(`/proc/${pid}/environ`)?.split('\0') ?? []
   return Object.fromEntries(
@@ -111,7 +108,7 @@ export function environmentOf(pid: number): Record<string, string> {
   )
 }
 
-/** None where the kernel does not tell. */
+/** A process's children; none if the kernel does not tell. */
 export function childrenOf(pid: number): number[] {
   const text = readText(`/proc/${pid}/task/${pid}/children`)?.trim() ?? ''
   return text === '' ? [] : text.split(' ').map(Number)
@@ -131,12 +128,12 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // Gone, or another user's.
+    // The process is gone, or another user's.
     return undefined
   }
 }
 
-/** For targets that are known to be ours. Negative for a group. False when there is nobody (any more). */
+/** Signals a process, or a group if negative, that is known to be ours. `false` if it does not exist. */
 export function sendSignal(target: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(target, signal)

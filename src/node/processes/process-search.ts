@@ -6,14 +6,14 @@ interface Asker {
 }
 
 /**
- * Looks for marked processes. A hundred containers that end together cost one look at the machine's processes, not a
- * hundred; and a machine with thousands of processes is looked at in several turns of the event loop.
+ * Finds processes by their marks. A hundred containers that end together cost one pass over the machine's processes,
+ * and a pass over thousands is spread over several turns of the event loop.
  */
 export class ProcessSearch {
   #askers: Asker[] = []
   #looking = false
 
-  /** Processes that carry all these entries in their environment, as of a moment after the call. */
+  /** Processes with all these environment entries, as of some moment after the call. */
   find(entries: readonly string[]): Promise<readonly ProcessFacts[]> {
     return new Promise((resolve) => {
       this.#askers.push({ entries, tell: resolve })
@@ -37,7 +37,7 @@ export class ProcessSearch {
       return
     }
     for (const [index, { tell }] of askers.entries()) tell(value[index] ?? [])
-    // Who asked meanwhile wants to know of later than where this look began.
+    // Whoever asked during the pass needs a pass that begins later.
     this.#looking = this.#askers.length > 0
     if (this.#looking) setImmediate(() => this.#look())
   }

@@ -6,12 +6,12 @@ export type ProgramResult =
   | { readonly ran: true; readonly exitCode: number; readonly output: string }
   | { readonly ran: false; readonly reason: 'missing' | 'failed'; readonly message: string }
 
-/** Runs a program of the machine to its end. Never throws: what goes wrong is the result. */
+/** Runs a program to its end. Never throws: failures are results. */
 export type RunProgram = (program: string, args: readonly string[], signal: AbortSignal) => Promise<ProgramResult>
 
 const mostOutput = 2 ** 20
 
-/** The real thing, with a deadline for each run. */
+/** Runs real programs, with a deadline for each run. */
 export function programRunner(clock: Clock, deadlineMs: number): RunProgram {
   return (program, args, signal) =>
     new Promise((resolve) => {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../foundation/clock.ts'
 import { linkSignals } from '../../foundation/linked-signal.ts'
 
-/** Does something for which there is only so much time. */
+/** Runs `act` with a signal that is also aborted after `ms`. */
 export async function withDeadline<T>(
   { clock, ms, message }: { readonly clock: Clock; readonly ms: number; readonly message: string },
   parent: AbortSignal,

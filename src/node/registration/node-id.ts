@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Tells this node's processes and networks from those of another one on the same machine. Made once in its folder. */
+/**
+ * A random id, made once in the node's folder, that distinguishes this node's processes and networks from those of
+ * others on the machine.
+ */
 export function nodeIdOf(folder: string): string {
   const path = join(folder, 'id')
   try {

@@ -2,16 +2,18 @@ import { formatKibibytes } from '../../resources/quantity.ts'
 import { type Condition, timestamp } from '../../resources/kubernetes-object.ts'
 import { type Node, simulatedCardsLabel } from '../../resources/node.ts'
 import type { Card } from '../cards/card.ts'
-import { type MachineReadings, pressures, reservedMemoryBytes } from '../machine/machine-readings.ts'
+import { type MachineReadings, pressures } from '../machine/machine-readings.ts'
 import type { NetworkFacts } from '../network/pod-network.ts'
 import type { RuntimeFacts } from '../pod-runtime.ts'
 
 export interface MachineFacts {
   readonly name: string
-  /** By which it is known, one of each family. */
+  /** The node's addresses, at most one of each family. */
   readonly addresses: readonly string[]
   readonly cpus: number
   readonly memoryBytes: number
+  /** What Pods may have of it; the rest is the machine's own. */
+  readonly allocatableMemoryBytes: number
   readonly arch: string
   readonly platform: string
   readonly kernelVersion: string
@@ -24,8 +26,10 @@ export interface MachineFacts {
 /** What changes while the node runs. */
 export interface NodeReadings {
   readonly machine: MachineReadings
-  /** Cards that answer. */
-  readonly usableCards: readonly Card[]
+  /** Cards that do not answer. */
+  readonly lostCards: readonly Card[]
+  /** How many of each kind Pods can have. */
+  readonly allocatableCards: Readonly<Record<string, number>>
 }
 
 /** `namespaces` or `paths`: how containers are kept apart. */
@@ -60,11 +64,11 @@ export function nodeStatus(
     'ephemeral-storage': formatKibibytes(machine.diskBytes),
     pods: String(mostPods),
   }
-  const capacity = { ...shared, memory: formatKibibytes(facts.memoryBytes), ...countedCards(facts.cards, facts.cards) }
+  const capacity = { ...shared, memory: formatKibibytes(facts.memoryBytes), ...counted(countOf(facts.cards)) }
   const allocatable = {
     ...shared,
-    memory: formatKibibytes(facts.memoryBytes - reservedMemoryBytes(facts.memoryBytes)),
-    ...countedCards(facts.cards, readings.usableCards),
+    memory: formatKibibytes(facts.allocatableMemoryBytes),
+    ...counted(readings.allocatableCards),
   }
   return {
     capacity,
@@ -106,7 +110,7 @@ function nodeConditions(
         : `NodeHasSufficient${thing}`
     return { type, status: isPressed ? 'True' : 'False', reason, message: `${message}.` }
   })
-  const lost = cards.filter(({ index }) => !readings.usableCards.some((card) => card.index === index))
+  const lost = readings.lostCards
   const lostCards: NodeCondition[] =
     cards.some(({ simulated }) => !simulated) || lost.length > 0
       ? [
@@ -157,8 +161,13 @@ function nodeConditions(
   ]
 }
 
+function countOf(cards: readonly Card[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { kind } of cards) counts[kind] = (counts[kind] ?? 0) + 1
+  return counts
+}
+
 /** Every kind the machine has, also those of which none is left. */
-function countedCards(all: readonly Card[], counted: readonly Card[]): Record<string, string> {
-  const kinds = [...new Set(all.map(({ kind }) => kind))]
-  return Object.fromEntries(kinds.map((kind) => [kind, String(counted.filter((card) => card.kind === kind).length)]))
+function counted(counts: Readonly<Record<string, number>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, String(count)]))
 }

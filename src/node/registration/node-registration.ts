@@ -3,24 +3,21 @@ import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type Node, nodeKind } from '../../resources/node.ts'
 import { isStatusError } from '../../resources/status-error.ts'
-import type { Card } from '../cards/card.ts'
-import type { MachineReadings } from '../machine/machine-readings.ts'
 import { withDeadline } from '../processes/with-deadline.ts'
-import { type MachineFacts, nodeLabels, nodeStatus } from './node-object.ts'
+import { type MachineFacts, type NodeReadings, nodeLabels, nodeStatus } from './node-object.ts'
 
 export interface NodeRegistrationOptions {
   readonly client: ClusterClient
   readonly clock: Clock
   readonly log: Logger
   readonly facts: MachineFacts
-  readings(): MachineReadings
-  usableCards(): readonly Card[]
+  readings(): NodeReadings
 }
 
 const heartbeatMs = 30_000
 const deadlineMs = 10_000
 
-/** Keeps the Node object that stands for this machine. */
+/** Keeps this machine's Node object up to date. */
 export class NodeRegistration {
   readonly #options: NodeRegistrationOptions
   #wake: () => void = () => {}
@@ -29,7 +26,7 @@ export class NodeRegistration {
     this.#options = options
   }
 
-  /** Writes the Node as it is now; makes it when it is not there. */
+  /** Writes the Node's current state; creates it if it does not exist. */
   async report(ready: boolean, signal?: AbortSignal): Promise<void> {
     const { client, clock, facts } = this.#options
     const ref = { name: facts.name }
@@ -46,7 +43,7 @@ export class NodeRegistration {
     if (Object.entries(labels).some(([key, value]) => current[key] !== value)) {
       node = await client.patch(nodeKind, ref, { metadata: { labels } }, signal)
     }
-    const readings = { machine: this.#options.readings(), usableCards: this.#options.usableCards() }
+    const readings = this.#options.readings()
     const reported = (now: Node): Node => ({
       ...now,
       status: nodeStatus(facts, ready, readings, now.status, clock.now()),
@@ -54,12 +51,12 @@ export class NodeRegistration {
     await client.changeStatus(nodeKind, ref, reported, signal)
   }
 
-  /** Something changed that the next heartbeat should not wait for. */
+  /** Reports before the next heartbeat is due. */
   reportSoon(): void {
     this.#wake()
   }
 
-  /** Reports again and again until the signal is aborted. */
+  /** Reports periodically until the signal is aborted. */
   async heartbeat(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#options
     while (!signal.aborted) {

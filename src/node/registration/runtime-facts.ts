@@ -2,7 +2,7 @@ import type { LimitSupport } from '../isolation/cgroups.ts'
 import type { Isolation } from '../isolation/detect-isolation.ts'
 import type { RuntimeFacts } from '../pod-runtime.ts'
 
-/** What there is to say of how Pods run here. */
+/** Describes how Pods run here. */
 export function runtimeFacts(isolation: Isolation, limits: LimitSupport, folder: string): RuntimeFacts {
   return {
     namespaces: isolation.mode === 'namespaces',

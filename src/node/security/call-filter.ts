@@ -1,21 +1,21 @@
-/** What the filter is about on one kind of machine. */
+/** System call numbers of one architecture. */
 interface CallNumbers {
-  /** As the kernel names the kind of machine to filters. */
+  /** The kernel's number of the architecture in filters. */
   readonly machine: number
   readonly clone: number
   readonly clone3: number
   readonly personality: number
   readonly socket: number
-  /** Calls that reach beyond a container, or that no program in one needs and kernels have had flaws in. */
+  /** Calls that reach beyond a container, or that programs do not need and that have had kernel flaws. */
   readonly denied: readonly number[]
-  /** Denied as well, unless the container may arrange its memory and priorities (SYS_NICE). */
+  /** Also denied, unless the container has SYS_NICE. */
   readonly memoryPlacement: readonly number[]
 }
 
-/** Above these nothing is known yet; programs take it as a kernel that does not have the call. */
+/** Calls above this number are unknown, and answered as if the kernel did not have them. */
 const newestKnown = 470
 
-/** The new ways to mount, io_uring and quotactl_fd have the same numbers everywhere. */
+/** The new mount calls, io_uring and quotactl_fd have the same numbers on all architectures. */
 const deniedEverywhere = [425, 426, 427, 428, 429, 430, 431, 432, 433, 442, 443, 467]
 
 const numbers: Readonly<Record<'x64' | 'arm64', CallNumbers>> = {
@@ -43,7 +43,7 @@ const numbers: Readonly<Record<'x64' | 'arm64', CallNumbers>> = {
     clone3: 435,
     personality: 92,
     socket: 198,
-    // The same ones, as far as there are any: lookup_dcookie, umount2, mount, pivot_root, nfsservctl, vhangup,
+    // The same calls, as far as they exist: lookup_dcookie, umount2, mount, pivot_root, nfsservctl, vhangup,
     // quotactl, acct, unshare, kexec_load, init_module, delete_module, clock_settime, syslog, reboot, sethostname,
     // setdomainname, settimeofday, add_key, request_key, keyctl, swapon, swapoff, perf_event_open, fanotify_init,
     // open_by_handle_at, clock_adjtime, setns, kcmp, finit_module, bpf, userfaultfd, kexec_file_load
@@ -72,9 +72,8 @@ const ifAtLeast = (value: number, skipIf: number, skipElse: number): Instruction
 const ifAnyOf = (bits: number, skipIf: number, skipElse: number): Instruction => [0x45, skipIf, skipElse, bits]
 
 /**
- * What container runtimes let a program ask of the kernel by default, as the program that the kernel runs at each call:
- * calls about mounts, modules, time, other namespaces and the like are refused; calls of another kind of machine, and
- * those that are newer than this list, are answered as by a kernel without them.
+ * The seccomp filter program, like container runtimes' default: refuses calls about mounts, modules, time, namespaces
+ * and the like. Calls of other architectures and calls newer than this list fail as if the kernel did not have them.
  */
 export function callFilter(machine: 'x64' | 'arm64', capabilities: readonly string[]): Buffer {
   const calls = numbers[machine]
@@ -87,7 +86,7 @@ export function callFilter(machine: 'x64' | 'arm64', capabilities: readonly stri
     load(0),
     ifAtLeast(newestKnown + 1, 0, 1),
     answer(noSuchCall),
-    // Its flags are in memory, which a filter cannot read: programs fall back to the older call.
+    // A filter cannot read clone3's flags, which are in memory; programs fall back to clone.
     ifEqual(calls.clone3, 0, 1),
     answer(noSuchCall),
     ...denied.flatMap((call): Instruction[] => [ifEqual(call, 0, 1), answer(notPermitted)]),
@@ -102,7 +101,7 @@ export function callFilter(machine: 'x64' | 'arm64', capabilities: readonly stri
   return Buffer.concat(checks.map(encode))
 }
 
-/** For one call: what is decided by its first argument. */
+/** Decides one call by its first argument. */
 function aboutArgument(call: number, checks: readonly Instruction[]): Instruction[] {
   return [ifEqual(call, 0, checks.length + 1), load(16), ...checks]
 }

@@ -1,4 +1,4 @@
-/** Every capability of Linux, in the order of its number. */
+/** All Linux capabilities, ordered by number. */
 const known = [
   'CHOWN DAC_OVERRIDE DAC_READ_SEARCH FOWNER FSETID KILL SETGID SETUID SETPCAP LINUX_IMMUTABLE NET_BIND_SERVICE NET_BROADCAST',
   'NET_ADMIN NET_RAW IPC_LOCK IPC_OWNER SYS_MODULE SYS_RAWIO SYS_CHROOT SYS_PTRACE SYS_PACCT SYS_ADMIN SYS_BOOT SYS_NICE',
@@ -6,12 +6,12 @@ const known = [
   'BLOCK_SUSPEND AUDIT_READ PERFMON BPF CHECKPOINT_RESTORE',
 ].flatMap((line) => line.split(' '))
 
-/** What container runtimes leave to root in a container. */
+/** The default capabilities of root in a container. */
 const usual = [
   'CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE SYS_CHROOT KILL AUDIT_WRITE',
 ].flatMap((line) => line.split(' '))
 
-/** Those by which a program reaches what is outside of its container: its namespaces keep nothing from it then. */
+/** Capabilities that reach beyond a container: with them, namespaces protect nothing. */
 const beyondContainer = new Set(
   [
     'SYS_ADMIN SYS_MODULE SYS_RAWIO SYS_BOOT SYS_PTRACE DAC_READ_SEARCH MAC_ADMIN MAC_OVERRIDE BPF PERFMON SYSLOG SYS_TIME',
@@ -26,12 +26,12 @@ export interface CapabilityChanges {
 
 export type GrantedCapabilities = { readonly granted: readonly string[] } | { readonly refused: string }
 
-/** Those by which a program without a network of its own could read and change what others send. */
+/** Capabilities by which a program in the machine's network could read and change others' traffic. */
 const networkWide = new Set(['NET_ADMIN', 'NET_RAW', 'NET_BROADCAST'])
 
 /**
- * The usual ones with the changes, as runtimes apply them: `ALL` stands for every one, and what is both added and
- * dropped is there.
+ * The default capabilities with the given changes, as runtimes apply them: `ALL` means every one, and adding wins over
+ * dropping.
  */
 export function grantedCapabilities(
   { add = [], drop = [] }: CapabilityChanges,
@@ -44,14 +44,13 @@ export function grantedCapabilities(
   const beyond = asked.find((name) => beyondContainer.has(name))
   if (beyond !== undefined) return { refused: `${beyond} would reach beyond the container` }
   const shared = ownNetwork ? undefined : added.find((name) => networkWide.has(name))
-  if (shared !== undefined)
-    return { refused: `${shared} needs a network of the Pod's own, and Sluice to be root` }
+  if (shared !== undefined) return { refused: `${shared} needs a network of the Pod's own, and Sluice to be root` }
   const left = dropped.includes('ALL') ? [] : usual.filter((name) => !dropped.includes(name))
   const names = new Set([...left, ...asked].filter((name) => ownNetwork || !networkWide.has(name)))
   return { granted: known.filter((name) => names.has(name)) }
 }
 
-/** By which the kernel knows it. */
+/** The kernel's number of a capability. */
 export function capabilityNumber(name: string): number {
   return known.indexOf(name)
 }

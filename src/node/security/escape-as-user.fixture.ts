@@ -1,6 +1,6 @@
 import { EscapeStage } from './escape-stage.fixture.ts'
 
-// Run by an ordinary user: says, as JSON, what came of the attempts of containers that its own Sluice runs.
+// Run as an ordinary user: prints as JSON the results of escape attempts in containers of that user's own Sluice.
 const stage = new EscapeStage()
 try {
   await stage.open()

@@ -1,14 +1,12 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 
-/** One try to get out of a container: a script for the shell that says `escaped` where it got somewhere. */
+/** An attempt to get out of a container: a shell script that prints `escaped` if it succeeds. */
 export interface EscapeAttempt {
   readonly name: string
   readonly script: string
-  /**
-   * Tells whether a machine has what is tried at all; otherwise nothing is learned by trying it on the machine itself.
-   */
+  /** A test whether the machine has what is attacked; otherwise trying it on the machine proves nothing. */
   readonly needs?: string
-  /** The capability, by its number, that this takes: the machine's root may lack it, too. */
+  /** The number of the capability it takes, which the machine's root may lack, too. */
   readonly right?: number
 }
 
@@ -346,7 +344,7 @@ function callTable(machine: 'x64' | 'arm64'): string {
   return `case $1 in ${numbers.map((pair) => pair.replace(' ', ') n=')).join(';; ')};; esac; shift`
 }
 
-/** Whether trying it on this machine itself shows anything. */
+/** Whether trying it on this machine, outside a container, shows anything. */
 export function canBeTried({ needs, right }: EscapeAttempt): boolean {
   const rightsHere = /^CapEff:\s+(\w+)$/m.exec(readFileSync('/proc/self/status', 'latin1'))?.[1] ?? '0'
   if (right !== undefined && (BigInt(`0x${rightsHere}`) & (1n << BigInt(right))) === 0n) return false
@@ -354,7 +352,7 @@ export function canBeTried({ needs, right }: EscapeAttempt): boolean {
   return needs === undefined || (facts !== undefined && (!facts.isDirectory() || readdirSync(needs).length > 0))
 }
 
-/** Does all attempts, one after the other, and says of each whether it `escaped` or was `kept`. */
+/** A script that makes all attempts and prints for each `escaped` or `kept`. */
 export function attemptScript(attempts: readonly EscapeAttempt[], machine: 'x64' | 'arm64'): string {
   const tools = String.raw`
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin MACHINE=${machine}

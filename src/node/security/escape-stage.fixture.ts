@@ -29,7 +29,7 @@ const folders = {
   PROC: '/proc',
 }
 
-/** A machine with secrets on it, among which containers try to get out. */
+/** A machine with secrets, from whose containers escapes are tried. */
 export class EscapeStage {
   readonly stage = new RuntimeStage('namespaces')
   readonly runtime: ProcessRuntime = this.stage.runtime()
@@ -75,11 +75,11 @@ export class EscapeStage {
     }
   }
 
-  /** By the names of attempts: what came of each on the machine itself, where nothing keeps them. */
+  /** The result of each attempt, by name, on the machine itself, where nothing prevents it. */
   onMachine(): ReadonlyMap<string, string> {
     const scratch = join(this.#outside, 'scratch')
     mkdirSync(scratch)
-    // Beside others, as what a container says is.
+    // With an output file like a container's.
     const output = openSync(join(this.#outside, 'output'), 'a')
     const tried = escapeAttempts.filter(canBeTried)
     const script = `exec 9</; ${attemptScript(tried, machine)}`
@@ -89,13 +89,13 @@ export class EscapeStage {
     return results(readFileSync(join(this.#outside, 'output'), 'utf8'))
   }
 
-  /** The same from a container's own program. */
+  /** The same in a container's own program. */
   async inContainer(securityContext: object): Promise<ReadonlyMap<string, string>> {
     const launch = this.stage.launch(attemptScript(escapeAttempts, machine), this.#container(securityContext))
     return results(await this.stage.run(launch, this.runtime))
   }
 
-  /** The same from a program beside it. */
+  /** The same in a program run by exec. */
   async byExec(securityContext: object): Promise<ReadonlyMap<string, string>> {
     const launch = this.stage.launch('exec sleep 3600', this.#container(securityContext))
     await this.runtime.start(launch, never)
@@ -107,7 +107,7 @@ export class EscapeStage {
     return results(said.text)
   }
 
-  /** The same from a program that has a terminal. */
+  /** The same in a container with a terminal. */
   async inTerminal(securityContext: object): Promise<ReadonlyMap<string, string>> {
     const container = { ...this.#container(securityContext), tty: true, stdin: true }
     const said = await this.stage.run(
@@ -117,7 +117,10 @@ export class EscapeStage {
     return results(said.replaceAll('\r', ''))
   }
 
-  /** The same from a container that was added to look at another: also at the process that it is made by itself. */
+  /**
+   * The same in an ephemeral container that shares the processes of another; it also attacks the process that sets it
+   * up.
+   */
   async besideAnother(securityContext: object): Promise<ReadonlyMap<string, string>> {
     const target = this.stage.launch('exec sleep 3600')
     await this.runtime.start(target, never)
@@ -130,7 +133,7 @@ export class EscapeStage {
     return ofLooker(this.stage.said(target.pod, 'looker'))
   }
 
-  /** And from the one that is looked at: at the process that the other is made by. */
+  /** The same in the container that is debugged; it attacks the process that sets up the ephemeral one. */
   async underEyes(securityContext: object): Promise<ReadonlyMap<string, string>> {
     const target = this.stage.launch('exec sleep 3600', this.#container(securityContext))
     await this.runtime.start(target, never)
@@ -184,7 +187,7 @@ export class EscapeStage {
       { stdout: new Sink(), stderr: new Sink() },
       never,
     )
-    // By a program that neither follows links nor minds what is closed to it.
+    // Uses find(1), which follows no links and skips what it cannot read.
     const find = (name: string) => {
       const where = [this.stage.dataDir, '/dev/shm', '-path', `*/${name}`]
       return spawnSync('find', where, { encoding: 'utf8' }).stdout.split('\n')[0] ?? ''
@@ -193,7 +196,7 @@ export class EscapeStage {
   }
 }
 
-/** Of the processes that make containers here, the one that is not the first. */
+/** Finds the process that sets up the second container. */
 const findLooker = `for process in /proc/[0-9]*; do
   pid=$(basename "$process"); [ "$pid" != 1 ] && [ "$(cat "$process/comm")" = container ] && export FIRST="$pid"
 done; echo "looker $FIRST"`

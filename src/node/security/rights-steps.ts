@@ -4,13 +4,13 @@ import { callFilter } from './call-filter.ts'
 import { capabilityNumber } from './capabilities.ts'
 import type { SecurityPlan } from './security-plan.ts'
 
-/** As whom and with which rights a program runs; what the root it runs in is like is decided elsewhere. */
+/** The user and rights of a program, without those that concern its root file system. */
 export type Rights = Omit<SecurityPlan, 'readOnlyRoot'>
 
 /**
- * What the process that becomes a program gives up, in the order that the kernel permits it in: the filter is put in
- * place as long as that needs no promise to never gain anything, which programs that are to become another user could
- * not keep.
+ * The steps by which a process gives up rights before it becomes the program, in an order the kernel permits. The
+ * filter comes while the process still may install it without no-new-privileges, which a program that changes its user
+ * could not keep.
  */
 export function rightsSteps(rights: Rights, machine: 'x64' | 'arm64', asUser: boolean): EntryStep[] {
   const { uid, gid, groups, capabilities, noNewPrivileges, filterCalls } = rights
@@ -35,7 +35,7 @@ function bits(numbers: ReadonlySet<number>): [number, number] {
   return [word(0), word(32)]
 }
 
-/** Kernels know different numbers of them. */
+/** Kernels differ in how many capabilities they have. */
 function lastCapability(): number {
   last ??= Number(readFileSync('/proc/sys/kernel/cap_last_cap', 'latin1'))
   return last

@@ -19,7 +19,7 @@ const restricted = {
   capabilities: { drop: ['ALL'] },
   seccompProfile: { type: 'RuntimeDefault' },
 }
-/** What a Pod that asks for no filter of calls gets with it, as docs/sandbox.md says. */
+/** Attempts that succeed in a Pod without a system call filter, as docs/sandbox.md says. */
 const withoutFilter = new Set([
   'takes a network of its own',
   'becomes root of other users',
@@ -72,7 +72,7 @@ describe.skipIf(!permitted)('a program in a container', () => {
   }, 120_000)
 })
 
-/** Whether somebody else may run this checkout, and make namespaces. */
+/** Whether another user can run this checkout and make namespaces. */
 const program = fileURLToPath(new URL('escape-as-user.fixture.ts', import.meta.url))
 const ordinary = { uid: 65_534, gid: 65_534 }
 const mayRun =

@@ -31,7 +31,7 @@ describe.skipIf(!permitted)('a security context', () => {
       runtime,
     )
 
-  /** What the kernel says of a program, by the name of the line. */
+  /** A line of the kernel's status of a program, by its name. */
   const status = (text: string) =>
     new Map(text.split('\n').map((line) => [line.split(':')[0] ?? '', line.slice(line.indexOf(':') + 2)] as const))
 
@@ -108,7 +108,7 @@ describe.skipIf(!permitted)('a security context', () => {
     expect(await run(script, { readOnlyRootFilesystem: true }, {}, more)).toBe(
       'may write /scratch/x\nmay write /dev/shm/x\nmay write /dev/null',
     )
-    // Also where a folder of the machine is layered for it.
+    // Also where a folder of the machine is covered by a layer.
     const within = {
       container: { volumeMounts: [{ name: 'scratch', mountPath: '/usr/bin/deep/scratch' }] },
       spec: { volumes },
@@ -221,7 +221,7 @@ describe.skipIf(!permitted)('a security context', () => {
       )
       await runtime.stop(uid, 0)
       await running.exited
-      // The namespace of control groups is another one, with the same root.
+      // The cgroup namespace differs, with the same root.
       const comparable = (text: string) => text.trim().replaceAll(/cgroup:\[\d+\]/g, 'cgroup')
       expect(comparable(beside.text)).toBe(comparable(stage.said(launch.pod)))
     }
@@ -230,7 +230,7 @@ describe.skipIf(!permitted)('a security context', () => {
   it('lets a program of another user open its output by name', async () => {
     const script = 'echo first >>/dev/stdout; echo second >>/dev/stderr'
     expect(await run(script, { runAsUser: 1000 })).toBe('first\nsecond')
-    // Never by giving away what is the machine's.
+    // The machine's own device must not have been given away.
     expect(statSync('/dev/null').uid).toBe(0)
   })
 })

@@ -24,7 +24,7 @@ import { RuntimeStage, Sink, never } from '../containers/running-containers.fixt
 const permitted =
   isolationModes.some(({ mode, permitted: is }) => mode === 'namespaces' && is) && process.getuid?.() === 0
 
-/** Whether the file that runs it can be changed: its mode (to what it is), its content, and its times. */
+/** Tries to change the file it runs from: its mode (to the same one), its content, and its times. */
 const changesItsFile = `
   open(my $file, "<", "/proc/self/exe") or die "cannot be opened: $!";
   print "escaped: mode\\n" if chmod((stat $file)[2] & 07777, $file);
@@ -90,7 +90,7 @@ describe.skipIf(!permitted)('a container', () => {
     const env = { PATH: '/usr/bin:/bin' }
     expect(await shell.run(machineEntry(isolation.tools, outside, { words, env }), systemClock)).toBe('')
     await ended
-    // The fourth is the folder that `ls` looks at.
+    // Descriptor 3 is the folder that `ls` reads.
     expect(readFileSync(join(outside, 'output'), 'utf8').split('\n').slice(0, 4)).toEqual(['0', '1', '2', '3'])
     expect(readFileSync(join(outside, 'output'), 'utf8')).not.toMatch(/^\/proc/m)
   })
@@ -127,7 +127,7 @@ describe.skipIf(!permitted)('a container', () => {
     expect(statSync(file).mode & 0o7777).toBe(0o4755)
     const container = { volumeMounts, securityContext: { runAsUser: 1000, runAsGroup: 1000 } }
     expect(await stage.run(stage.launch('/shared/id -u; id -u', container, { volumes }), runtime)).toBe('1000\n1000')
-    // Nothing but how it is mounted keeps it from that.
+    // Only the mount options prevent that.
     copyFileSync(file, join(outside, 'id'))
     chmodSync(join(outside, 'id'), 0o4755)
     chmodSync(outside, 0o755)

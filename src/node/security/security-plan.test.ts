@@ -6,7 +6,7 @@ import { type ImageUsers, type NodePowers, planSecurity, volumeGroup } from './s
 const root: ImageUsers = { configured: '', find: (user) => ({ uid: Number(user), gid: 0, groups: [] }) }
 const asRoot: NodePowers = { isolated: true, asUser: false, ownNetwork: true, uid: 0, gid: 0 }
 
-/** Knows one user besides those that are only numbers. */
+/** An image that knows one user by name; others only by number. */
 function imageWith(configured: string, known: { uid: number; gid: number; groups: number[] }): ImageUsers {
   const find = (user: string) =>
     user === configured || user === String(known.uid) ? known : { uid: Number(user), gid: 0, groups: [] }

@@ -2,46 +2,46 @@ import { z } from 'zod'
 import type { Container, Pod } from '../../resources/pod.ts'
 import { grantedCapabilities } from './capabilities.ts'
 
-/** As whom and with which rights a container's program runs. */
+/** The user and rights of a container's program. */
 export interface SecurityPlan {
   readonly uid: number
   readonly gid: number
   readonly groups: readonly number[]
-  /** All that root, or a file that gives them, can have in it. */
+  /** The most capabilities that root, or a file with capabilities, can have in it. */
   readonly capabilities: readonly string[]
   readonly noNewPrivileges: boolean
   readonly readOnlyRoot: boolean
-  /** Whether system calls are filtered as container runtimes do. */
+  /** Whether system calls are filtered, as container runtimes do by default. */
   readonly filterCalls: boolean
 }
 
-/** What is refused, by the field that asks for it. */
+/** The plan, or a sentence naming the field that cannot be granted. */
 export type PlannedSecurity = SecurityPlan | { readonly refused: string }
 
-/** A user as the files of a container know it. */
+/** A user as a container's files define it. */
 export interface KnownUser {
   readonly uid: number
   readonly gid: number
   readonly groups: readonly number[]
 }
 
-/** Who an image says runs it, and whom its files know. */
+/** The user that an image is run as, and the users in its files. */
 export interface ImageUsers {
-  /** As it stands in the image's configuration; empty for root. */
+  /** The user in the image's configuration; empty for root. */
   readonly configured: string
-  /** By name or number, with or without a group. */
+  /** Finds a user by name or number, with or without a group. */
   find(user: string): KnownUser | undefined
 }
 
-/** What this node can do about it. */
+/** What this node is able to grant. */
 export interface NodePowers {
-  /** Containers have namespaces of their own. */
+  /** Whether containers have their own namespaces. */
   readonly isolated: boolean
-  /** This program is not root: one user and one group is all that its containers have. */
+  /** Whether this program runs as an ordinary user: then containers have a single user and group. */
   readonly asUser: boolean
   /** The container has a network of its own, over which rights of its own hold. */
   readonly ownNetwork: boolean
-  /** As whom this program itself runs. */
+  /** The user and group of this program. */
   readonly uid: number
   readonly gid: number
 }
@@ -81,8 +81,8 @@ type PodContext = z.infer<typeof podContext>
 type ContainerContext = z.infer<typeof containerContext>
 
 /**
- * Joins what the Pod and the container ask for, as the kubelet does. What cannot be had here is refused, never passed
- * over.
+ * Combines the security contexts of Pod and container as the kubelet does. What cannot be granted is refused, never
+ * ignored.
  */
 export function planSecurity(pod: Pod, container: Container, image: ImageUsers, powers: NodePowers): PlannedSecurity {
   const ofPod = podContext.safeParse(pod.spec['securityContext'] ?? {})
@@ -126,15 +126,12 @@ export function planSecurity(pod: Pod, container: Container, image: ImageUsers, 
     capabilities: capabilities.granted,
     noNewPrivileges: context.allowPrivilegeEscalation === false,
     readOnlyRoot: context.readOnlyRootFilesystem === true,
-    // Also where nothing is said: a namespace of users is all that root in a container lacks to reach the machine's
-    // control groups.
+    // Also by default: with a user namespace of its own, root in a container could reach the machine's cgroups.
     filterCalls: powers.isolated && (seccompType(shared, context) ?? 'RuntimeDefault') === 'RuntimeDefault',
   }
 }
 
-/**
- * The group that owns a Pod's volumes, where it asks for one, and whether a volume that has it already is left alone.
- */
+/** The group for the Pod's volumes (fsGroup), and whether volumes that already have it are left alone. */
 export function volumeGroup(pod: Pod): { readonly gid: number; readonly onlyOnMismatch: boolean } | undefined {
   const context = podContext.safeParse(pod.spec['securityContext'] ?? {})
   if (!context.success || context.data.fsGroup === undefined) return undefined
@@ -151,7 +148,7 @@ function unsupportedField(shared: PodContext, context: ContainerContext): string
   return appArmor === 'Unconfined' ? undefined : `securityContext.appArmorProfile "${appArmor}"`
 }
 
-/** What a process of the machine without namespaces of its own cannot be given. */
+/** What cannot be granted without namespaces. */
 function needsNamespaces(shared: PodContext, context: ContainerContext): string | undefined {
   const asks: Readonly<Record<string, boolean>> = {
     runAsUser: (context.runAsUser ?? shared.runAsUser) !== undefined,
@@ -171,7 +168,7 @@ function seccompType(shared: PodContext, context: ContainerContext): string | un
   return context.seccompProfile?.type ?? shared.seccompProfile?.type
 }
 
-/** In the words of the kubelet. */
+/** The kubelet's wording. */
 function rootProblem(facts: {
   readonly pod: Pod
   readonly container: Container

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Pod } from '../../resources/pod.ts'
 
-/** Those that concern nobody but the Pod, as the kubelet has them. */
+/** Sysctls that only affect the Pod; the kubelet's list. */
 const safe = new Set([
   'kernel.shm_rmid_forced',
   'net.ipv4.ip_local_port_range',
@@ -17,7 +17,7 @@ const safe = new Set([
   'net.ipv4.tcp_wmem',
 ])
 
-/** In a network of its own, a program needs no right to listen on any port there. */
+/** In its own network, a program may listen on any port. */
 const usual = [['net/ipv4/ip_unprivileged_port_start', '0']] as const
 
 const schema = z.object({
@@ -27,7 +27,7 @@ const schema = z.object({
 export type PlannedSysctls =
   { readonly settings: readonly (readonly [path: string, value: string])[] } | { readonly refused: string }
 
-/** What a Pod wants set in the kernel, by its place below `/proc/sys`. */
+/** The sysctls of a Pod, by path below `/proc/sys`. */
 export function planSysctls(
   pod: Pod,
   powers: { readonly isolated: boolean; readonly ownNetwork: boolean },

@@ -13,7 +13,7 @@ const hasFailed = (pod: Pod) => pod.status?.phase === 'Failed'
 const mount = { volumeMounts: [{ name: 'work', mountPath: '/sluice-work' }] }
 const write = (mebibytes: number, path: string) => `head -c ${mebibytes * 2 ** 20} /dev/zero >${path}`
 
-/** Time passes for the node in steps of what it waits between two looks. */
+/** Advances time by one measuring period at a time. */
 async function untilEvicted(clock: FakeClock, name: string): Promise<Pod> {
   return stage.until(name, (pod) => {
     void clock.advance(10_000)
@@ -21,7 +21,7 @@ async function untilEvicted(clock: FakeClock, name: string): Promise<Pod> {
   })
 }
 
-/** To volumes in memory the kernel gives no more than they may have, where they can be mounted. */
+/** If memory volumes can be mounted, the kernel already limits them. */
 const measured = process.getuid?.() === 0 ? [''] : ['', 'Memory']
 
 describe('a Pod that stores more than it may', () => {
@@ -44,7 +44,7 @@ describe('a Pod that stores more than it may', () => {
     const folder = join(stage.dataDir, 'node', 'scratch', pod.metadata.uid ?? '', 'volumes')
     await expect.poll(() => existsSync(folder)).toBe(false)
     expect((await stage.pod('modest')).status?.phase).toBe('Running')
-    // What is in memory is not in the folder that goes with the stage.
+    // Memory volumes are not in the stage's folder, so they must be removed here.
     await stage.delete('modest', 0)
     await stage.untilGone('modest')
   })

@@ -10,7 +10,7 @@ import { measureStorage } from './measure-storage.ts'
 const run = programRunner(systemClock, 20_000)
 const never = new AbortController().signal
 const large = 2 ** 20
-/** Folders and the rest of the last block count, too. */
+/** Folders, and the unused rest of a last block, count, too. */
 const little = 64 * 2 ** 10
 
 let root = ''

@@ -6,13 +6,13 @@ import { everyContainer, podVolumes } from '../pods/pod-parts.ts'
 import { type RunProgram, programRunner } from '../processes/run-program.ts'
 import type { StorageUse } from './storage-limits.ts'
 
-/** Where a Pod's files lie on this machine. */
+/** Where a Pod's files are on this machine. */
 export interface StoragePlaces {
   /** The Pod's own folder: `volumes/<name>`, `containers/<name>`, and what is nobody's in particular. */
   readonly scratch: string
-  /** One folder for each container. */
+  /** The logs, one folder for each container. */
   readonly logs: string
-  /** Folders of volumes that are in memory, on the disk or not. */
+  /** Folders with memory volumes. */
   readonly memory: readonly string[]
 }
 
@@ -23,17 +23,17 @@ interface Place {
   readonly container?: string
 }
 
-/** For a Pod with a great many files. */
+/** Enough for a Pod with very many files. */
 const deadlineMs = 60_000
 
-/** What a Pod uses now, by the machine's own `du`; `undefined` where it cannot be told. */
+/** Measures with the machine's `du`; `undefined` if that fails. */
 export function storageUse(pod: Pod, places: StoragePlaces, clock: Clock, signal: AbortSignal) {
   return measureStorage(pod, places, programRunner(clock, deadlineMs), signal)
 }
 
 /**
- * Counts what a Pod has on the disk, as `du` does, and by that program: a Pod with a million files then takes the time
- * of another process. `undefined` where it cannot be told.
+ * Measures what a Pod has on disk. `du` does the counting, so that a Pod with a million files costs another process's
+ * time. `undefined` if it cannot be measured.
  */
 export async function measureStorage(
   pod: Pod,
@@ -61,7 +61,9 @@ export async function measureStorage(
   return { volumes, containers, pod: total }
 }
 
-/** Parts that do not overlap, so that everything counts once. Their names are the node's, not the Pod's. */
+/**
+ * The places to measure, without overlap, so that everything counts once. Only the node's own names are passed to `du`.
+ */
 async function placesOf(pod: Pod, { scratch, logs, memory }: StoragePlaces): Promise<Place[]> {
   const containers = everyContainer(pod).map(({ name }) => name)
   const emptyDirs = podVolumes(pod).flatMap(({ name, emptyDir }) => (emptyDir ? [name] : []))
@@ -89,14 +91,14 @@ async function sizesOf(
   run: RunProgram,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, number> | undefined> {
-  // POSIX's options; what is mounted in between is somebody else's.
+  // Only POSIX options. Other mounts in between are not counted.
   const result = await run('du', ['-s', '-k', '-x', '--', ...paths], signal)
   if (!result.ran) return undefined
   const known = new Set(paths)
   const sizes = new Map<string, number>()
   for (const line of result.output.split('\n')) {
     const [, size = '', path = ''] = /^(\d+)\t(.*)$/.exec(line) ?? []
-    // Complaints come between the sizes and may repeat names that a Pod made up: these can only make it larger.
+    // Error messages are mixed in and may contain names that a Pod chose; they can only increase a size.
     if (known.has(path)) sizes.set(path, Math.max(sizes.get(path) ?? 0, Number(size) * 1024))
   }
   return sizes

@@ -2,13 +2,13 @@ import { quantityText, readQuantity } from '../../resources/canonical-quantity.t
 import type { Container, Pod } from '../../resources/pod.ts'
 import { isSidecar, podVolumes } from '../pods/pod-parts.ts'
 
-/** What a Pod uses of the machine's storage, in bytes. */
+/** A Pod's use of storage in bytes. */
 export interface StorageUse {
-  /** Of its emptyDir volumes, by name. */
+  /** By emptyDir volume. */
   readonly volumes: ReadonlyMap<string, number>
-  /** Of what each container wrote outside of volumes, and its logs, by name. */
+  /** By container: its logs, and what it wrote outside of volumes. */
   readonly containers: ReadonlyMap<string, number>
-  /** All of it that lies on the disk. */
+  /** Everything that is on disk. */
   readonly pod: number
 }
 
@@ -17,7 +17,7 @@ interface Limit {
   readonly text: string
 }
 
-/** What a Pod may use at most. */
+/** The limits of a Pod. */
 export interface StorageLimits {
   readonly volumes: ReadonlyMap<string, Limit>
   readonly containers: ReadonlyMap<string, Limit>
@@ -26,7 +26,7 @@ export interface StorageLimits {
 
 const resource = 'ephemeral-storage'
 
-/** `undefined` where nothing is limited: then nobody needs to measure. */
+/** `undefined` if nothing is limited: then nothing needs to be measured. */
 export function storageLimits(pod: Pod): StorageLimits | undefined {
   const volumes = new Map<string, Limit>()
   for (const { name, emptyDir } of podVolumes(pod)) {
@@ -42,7 +42,7 @@ export function storageLimits(pod: Pod): StorageLimits | undefined {
   return volumes.size + containers.size > 0 || whole ? { volumes, containers, pod: whole } : undefined
 }
 
-/** The sentence that says what the Pod uses too much of, in the kubelet's words and order. */
+/** Which limit the Pod exceeds, in the kubelet's words and order. */
 export function exceededStorage(limits: StorageLimits, use: StorageUse): string | undefined {
   for (const [name, { bytes, text }] of limits.volumes) {
     if ((use.volumes.get(name) ?? 0) > bytes) return `Usage of EmptyDir volume "${name}" exceeds the limit "${text}". `
@@ -58,7 +58,7 @@ export function exceededStorage(limits: StorageLimits, use: StorageUse): string 
   return undefined
 }
 
-/** All containers together, or the largest of those that run one after the other beforehand. */
+/** The sum of all containers or, if larger, the largest init container. */
 function podLimit({ spec }: Pod): Limit | undefined {
   const amountOf = ({ resources }: Container) => readQuantity(resources?.limits?.[resource] ?? '')?.amount
   const sum = (containers: readonly Container[]) =>
@@ -77,7 +77,7 @@ function podLimit({ spec }: Pod): Limit | undefined {
   return limitOf(quantityText({ amount, format }))
 }
 
-/** Nothing, zero and less limit nothing. */
+/** Missing, zero and negative limits do not limit. */
 function limitOf(text: string | undefined): Limit | undefined {
   const quantity = text === undefined ? undefined : readQuantity(text)
   if (!quantity || quantity.amount <= 0n) return undefined

@@ -3,9 +3,9 @@ import type { Logger } from '../../foundation/log.ts'
 import type { Pod } from '../../resources/pod.ts'
 import { type StorageUse, exceededStorage, storageLimits } from './storage-limits.ts'
 
-/** A Pod that is on this node. */
+/** A Pod on this node. */
 export interface WatchedPod {
-  /** `undefined` once nothing of it will run any more. */
+  /** `undefined` if nothing of it runs or it is ending. */
   readonly activePod: Pod | undefined
   evict(message: string): void
 }
@@ -14,17 +14,17 @@ export interface StorageWatchOptions {
   readonly clock: Clock
   readonly log: Logger
   pods(): Iterable<WatchedPod>
-  /** `undefined` where it cannot be told. */
+  /** `undefined` if it cannot be measured. */
   measure(pod: Pod, signal: AbortSignal): Promise<StorageUse | undefined>
 }
 
-/** As often as the kubelet looks. */
+/** The kubelet's period. */
 const periodMs = 10_000
-/** Of the time that looking takes, at least so much is spent not looking. */
+/** The pause is at least this many times as long as measuring took. */
 const restPerWork = 4
 const atOnce = 4
 
-/** Looks every few seconds at what Pods with limits store, and evicts those that store more. */
+/** Measures Pods with storage limits periodically, and evicts those that exceed them. */
 export async function watchStorage(options: StorageWatchOptions, signal: AbortSignal): Promise<void> {
   const { clock } = options
   let tookMs = 0

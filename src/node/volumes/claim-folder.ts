@@ -1,30 +1,30 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Beside the folders of claims; no claim's name begins with a dot. */
+/** The folder with the owner of each claim name; no claim's name begins with a dot. */
 const owners = '.owners'
 const claimPattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 const namespacePattern = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 /**
- * Where the files of a claim are: `<claim>` for the first namespace that has one of the name, which is nearly always
- * the only one, and `<claim>@<namespace>` for every other. Claims of one name share nothing but the name.
+ * The folder of a claim: `<claim>` for the first namespace with a claim of this name, which is nearly always the only
+ * one, and `<claim>@<namespace>` for all others.
  */
 export function claimFolder(volumes: string, namespace: string, claim: string): string {
   return join(volumes, ownerOf(volumes, claim, namespace) === namespace ? claim : `${claim}@${namespace}`)
 }
 
-/** What is no name of a claim must not become a path. */
+/** Checks a claim's name before it becomes part of a path. */
 export function isClaimName(text: string): boolean {
   return claimPattern.test(text) && !text.includes('..')
 }
 
-/** The folder is this namespace's from now on, unless it is somebody's already. */
+/** Reserves the folder for this namespace, unless another already has it. */
 export function reserveClaimFolder(volumes: string, namespace: string, claim: string): void {
   ownerOf(volumes, claim, namespace)
 }
 
-/** The files are gone: whoever comes next is the first again. */
+/** Releases the folder, so that the next namespace can be the first again. */
 export function releaseClaimFolder(volumes: string, namespace: string, claim: string): void {
   const path = join(volumes, owners, claim)
   if (readOwner(path) === namespace) rmSync(path, { force: true })
@@ -40,7 +40,7 @@ function ownerOf(volumes: string, claim: string, candidate: string): string {
   return candidate
 }
 
-/** `undefined` where nobody has it, or what a crash left half written does not say who. */
+/** `undefined` if nobody has it, or a crash left the file half written. */
 function readOwner(path: string): string | undefined {
   try {
     const namespace = readFileSync(path, 'utf8')

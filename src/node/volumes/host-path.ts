@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { ContainerRefused } from '../pod-runtime.ts'
 
-/** The machine's own folder or file that a hostPath volume names, made where its type asks for that. */
+/** The folder or file of a hostPath volume, created if its type asks for that. */
 export function hostFolder({ path, type }: { readonly path: string; readonly type?: string | undefined }): string {
   if (!path.startsWith('/') || path.split('/').includes('..')) throw refused(`hostPath "${path}" must be absolute`)
   let found = statSync(path, { throwIfNoEntry: false })

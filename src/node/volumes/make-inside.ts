@@ -1,13 +1,12 @@
 import { closeSync, constants, mkdirSync, openSync } from 'node:fs'
 
-/** Not in Node's table: opens the folder itself, without asking for anything in it. */
+/** O_PATH, which Node does not define: opens the folder itself without access to its content. */
 const pathOnly = 0x200000
 const onlyFolder = pathOnly | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /**
- * Makes the folders of a path below `root`, which has no links in it. Others may write there meanwhile: each folder is
- * made in the one that was opened before, and none is entered by a link, so that nothing is ever made elsewhere on the
- * machine.
+ * Makes the folders of a path below `root`, which contains no links itself. Others may change things there meanwhile,
+ * so each folder is made relative to the opened one before, and no link is followed: nothing is ever made outside.
  */
 export function makeInside(root: string, path: string): void {
   let folder = openSync(root, onlyFolder)

@@ -7,7 +7,7 @@ import { programRunner } from '../processes/run-program.ts'
 
 const deadlineMs = 10_000
 
-/** Memory that is mounted as a folder, with a size that the kernel holds it to. It takes root, and `mount`. */
+/** Mounts memory (tmpfs) as folders, with a size that the kernel enforces. Needs root and `mount`. */
 export class MemoryMounts {
   readonly #clock: Clock
 
@@ -15,12 +15,12 @@ export class MemoryMounts {
     this.#clock = clock
   }
 
-  /** What is there already stays as it is. `refused`: this machine does not let us. */
+  /** Keeps an existing mount. `refused` if this machine does not allow it. */
   async mount(folder: string, bytes: number, signal: AbortSignal): Promise<'new' | 'there' | 'refused'> {
     if (process.getuid?.() !== 0) return 'refused'
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     if (isMountPoint(folder)) return 'there'
-    // Whoever runs a container of the Pod may write to it; what comes in gives nobody other rights.
+    // Any user of the Pod's containers may write to it, but setuid files and devices do not work in it.
     const options = `size=${bytes},mode=0777,nosuid,nodev`
     const run = programRunner(this.#clock, deadlineMs)
     const result = await run('mount', ['-t', 'tmpfs', '-o', options, 'sluice', folder], signal)
@@ -28,8 +28,8 @@ export class MemoryMounts {
   }
 
   /**
-   * Whoever still has something open there keeps that; to everybody else it is gone at once. Answers whether there was
-   * any.
+   * Detaches all mounts in a folder: open files stay usable, but nobody else sees them any more. Returns whether there
+   * were any.
    */
   async unmountIn(folder: string): Promise<boolean> {
     const mounted = mountPointsIn(folder)
@@ -38,21 +38,21 @@ export class MemoryMounts {
     return true
   }
 
-  /** The same at once, for a program that is about to end. */
+  /** The same synchronously, for when the program is about to end. */
   unmountNow(folders: readonly string[]): void {
     const mounted = folders.flatMap(mountPointsIn)
     if (mounted.length > 0) spawnSync('umount', unmountWords(mounted), { stdio: 'ignore', timeout: deadlineMs })
   }
 }
 
-/** Whether what is mounted below a folder from now on is seen in namespaces that were made before. */
+/** Whether new mounts below a folder appear in existing namespaces. */
 export function mountsSpreadFrom(folder: string): boolean {
   const path = realpathSync.native(folder)
   let [longest, spreads] = ['', false]
   for (const line of readFileSync('/proc/self/mountinfo', 'utf8').split('\n')) {
     const [, , , , point = '', , ...rest] = line.split(' ')
     const isAbove = point === '/' || path === point || path.startsWith(`${point}/`)
-    // Of several at one place the last one is what is seen.
+    // Of several mounts in one place, the last one counts.
     if (!isAbove || point.length < longest.length) continue
     longest = point
     spreads = rest.slice(0, rest.indexOf('-')).some((field) => field.startsWith('shared:'))

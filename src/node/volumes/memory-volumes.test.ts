@@ -97,7 +97,7 @@ describe.skipIf(!permitted)('a volume in memory', () => {
     const launch = withMemory('echo kept >/fast/file; exec sleep 3600')
     const { uid = '', name } = launch.pod.metadata
     await first.start(launch, never)
-    // As if killed: nothing is unmounted while a container runs.
+    // As if killed: mounts of running containers stay.
     first.close()
     const second = stage.runtime()
     await second.adopt()

@@ -4,10 +4,7 @@ import { podVolumes } from '../pods/pod-parts.ts'
 import type { ContainerLaunch } from '../pod-runtime.ts'
 import { memoryVolumeBytes } from './memory-size.ts'
 
-/**
- * Mounts the volumes of a Pod that are in memory. Answers whether namespaces that were made before do not see some of
- * them.
- */
+/** Mounts a Pod's memory volumes. Returns whether existing namespaces cannot see some of them. */
 export async function mountMemoryVolumes(
   folders: Pick<PodFolders, 'mountMemory'>,
   { pod, allocatable }: Pick<ContainerLaunch, 'pod' | 'allocatable'>,

@@ -5,7 +5,7 @@ import { type PodVolume, podVolumes } from '../pods/pod-parts.ts'
 import { type ReferencedObjects, namesInVolumes } from '../environment/referenced-objects.ts'
 import { type VolumeFiles, VolumeNotReady, isFilledFromCluster, projectionsOf, volumeFiles } from './volume-files.ts'
 
-/** Makes tokens for a Pod's service account. The control plane has the key; the platform hands this over. */
+/** Makes tokens for a Pod's service account. The control plane, which has the key, provides it. */
 export type Tokens = (pod: Pod, audience: string | undefined, expirationSeconds: number) => Promise<string>
 
 export interface PodVolumesOptions {
@@ -21,8 +21,8 @@ interface IssuedToken {
 }
 
 /**
- * Keeps those volumes of one Pod that hold what the cluster says: written before its containers start, and again when
- * it changes.
+ * Fills the volumes of one Pod that come from the cluster (ConfigMaps, Secrets, tokens, fields): before its containers
+ * start, and again when something changes.
  */
 export class PodVolumes {
   readonly #options: PodVolumesOptions
@@ -34,7 +34,7 @@ export class PodVolumes {
     this.#options = options
   }
 
-  /** Something the volumes are made of has changed. */
+  /** Tells that something in the volumes has changed. */
   invalidate(): void {
     this.#stale = true
   }
@@ -43,19 +43,20 @@ export class PodVolumes {
     return this.#stale
   }
 
-  /** When a token must be renewed; `undefined` when there is none. */
+  /** When the next token must be renewed; `undefined` if there is none. */
   get renewAt(): number | undefined {
     const times = [...this.#tokens.values()].map(({ renewAt }) => renewAt)
     return times.length > 0 ? Math.min(...times) : undefined
   }
 
   /**
-   * Throws `VolumeNotReady` with the volume's name when something it needs is not there. Returns which volumes changed.
+   * Writes what has changed, and returns the volumes that did. Throws `VolumeNotReady`, naming the volume, if something
+   * is missing.
    */
   async refresh(pod: Pod, facts: PodFacts, signal: AbortSignal): Promise<readonly string[]> {
     const due = (this.renewAt ?? Infinity) <= this.#options.clock.now()
     if (!this.#stale && !due) return []
-    // Something may change while this is under way: then it is stale again.
+    // Reset first: a change while this runs makes it stale again.
     this.#stale = false
     try {
       return await this.#fill(pod, facts, signal)
@@ -106,7 +107,7 @@ export class PodVolumes {
       const message = `MountVolume.SetUp failed for volume "${volume.name}" : failed to fetch token: ${why}`
       throw new VolumeNotReady(message, { cause: error })
     })
-    // With a fifth of its life left, so that whoever read it last still has time to use it.
+    // With a fifth of its life left, so that whoever has read the old one can still use it.
     return { token, renewAt: clock.now() + expirationSeconds * 800 }
   }
 }

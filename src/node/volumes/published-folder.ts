@@ -14,15 +14,15 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { inTurns } from '../in-turns.ts'
+import { inTurns } from './in-turns.ts'
 import type { VolumeFiles } from './volume-files.ts'
 
 const dataLink = '..data'
 
 /**
- * Makes a folder hold exactly these files, so that a reader sees either all the old ones or all the new ones: the files
- * are in a folder of their own, and one rename of the link `..data` publishes it. The names people use are links
- * through it. Returns whether anything had to be changed. A group that is given owns the files and may read them.
+ * Replaces a folder's files so that readers see either all old or all new ones, as the kubelet does: the files are in a
+ * new subfolder, which one rename of the link `..data` publishes, and the visible names are links through `..data`. If
+ * a group is given, it owns the files and may read them. Returns whether anything changed.
  */
 export function publishFiles(folder: string, files: VolumeFiles, group?: number): Promise<boolean> {
   const readable = [...files].map(([path, file]) => [path, { ...file, mode: file.mode | 0o440 }] as const)
@@ -47,7 +47,7 @@ function* publishing(folder: string, files: VolumeFiles, group: number | undefin
     yield undefined
   }
   mkdirSync(join(folder, version), { recursive: true, mode: 0o755 })
-  // One may be left by a run that was killed right here.
+  // May have been left by a run that was killed here.
   rmSync(join(folder, '..data_tmp'), { force: true })
   symlinkSync(version, join(folder, '..data_tmp'))
   renameSync(join(folder, '..data_tmp'), join(folder, dataLink))
@@ -58,7 +58,7 @@ function* publishing(folder: string, files: VolumeFiles, group: number | undefin
   return true
 }
 
-/** A folder of an older version, file by file. */
+/** Removes the folder of an older version, file by file. */
 function* removing(path: string): Generator<undefined, void> {
   const isFolder = lstatSync(path).isDirectory()
   const entries = isFolder ? readdirSync(path, { recursive: true, withFileTypes: true, encoding: 'utf8' }) : []

@@ -2,8 +2,8 @@ import { chmod, lstat, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 /**
- * Removes a folder that containers wrote to, with all that is in it. Some of its folders may be closed even to their
- * owner: overlayfs makes such, and programs can. They stop nobody but ordinary users, who can open them again.
+ * Removes a folder that containers wrote to. Some of its folders may be closed even to their owner, by overlayfs or by
+ * programs. Root can remove them anyway; an ordinary user has to open them first.
  */
 export async function removeFolder(path: string): Promise<void> {
   try {

@@ -8,32 +8,32 @@ export interface VolumeFile {
   readonly mode: number
 }
 
-/** What a volume holds, by path below it. */
+/** The files of a volume, by path. */
 export type VolumeFiles = ReadonlyMap<string, VolumeFile>
 
 export interface VolumeSources {
   readonly pod: Pod
   readonly facts: PodFacts
   readonly references: ReferencedObjects
-  /** Tokens by the path they are asked for at, within this volume. */
+  /** The tokens of this volume, by path. */
   readonly tokens: ReadonlyMap<string, string>
 }
 
-/** Why a volume cannot be filled now; it may be possible later. */
+/** Why a volume cannot be filled now; it may work later. */
 export class VolumeNotReady extends Error {
   override readonly name = 'VolumeNotReady'
 }
 
 const defaultFileMode = 0o644
-/** As the API server bounds ConfigMaps and Secrets, for all that is projected into one volume. */
+/** The most bytes that one volume may take from the cluster. */
 const mostBytes = 4 * 2 ** 20
 
-/** Whether what the volume holds comes from the cluster, rather than from a folder. */
+/** Whether the volume's content comes from the cluster rather than from a folder. */
 export function isFilledFromCluster(volume: PodVolume): boolean {
   return Boolean(volume.configMap ?? volume.secret ?? volume.downwardAPI ?? volume.projected)
 }
 
-/** The projections a volume is made of: a plain one is a projection of one source. */
+/** The sources of a volume; a plain one counts as a projection with one source. */
 export function projectionsOf(volume: PodVolume): readonly Projection[] {
   if (volume.projected) return volume.projected.sources
   if (volume.configMap) return [{ configMap: volume.configMap }]
@@ -43,7 +43,7 @@ export function projectionsOf(volume: PodVolume): readonly Projection[] {
   return [{ secret: { name, items, optional } }]
 }
 
-/** The files of a volume, from what the cluster says now. Throws `VolumeNotReady` when something is not there. */
+/** Computes the files of a volume. Throws `VolumeNotReady` if something is missing. */
 export function volumeFiles(volume: PodVolume, sources: VolumeSources): VolumeFiles {
   const mode =
     (volume.configMap ?? volume.secret ?? volume.downwardAPI ?? volume.projected)?.defaultMode ?? defaultFileMode
@@ -102,7 +102,7 @@ function downwardValue(item: DownwardItem, { pod, facts }: VolumeSources): Buffe
   throw new VolumeNotReady(`${item.path}: the field ${what} is not supported on this node`)
 }
 
-/** Relative, without `..`, and not a name the folder needs for itself. */
+/** Whether a path is relative, has no `..`, and does not clash with the folder's own names. */
 function isPathInside(path: string): boolean {
   const segments = path.split('/')
   const plain = segments.every((segment) => segment !== '' && segment !== '.' && segment !== '..')

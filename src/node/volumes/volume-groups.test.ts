@@ -68,7 +68,7 @@ describe.skipIf(process.getuid?.() !== 0)('a volume that is given to a group', (
     const giving = new VolumeGroups(systemClock).give('uid', [root], { gid, onlyOnMismatch: true }, leaving.signal)
     leaving.abort(new Error('nobody wants it'))
     await expect(giving).rejects.toThrow('nobody wants it')
-    // What is half done is not taken for done.
+    // A half-finished volume does not count as done.
     expect(groupOf('')).toBe(0)
     await new VolumeGroups(systemClock).give('uid', [root], { gid, onlyOnMismatch: true }, never)
     expect(groupOf('')).toBe(gid)

@@ -3,16 +3,16 @@ import { abortReason, type Clock } from '../../foundation/clock.ts'
 import { type VolumeOwner, givingToGroup, isLeftAlone } from './volume-ownership.ts'
 
 const program = new URL(`volume-ownership-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-/** What is given here, in turns with everybody else: enough for what is usual, for which a thread would take longer. */
+/** How many files are handled on the event loop, with turns for others; more are left to a thread. */
 const mostHere = 512
 const stepsPerTurn = 32
-/** Some ten million files. */
+/** Enough for some ten million files. */
 const deadlineMs = 10 * 60_000
 
-/** Gives volumes to the groups of Pods: each once, when the Pod first uses it. */
+/** Gives volumes to the groups of Pods (fsGroup), each once when the Pod first uses it. */
 export class VolumeGroups {
   readonly #clock: Clock
-  /** By Pod: the volumes that are given already. */
+  /** The volumes already done, by Pod. */
   readonly #given = new Map<string, Set<string>>()
 
   constructor(clock: Clock) {
@@ -36,7 +36,7 @@ export class VolumeGroups {
   }
 }
 
-/** False where there is more than that is for. */
+/** `false` if there are too many files for this. */
 async function givenHere(folder: string, owner: VolumeOwner, signal: AbortSignal): Promise<boolean> {
   const steps = givingToGroup(folder, owner)
   try {
@@ -47,12 +47,12 @@ async function givenHere(folder: string, owner: VolumeOwner, signal: AbortSignal
     }
     return false
   } finally {
-    // What it has open is closed.
+    // Closes what it has open.
     steps.return()
   }
 }
 
-/** In a thread of its own, for as long as somebody wants it. */
+/** Does it in a thread, which ends when the signal is aborted. */
 async function giveApart(folder: string, owner: VolumeOwner, clock: Clock, signal: AbortSignal): Promise<void> {
   const { gid, readOnly } = owner
   const workerData = { folder, owner: { gid, ...(readOnly !== undefined && { readOnly }) } }

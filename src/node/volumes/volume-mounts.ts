@@ -8,39 +8,37 @@ import { isFilledFromCluster } from './volume-files.ts'
 import { hostFolder } from './host-path.ts'
 import { makeInside } from './make-inside.ts'
 
-/**
- * A place the container knows by `mountPath` and the machine by `folder` (or a file). `root` is what paths must not
- * leave.
- */
+/** A mount: `mountPath` in the container is `folder` (or a file) on the machine. Paths must not lead out of `root`. */
 export interface Mount {
   readonly mountPath: string
   readonly folder: string
   readonly root: string
   readonly readOnly: boolean
   /**
-   * Part of a volume that others may write to: what it is must be looked up without following links at the last moment.
+   * A part of a volume, which others may replace by a link: it must be opened at the last moment without following
+   * links.
    */
   readonly partial?: boolean
-  /** A volume that a group of the Pod's may own: neither the machine's own files nor what the cluster says. */
+  /** A volume that fsGroup applies to: neither the machine's files nor files from the cluster. */
   readonly shared?: boolean
 }
 
 export interface VolumeFolders {
-  /** Of the Pod's namespace, in `<data>/volumes/`. */
+  /** The folder of a claim of the Pod's namespace, in `<data>/volumes/`. */
   claim(name: string): string
-  /** Space that goes with the Pod, in memory where that is asked for and there is such a thing. */
+  /** A folder that is removed with the Pod; in memory if asked for and possible. */
   scratch(volume: string, inMemory: boolean): string
   readonly hostPathAllowed: boolean
 }
 
-/** What Linux takes as a path. */
+/** The longest path that Linux takes. */
 const longestPath = 4096
-/** Each one is looked up on the disk. */
+/** The most paths in one text; each is looked up on disk. */
 const mostMentions = 1000
 
 const claimPattern = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
 
-/** Finds (and makes) the folders behind a container's mounts. Longest path first, so that nested mounts win. */
+/** Finds or makes the folders of a container's mounts. Longest path first, so that nested mounts win. */
 export function resolveMounts(
   pod: Pod,
   container: Container,
@@ -73,13 +71,13 @@ export function resolveMounts(
 }
 
 /**
- * Replaces mount paths in a word of a command line or a variable by the real folders. Refuses paths that leave their
- * volume, by `..` or through links: the program would follow them.
+ * Replaces mount paths in an argument or variable by the real folders. Refuses paths that lead out of their volume by
+ * `..` or links, since the program would follow them.
  */
 export function replaceMountPaths(text: string, mounts: readonly Mount[]): string {
   if (mounts.length === 0 || !text.includes('/')) return text
   const alternatives = mounts.map(({ mountPath }) => escapeForPattern(mountPath)).join('|')
-  // A path starts the word or follows something that cannot be part of one, and ends where a list of paths goes on.
+  // A path begins the text or follows a character that cannot be part of one, and ends at a separator of path lists.
   const pattern = new RegExp(`(?<![\\w./-])(${alternatives})(/[^\\s"'\`,;:|&<>()]*)?(?![\\w.-])`, 'g')
   let mentions = 0
   return text.replaceAll(pattern, (written, mountPath: string, rest: string | undefined, offset: number) => {
@@ -89,7 +87,7 @@ export function replaceMountPaths(text: string, mounts: readonly Mount[]): strin
     if (mentions > mostMentions) throw refused(`an argument or variable names mounts more than ${mostMentions} times`)
     const path = mount.folder + (rest ?? '')
     refuseEscape(path, mount.root, written)
-    // File names may hold separators: what the program takes for one path may be longer than what was cut out here.
+    // File names may contain separators, so the path meant may be longer than the match.
     const following = text.slice(offset + mountPath.length, offset + mountPath.length + longestPath)
     const [longest = ''] = /^[^\s"'`]*/.exec(following) ?? []
     if (longest.startsWith('/')) refuseEscape(mount.folder + longest, mount.root, mountPath + longest)
@@ -97,7 +95,7 @@ export function replaceMountPaths(text: string, mounts: readonly Mount[]): strin
   })
 }
 
-/** Where the machine has what the container knows by this path. */
+/** The path on the machine of a path in the container. */
 export function onMachine(path: string, mounts: readonly Mount[]): string {
   const mount = mounts.find(({ mountPath }) => path === mountPath || path.startsWith(`${mountPath}/`))
   return mount ? mount.folder + path.slice(mount.mountPath.length) : path
@@ -111,8 +109,8 @@ export function refuseEscape(path: string, root: string, written: string): void 
 }
 
 /**
- * Whoever else has the volume may put links there meanwhile: they lead this nowhere, and at worst keep the container
- * from starting.
+ * Makes a missing folder. Others who use the volume may put links there meanwhile: none is followed; at worst the
+ * container does not start.
  */
 function makeMissing(folder: string, root: string, written: string): void {
   const existing = nearestExisting(folder, root)
@@ -138,14 +136,14 @@ function folderOf(volume: PodVolume, folders: VolumeFolders): string {
   }
   const folder = claim === undefined ? folders.scratch(name, emptyDir?.medium === 'Memory') : folders.claim(claim)
   const made = mkdirSync(folder, { recursive: true })
-  // Whoever runs a container of the Pod may write it.
+  // Any user of the Pod's containers may write to it.
   if (made !== undefined && emptyDir) chmodSync(folder, 0o777)
   return folder
 }
 
 /**
- * A variable without a value is as good as none, as in Kubernetes: what was to be a part of the volume must not become
- * all of it.
+ * A variable without a value counts as undefined, as in Kubernetes: otherwise a part of the volume would become all of
+ * it.
  */
 function expanded(expression: string, variables: ReadonlyMap<string, string>): string {
   const valued = new Map([...variables].filter(([, value]) => value !== ''))
@@ -154,7 +152,7 @@ function expanded(expression: string, variables: ReadonlyMap<string, string>): s
   return text
 }
 
-/** What does not exist yet cannot be a link that leads elsewhere; what it would be made in can. */
+/** The closest existing parent: what does not exist cannot be a link that leads elsewhere, but its parent can. */
 function nearestExisting(path: string, root: string): string {
   let current = path.startsWith(`${root}/`) && existsSync(root) ? firstMissing(path, root) : path
   while (!existsSync(current) && dirname(current) !== current) {
@@ -164,7 +162,7 @@ function nearestExisting(path: string, root: string): string {
   return current
 }
 
-/** From the top: what is written may name thousands of folders, of which few are there. */
+/** Searched from the top: a path may name thousands of folders of which few exist. */
 function firstMissing(path: string, root: string): string {
   for (let end = path.indexOf('/', root.length + 1); end >= 0; end = path.indexOf('/', end + 1)) {
     const part = path.slice(0, end)
@@ -173,7 +171,7 @@ function firstMissing(path: string, root: string): string {
   return path
 }
 
-/** Only asked about what `existsSync`, which follows links, did not find. */
+/** Only for paths that `existsSync`, which follows links, did not find. */
 function isDanglingLink(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 }

@@ -2,20 +2,20 @@ import { chmodSync, chownSync, closeSync, constants, fstatSync, lchownSync, open
 
 const setGroupOnFolder = 0o2000
 const forFolders = 0o110
-/** Not in Node's table: opens the file itself, whatever it is, without asking for anything in it. */
+/** O_PATH, which Node does not define: opens the file itself, whatever it is, without access to its content. */
 const pathOnly = 0x200000
-/** Deeper than any path can be, unless somebody moves folders about meanwhile. */
+/** Deeper than any path, unless somebody moves folders meanwhile. */
 const deepest = 2048
 
 export interface VolumeOwner {
   readonly gid: number
-  /** Files are for reading only. */
+  /** Whether files are read-only. */
   readonly readOnly?: boolean
-  /** Whether a volume whose root is right already is left as it is. */
+  /** Whether a volume is skipped if its root already has the group. */
   readonly onlyOnMismatch?: boolean
 }
 
-/** Whether nothing is to be done: the root is given last, so that all in it is given where that is. */
+/** Whether there is nothing to do. The root is changed last, so if it is right, everything in it is. */
 export function isLeftAlone(folder: string, owner: VolumeOwner): boolean {
   if (owner.onlyOnMismatch !== true) return false
   const root = openSync(folder, pathOnly | constants.O_NOFOLLOW)
@@ -28,9 +28,9 @@ export function isLeftAlone(folder: string, owner: VolumeOwner): boolean {
 }
 
 /**
- * Gives everything in a volume to a group, as the kubelet does, one file a step: the group may read and write it, and
- * what is made in its folders belongs to the group, too. Whoever writes to the volume meanwhile leads this nowhere
- * else: each file is reached by way of the folder that was opened, and no link is followed.
+ * Gives everything in a volume to a group as the kubelet does, one file per step: the group may read and write it, and
+ * new files in its folders belong to the group, too. Each file is reached through its opened folder and no link is
+ * followed, so nobody who writes there can lead this elsewhere.
  */
 export function* givingToGroup(folder: string, owner: VolumeOwner): Generator<undefined, void> {
   const root = openSync(folder, pathOnly | constants.O_NOFOLLOW)
@@ -44,7 +44,7 @@ function* give(file: number, path: string, owner: VolumeOwner, depth: number): G
     if (facts.isSymbolicLink()) lchownSync(path, -1, owner.gid)
     else {
       if (facts.isDirectory() && depth <= deepest) yield* giveContent(here, owner, depth)
-      // By way of the descriptor: it is this very file, whatever has its name by now.
+      // Through the descriptor, so that it is this very file, whatever its name refers to by now.
       chownSync(here, -1, owner.gid)
       chmodSync(here, (facts.mode & 0o7777) | wantedBits(owner, facts.isDirectory()))
     }
@@ -67,7 +67,7 @@ function* giveContent(folder: string, owner: VolumeOwner, depth: number): Genera
   }
 }
 
-/** `undefined`: gone meanwhile. */
+/** `undefined` if it is gone. */
 function openedIfThere(path: string): number | undefined {
   try {
     return openSync(path, pathOnly | constants.O_NOFOLLOW)

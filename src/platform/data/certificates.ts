@@ -3,7 +3,7 @@ import { isIP } from 'node:net'
 // The X.509 library's dependency injection needs this polyfill to be there first.
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
-import type { DataDirectory } from './data-directory.ts'
+import type { DataFolder } from './data-directory.ts'
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
 const dayMs = 24 * 60 * 60 * 1000
@@ -23,7 +23,7 @@ export class CertificateAuthority {
     this.#keys = keys
   }
 
-  static async open(directory: DataDirectory, now: number): Promise<CertificateAuthority> {
+  static async open(directory: DataFolder, now: number): Promise<CertificateAuthority> {
     directory.folder('pki')
     const key = directory.read('pki/ca.key')
     const certificate = directory.read('pki/ca.crt')

@@ -3,23 +3,17 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 
-/** Where a `sluice up` keeps everything. Held by one process at a time. */
-export class DataDirectory {
+/** Where something keeps its files: a whole `sluice up`, or one of its clusters. */
+export class DataFolder {
   readonly root: string
-  readonly #lock: DatabaseSync
 
-  private constructor(root: string, lock: DatabaseSync) {
+  constructor(root: string) {
     this.root = root
-    this.#lock = lock
   }
 
-  /** Creates the folder if need be and takes its lock; `data_directory_in_use` names the process that has it. */
-  static open(path: string): DataDirectory {
-    const root = resolve(path)
-    mkdirSync(root, { recursive: true, mode: 0o700 })
-    const directory = new DataDirectory(root, takeLock(root))
-    directory.write('pid', `${process.pid}\n`)
-    return directory
+  /** A folder in it, made if need be, that is used in the same way. */
+  within(...segments: string[]): DataFolder {
+    return new DataFolder(this.folder(...segments))
   }
 
   path(...segments: string[]): string {
@@ -52,6 +46,25 @@ export class DataDirectory {
 
   remove(name: string): void {
     rmSync(this.path(name), { force: true })
+  }
+}
+
+/** Where a `sluice up` keeps everything. Held by one process at a time. */
+export class DataDirectory extends DataFolder {
+  readonly #lock: DatabaseSync
+
+  private constructor(root: string, lock: DatabaseSync) {
+    super(root)
+    this.#lock = lock
+  }
+
+  /** Creates the folder if need be and takes its lock; `data_directory_in_use` names the process that has it. */
+  static open(path: string): DataDirectory {
+    const root = resolve(path)
+    mkdirSync(root, { recursive: true, mode: 0o700 })
+    const directory = new DataDirectory(root, takeLock(root))
+    directory.write('pid', `${process.pid}\n`)
+    return directory
   }
 
   close(): void {

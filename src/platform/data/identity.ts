@@ -5,7 +5,10 @@ import { SluiceError } from '../../foundation/errors.ts'
 import { generateKeyPair } from '../../management/key-pair.ts'
 import { clusterIdPattern } from '../../resources/cluster.ts'
 import { centerCodePattern } from '../../resources/compute-center.ts'
-import type { DataDirectory } from './data-directory.ts'
+import type { DataFolder } from './data-directory.ts'
+
+/** Nobody guesses one: it is the last part of a control-plane address, and of the host of every exposed service. */
+export const newClusterId = (): string => `vks${randomName(9)}`
 
 const identitySchema = z.object({
   clusterId: z.string().regex(clusterIdPattern),
@@ -25,9 +28,9 @@ export type Identity = z.infer<typeof identitySchema>
 /** The key pair of the enterprise that owns the home cluster: the content of credentials.json. */
 export type Credentials = z.infer<typeof credentialsSchema>
 
-export function openIdentity(directory: DataDirectory, center: string | undefined): Identity {
+export function openIdentity(directory: DataFolder, center: string | undefined): Identity {
   const identity = kept(directory, 'identity.json', identitySchema, () => ({
-    clusterId: `vks${randomName(9)}`,
+    clusterId: newClusterId(),
     center: center ?? 'local-1',
     adminToken: randomBytes(32).toString('base64url'),
   }))
@@ -38,7 +41,7 @@ export function openIdentity(directory: DataDirectory, center: string | undefine
 }
 
 /** PEM of the key that signs the tokens of service accounts: made once, or every token would end with a restart. */
-export function openServiceAccountKey(directory: DataDirectory): string {
+export function openServiceAccountKey(directory: DataFolder): string {
   const name = 'pki/service-accounts.key'
   directory.folder('pki')
   const text = directory.read(name) ?? SigningKey.generatePem()
@@ -51,11 +54,11 @@ export function openServiceAccountKey(directory: DataDirectory): string {
   return text
 }
 
-export function openCredentials(directory: DataDirectory): Credentials {
+export function openCredentials(directory: DataFolder): Credentials {
   return kept(directory, 'credentials.json', credentialsSchema, () => ({ ...generateKeyPair(), enterprise: 'home' }))
 }
 
-function kept<T>(directory: DataDirectory, name: string, schema: z.ZodType<T>, make: () => T): T {
+function kept<T>(directory: DataFolder, name: string, schema: z.ZodType<T>, make: () => T): T {
   const text = directory.read(name)
   if (text === undefined) {
     const made = make()

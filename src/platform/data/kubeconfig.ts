@@ -1,5 +1,7 @@
 export interface KubeconfigFacts {
   readonly server: string
+  /** By which the server is called in the handshake, where its address does not say which cluster is meant. */
+  readonly tlsServerName?: string | undefined
   readonly ca: string
   readonly token: string
   readonly clusterId: string
@@ -13,12 +15,14 @@ export function renderKubeconfig(facts: KubeconfigFacts): string {
   const [server, name, token, namespace] = [facts.server, facts.clusterId, facts.token, facts.namespace].map((value) =>
     JSON.stringify(value),
   )
+  const serverName =
+    facts.tlsServerName === undefined ? '' : `\n      tls-server-name: ${JSON.stringify(facts.tlsServerName)}`
   return `apiVersion: v1
 kind: Config
 clusters:
   - name: ${name}
     cluster:
-      server: ${server}
+      server: ${server}${serverName}
       certificate-authority-data: ${Buffer.from(facts.ca).toString('base64')}
 users:
   - name: admin

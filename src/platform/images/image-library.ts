@@ -5,8 +5,8 @@ import { ImageLibrary } from '../../node/images/image-library.ts'
 
 export type { ImageLibrary, ImportedImage } from '../../node/images/image-library.ts'
 export type { ImageRecord } from '../../node/images/image-index.ts'
-export { parsePlatform } from '../../node/images/image-platform.ts'
-export { usualLimits } from '../../node/images/unpack-budget.ts'
+export { parsePlatform } from '../../node/images/archives/image-platform.ts'
+export { usualLimits } from '../../node/images/tar/unpack-budget.ts'
 
 /** The images of a data directory, for whoever adds and removes them. Sluice may be running on it, or not. */
 export function openImageLibrary(dataDirectory: string): ImageLibrary {

@@ -1,22 +1,25 @@
 import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../../cluster/event-recorder.ts'
 import { ExposureController } from '../../exposure/exposure-controller.ts'
+import type { JoinedRoutes } from '../../exposure/joined-routes.ts'
 import { RouteTable } from '../../exposure/route-table.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { backgroundTask } from '../background-task.ts'
-import type { KeyAndCertificate } from '../data/certificates.ts'
 import type { ClusterCaches } from '../cluster-caches.ts'
 import { type Listening, urlHost } from '../listen.ts'
-import type { ExposureToServe } from '../serving/serving-threads.ts'
 
 export interface ExposureRoleOptions {
   readonly client: ClusterClient
   readonly caches: ClusterCaches
   readonly clusterId: string
-  readonly proxyDomain: string
-  readonly tls: KeyAndCertificate
+  /** Of its compute center, as it is at the moment. */
+  readonly proxyDomain: () => string
+  /** Told when that has changed. */
+  readonly onDomainChange: (listener: () => void) => () => void
+  /** Where the routes of all clusters come together. */
+  readonly joined: JoinedRoutes
   readonly port: number
   /** Where the threads listen, once they do. */
   readonly listening: () => Listening
@@ -27,23 +30,24 @@ export interface ExposureRoleOptions {
 /** What the exposure has in this thread: the routes of one cluster, and telling each ServiceExporter about its own. */
 export class ExposureRole implements Component {
   readonly name = 'exposure'
-  /** What the threads that serve need of it. */
-  readonly served: ExposureToServe
   readonly #options: ExposureRoleOptions
   readonly #routes: RouteTable
   #controller: Component | undefined
+  #forget: ReadonlyArray<() => void> = []
 
   constructor(options: ExposureRoleOptions) {
     this.#options = options
-    const { caches, clusterId, proxyDomain, port, tls } = options
+    const { caches, clusterId, proxyDomain, port, joined, onDomainChange } = options
     const { exporters, services, slices } = caches
-    this.#routes = new RouteTable({ exporters, services, slices, facts: { clusterId, proxyDomain, port } })
-    this.served = { tls: { key: tls.key, cert: tls.cert }, routes: this.#routes }
+    const facts = { clusterId, proxyDomain: proxyDomain(), port }
+    this.#routes = new RouteTable({ exporters, services, slices, facts })
+    this.#forget = [joined.add(this.#routes), onDomainChange(() => this.#routes.livesBelow(proxyDomain()))]
   }
 
   async start(signal: AbortSignal): Promise<void> {
     const { client, caches, listening, clock, log } = this.#options
     this.#routes.listensAt(listening().port)
+    this.#routes.livesBelow(this.#options.proxyDomain())
     const { exporters } = caches
     const events = new EventRecorder({ client, component: 'sluice-exposure', clock, log, settleMs: eventSettleMs })
     const controller = new ExposureController({ client, exporters, routes: this.#routes, events, clock, log })
@@ -53,6 +57,7 @@ export class ExposureRole implements Component {
 
   async stop(signal: AbortSignal): Promise<void> {
     await this.#controller?.stop?.(signal)
+    for (const forget of this.#forget) forget()
     this.#routes.close()
   }
 
@@ -63,6 +68,6 @@ export class ExposureRole implements Component {
 
   /** The address of an exposed host. */
   urlOf(hostLabel: string): string {
-    return `https://${hostLabel}.${this.#options.proxyDomain}:${this.#options.listening().port}`
+    return `https://${hostLabel}.${this.#options.proxyDomain()}:${this.#options.listening().port}`
   }
 }

@@ -14,16 +14,16 @@ import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { modelOfPod } from '../../resources/model-ownership.ts'
 import { parseResourceProfile } from '../../resources/model-references.ts'
 import type { Model } from '../../resources/model.ts'
-import { LoadTable } from '../../traffic/load-table.ts'
+import { LoadTable } from '../../traffic/endpoints/load-table.ts'
 import { PodPool } from '../../traffic/pod-pool.ts'
 import { cardHoldings } from '../card-room.ts'
-import type { ClusterCaches } from '../cluster-caches.ts'
+import type { HomeCaches } from '../cluster-caches.ts'
 import type { ServedGateway } from '../serving/serving-messages.ts'
 import type { GatewayToServe } from '../serving/serving-threads.ts'
 
 export interface GatewayRoleOptions {
   readonly client: ClusterClient
-  readonly caches: ClusterCaches
+  readonly caches: HomeCaches
   readonly host: string
   readonly idleWindowMs: number
   readonly wakeDeadlineMs: number

@@ -3,11 +3,16 @@ import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import { ManagementServer } from '../../management/management-server.ts'
-import type { ClusterCaches } from '../cluster-caches.ts'
+import { type Cluster, clusterIdOf } from '../../resources/cluster.ts'
+import type { HomeCaches } from '../cluster-caches.ts'
+import type { RunningCluster } from '../clusters/running-cluster.ts'
 import { urlHost } from '../listen.ts'
 
 export interface ManagementRoleOptions {
-  readonly caches: ClusterCaches
+  readonly caches: HomeCaches
+  readonly homeId: string
+  /** Where the figures of the Cluster of this name come from; undefined while it does not run. */
+  readonly running: (name: string) => RunningCluster | undefined
   readonly host: string
   readonly port: number
   readonly outside?: number | undefined
@@ -16,18 +21,23 @@ export interface ManagementRoleOptions {
   readonly metrics: Metrics
 }
 
-/** The management API over the home cluster, which is the only one so far. */
+/** The management API over all clusters. */
 export class ManagementRole implements Component {
   readonly name = 'management'
   readonly #host: string
   readonly #server: ManagementServer
 
-  constructor({ caches, host, port, outside, clock, log, metrics }: ManagementRoleOptions) {
+  constructor({ caches, homeId, running, host, port, outside, clock, log, metrics }: ManagementRoleOptions) {
     this.#host = host
-    const { keys, centers, clusters, nodes, pods } = caches
+    const { keys, centers, clusters } = caches
+    let byId: ReadonlyMap<string, Cluster> | undefined
+    clusters.onChange(() => (byId = undefined))
     const find = (id: string) => {
-      const cluster = clusters.get({ name: id })
-      return cluster && { cluster, nodes, pods }
+      byId ??= new Map(clusters.list().map((cluster) => [clusterIdOf(cluster) ?? '', cluster]))
+      const cluster = byId.get(id)
+      if (!cluster) return undefined
+      const view = running(cluster.metadata.name) ?? nothingRuns
+      return { cluster, nodes: view.nodes, pods: view.pods, answers: () => view.silence() === undefined }
     }
     this.#server = new ManagementServer({
       host,
@@ -36,8 +46,8 @@ export class ManagementRole implements Component {
       keys,
       centers,
       clusters: { find },
-      // They tell of the home cluster.
-      mayReadMetrics: (enterprise) => clusters.list().some(({ spec }) => spec.enterprise === enterprise),
+      // They tell of the home cluster and of the whole program.
+      mayReadMetrics: (enterprise) => clusters.get({ name: homeId })?.spec.enterprise === enterprise,
       clock,
       log,
       metrics,
@@ -56,3 +66,6 @@ export class ManagementRole implements Component {
     return `http://${urlHost(this.#host)}:${this.#server.port}`
   }
 }
+
+const nobody = { list: () => [], synced: false }
+const nothingRuns = { nodes: nobody, pods: nobody, silence: () => 'it does not run' }

@@ -8,14 +8,16 @@ import { type NetworkChoice, openNetwork } from '../../node/network/open-network
 import type { NetworkFacts, PodNetwork } from '../../node/network/pod-network.ts'
 import type { UserNetworkFacts } from '../../node/network/user/user-network.ts'
 import { nodeIdOf } from '../../node/registration/node-id.ts'
-import type { DataDirectory } from '../data/data-directory.ts'
+import type { DataFolder } from '../data/data-directory.ts'
 import { type ServiceNetwork, bridgedServiceNetwork, embeddedServiceNetwork } from '../services/service-network.ts'
 
 export interface PodNetworkOptions {
-  readonly directory: DataDirectory
+  readonly directory: DataFolder
   readonly clusterId: string
   readonly choice: NetworkChoice
   readonly ipv6?: boolean | undefined
+  /** Where it is known already what the machine permits. */
+  readonly isolation?: Isolation | undefined
   readonly userNetwork?: UserNetworkFacts | undefined
   readonly clock: Clock
   readonly log: Logger
@@ -32,7 +34,7 @@ export async function openPodNetwork(options: PodNetworkOptions): Promise<Opened
   const { directory, clusterId, choice, ipv6, userNetwork, clock, log } = options
   const folder = directory.folder('node')
   const nodeId = nodeIdOf(folder)
-  const isolation = await detectIsolation(join(folder, 'try'), 'detect')
+  const isolation = options.isolation ?? (await detectIsolation(join(folder, 'try'), 'detect'))
   const network =
     isolation.mode === 'paths' && choice === 'detect'
       ? new LoopbackNetwork(nodeId, isolation.reason)

@@ -7,7 +7,7 @@ import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { gatewayNamespace, gatewayServiceName } from '../../resources/model-labels.ts'
-import type { ClusterCaches } from '../cluster-caches.ts'
+import type { HomeCaches } from '../cluster-caches.ts'
 import { type Listening, listenOn } from '../listen.ts'
 import {
   type ExposureToServe,
@@ -24,7 +24,7 @@ interface ServedAt {
 
 export interface ServingRoleOptions {
   readonly client: ClusterClient
-  readonly caches: ClusterCaches
+  readonly caches: HomeCaches
   readonly clusterId: string
   readonly host: string
   /** How many threads; one at least. */

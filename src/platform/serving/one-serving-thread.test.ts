@@ -76,7 +76,10 @@ describe('one serving thread', () => {
     const { tls, ca } = await certify()
     const endpoints = [{ host: '127.0.0.1', port: upstream.port }]
     const routes = routesOf({ host: shop, exporter: 'web/shop', endpoints })
-    const { pods, port, threads, serving, news, metrics } = await startThreads({ count: 1, exposure: { tls, routes } })
+    const { pods, port, threads, serving, news, metrics } = await startThreads({
+      count: 1,
+      exposure: { tls: { current: tls, onChange: () => () => {} }, routes },
+    })
     const edge = await serving.listen('exposure', '127.0.0.1', 0)
     pods.put(fakePod('one', { host: '127.0.0.1', port: upstream.port }))
     expect(await askEdge(edge.port, ca)).toBe(200)
@@ -102,7 +105,9 @@ describe('the edge in serving threads', () => {
       endpoints: [{ host: '127.0.0.1', port: upstream.port }],
     })
     const routes = routesOf(route(shop))
-    const { serving, metrics } = await startThreads({ exposure: { tls, routes } })
+    const { serving, metrics } = await startThreads({
+      exposure: { tls: { current: tls, onChange: () => () => {} }, routes },
+    })
     const other = shop.replace('shop', 'other')
     routes.become(route(shop), route(other))
     const { port } = await serving.listen('exposure', '127.0.0.1', 0)

@@ -4,7 +4,7 @@ import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { MetricsSnapshot } from '../../foundation/metrics.ts'
 import type { ApiKey } from '../../resources/api-key.ts'
 import type { Model } from '../../resources/model.ts'
-import type { LoadTableShape } from '../../traffic/load-table.ts'
+import type { LoadTableShape } from '../../traffic/endpoints/load-table.ts'
 import type { MirrorNews } from './mirror-feed.ts'
 
 /** What can be listened for in a serving thread. */
@@ -45,6 +45,8 @@ export type ToServingThread =
   | { readonly type: 'models'; readonly news: MirrorNews<Model> }
   | { readonly type: 'keys'; readonly news: MirrorNews<ApiKey> }
   | { readonly type: 'routes'; readonly news: RouteNews }
+  /** For handshakes from now on; what is open goes on. */
+  | { readonly type: 'certificate'; readonly tls: ServedExposure }
   | {
       readonly type: 'listen'
       readonly face: ServingFace

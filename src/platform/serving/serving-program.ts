@@ -11,16 +11,22 @@ import { Gateway } from '../../gateway/gateway.ts'
 import { TurnClock } from '../../relay/socket/turn-clock.ts'
 import type { ApiKey } from '../../resources/api-key.ts'
 import type { Model } from '../../resources/model.ts'
-import { LoadTable } from '../../traffic/load-table.ts'
+import { LoadTable } from '../../traffic/endpoints/load-table.ts'
 import { ClusterModelCatalog } from '../../traffic/model-catalog.ts'
-import { WorkerPool } from '../../traffic/worker-pool.ts'
+import { WorkerPool } from '../../traffic/workers/worker-pool.ts'
 import { joinLogFile } from '../data/log-file.ts'
 import { LoopBoard } from '../loop-watch/loop-board.ts'
 import { LoopWatch } from '../loop-watch/loop-watch.ts'
 import { StuckLoopAlarm } from '../loop-watch/stuck-loop-alarm.ts'
 import { ObjectMirror } from './object-mirror.ts'
 import { PendingAnswers } from './pending-answers.ts'
-import type { FromServingThread, ServingData, ServingFace, ToServingThread } from './serving-messages.ts'
+import type {
+  FromServingThread,
+  ServedExposure,
+  ServingData,
+  ServingFace,
+  ToServingThread,
+} from './serving-messages.ts'
 import { collectStartGarbage } from '../data/start-garbage.ts'
 
 /** The owner takes a second for those that do not answer; one that has said nothing so long is stuck. */
@@ -39,6 +45,7 @@ class ServingProgram {
   readonly #keys = new ObjectMirror<ApiKey>()
   readonly #routes = new RouteMirror()
   readonly #texts = new PendingAnswers<string>({ clock: systemClock, deadlineMs: metricsDeadlineMs })
+  #tls: ServedExposure | undefined
   readonly #faces: { readonly gateway: Gateway | undefined; readonly exposure: ExposureEdge | undefined }
 
   constructor(data: ServingData, tell: (message: FromServingThread) => void) {
@@ -62,6 +69,8 @@ class ServingProgram {
         return this.#keys.hear(message.news)
       case 'routes':
         return this.#routes.hear(message.news)
+      case 'certificate':
+        return this.#useCertificate(message.tls)
       case 'listen':
         return void this.#listen(message)
       case 'snapshot': {
@@ -76,8 +85,20 @@ class ServingProgram {
     }
   }
 
-  #createEdge(tls: NonNullable<ServingData['exposure']>): ExposureEdge {
-    return new ExposureEdge({ tls, clock: this.#clock, log: this.#log, metrics: this.#metrics })
+  #useCertificate(tls: ServedExposure): void {
+    if (tls.cert === this.#tls?.cert) return
+    this.#tls = tls
+    this.#faces.exposure?.reloadTls()
+  }
+
+  #createEdge(first: ServedExposure): ExposureEdge {
+    this.#tls = first
+    return new ExposureEdge({
+      tls: () => this.#tls ?? first,
+      clock: this.#clock,
+      log: this.#log,
+      metrics: this.#metrics,
+    })
   }
 
   #createGateway({ settings, loads, poolPort }: NonNullable<ServingData['gateway']>, row: number): Gateway {

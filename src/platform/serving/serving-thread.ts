@@ -5,8 +5,8 @@ import { type Clock, abortReason } from '../../foundation/clock.ts'
 import { asError, SluiceError } from '../../foundation/errors.ts'
 import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { MetricsSnapshot } from '../../foundation/metrics.ts'
-import type { LoadTable } from '../../traffic/load-table.ts'
-import { type WaitingPool, PoolForWorker } from '../../traffic/pool-for-worker.ts'
+import type { LoadTable } from '../../traffic/endpoints/load-table.ts'
+import { type WaitingPool, PoolForWorker } from '../../traffic/workers/pool-for-worker.ts'
 import { PendingAnswers } from './pending-answers.ts'
 import type {
   FromServingThread,

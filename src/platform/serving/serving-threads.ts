@@ -9,8 +9,8 @@ import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import type { ApiKey } from '../../resources/api-key.ts'
 import type { Model } from '../../resources/model.ts'
-import type { LoadTable } from '../../traffic/load-table.ts'
-import type { WaitingPool } from '../../traffic/pool-for-worker.ts'
+import type { LoadTable } from '../../traffic/endpoints/load-table.ts'
+import type { WaitingPool } from '../../traffic/workers/pool-for-worker.ts'
 import { MirrorFeed } from './mirror-feed.ts'
 import type { ServedExposure, ServedGateway, ServingFace, ToServingThread } from './serving-messages.ts'
 import { ServingMetrics } from './serving-metrics.ts'
@@ -26,7 +26,11 @@ export interface GatewayToServe {
 }
 
 export interface ExposureToServe {
-  readonly tls: ServedExposure
+  /** The edge's certificate, which may be replaced while everything runs. */
+  readonly tls: {
+    readonly current: ServedExposure
+    onChange(listener: () => void): () => void
+  }
   readonly routes: RouteSource
 }
 
@@ -147,6 +151,9 @@ export class ServingThreads {
     if (exposure) {
       const routes = new RouteFeed(exposure.routes, (news) => this.#tellAll({ type: 'routes', news }))
       feeds.push({ whole: () => ({ type: 'routes' as const, news: routes.whole() }), close: () => routes.close() })
+      const certificate = () => ({ type: 'certificate' as const, tls: exposure.tls.current })
+      const forget = exposure.tls.onChange(() => this.#tellAll(certificate()))
+      feeds.push({ whole: certificate, close: forget })
     }
     return feeds
   }
@@ -169,7 +176,7 @@ export class ServingThreads {
     const thread = spawn({
       row,
       gateway,
-      exposure: exposure?.tls,
+      exposure: exposure?.tls.current,
       logPath,
       // One that looks is enough.
       ownerLoop: row === 1 ? ownerLoop : undefined,

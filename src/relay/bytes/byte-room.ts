@@ -1,10 +1,10 @@
-/** Longer ones are made when they are needed. */
+/** Longer views are made each time. */
 const longestView = 4_096
 
 /**
- * A place that is used again and again for bytes on their way, as long as nobody holds on to what is in it. It
- * remembers views of its beginnings, one for each length up to 4 KiB that was asked for: to make a view takes longer
- * than to copy what is in it, and three are needed for a request.
+ * A buffer that is reused for bytes on their way out, as long as nobody keeps them. It remembers one view of its
+ * beginning for each length up to 4 KiB that was asked for: making a view takes longer than copying the bytes, and a
+ * request needs three.
  */
 export class ByteRoom {
   readonly #size: number
@@ -17,7 +17,7 @@ export class ByteRoom {
     this.bytes = Buffer.allocUnsafeSlow(size)
   }
 
-  /** So many bytes from its beginning. */
+  /** A view of the first `length` bytes. */
   first(length: number): Buffer {
     if (length > longestView) return this.bytes.subarray(0, length)
     return (this.#views[length] ??= this.bytes.subarray(0, length))
@@ -27,7 +27,7 @@ export class ByteRoom {
     return bytes.buffer === this.bytes.buffer
   }
 
-  /** Another place: what was here is somebody's from now on. */
+  /** Takes a new buffer, because somebody keeps the old one. */
   renew(): void {
     this.bytes = Buffer.allocUnsafeSlow(this.#size)
     this.#views.fill(undefined)

@@ -1,20 +1,16 @@
-/**
- * What is smaller is copied together with others: the object around a piece takes more than a hundred bytes of its own.
- */
+/** Smaller pieces are copied together: the object around a piece takes over a hundred bytes itself. */
 const smallBytes = 1_024
 const smallestRoomBytes = 512
 const largestRoomBytes = 16_384
 
-/**
- * Pieces that wait for somebody, as they came. Whatever their sizes are, they take little more memory than their bytes.
- */
+/** Pieces that wait to be used, in order. Whatever their sizes, they take little more memory than their bytes. */
 export class HeldPieces {
   readonly pieces: Buffer[] = []
   bytes = 0
-  /** Where small pieces go, one behind the other. */
+  /** The buffer that small pieces are copied to, one after the other. */
   #room: Buffer | undefined
   #usedBytes = 0
-  /** Where the last piece begins in the room; -1 when it is not there. */
+  /** Where the last piece begins in the buffer; -1 if it is not in it. */
   #lastAt = -1
 
   add(piece: Buffer): void {
@@ -30,7 +26,7 @@ export class HeldPieces {
   #addSmall(piece: Buffer): void {
     let room = this.#room
     if (!room || this.#usedBytes + piece.length > room.length) {
-      // Many begin and never come far: the room grows with what there is.
+      // Many bodies stay small: the buffer grows with what has come.
       const wanted = Math.max(smallestRoomBytes, piece.length, Math.min(this.bytes, largestRoomBytes))
       room = Buffer.allocUnsafeSlow(wanted)
       this.#room = room

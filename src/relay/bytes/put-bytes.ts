@@ -1,5 +1,5 @@
 const largestNumber = 999_999_999
-/** More than any number takes. */
+/** At least as long as any number. */
 export const mostNumberBytes = 25
 
 const longestByHand = 32
@@ -7,14 +7,14 @@ const longestByHand = 32
 // What is put together tens of thousands of times a second is a few letters at a time, and a call of the system's
 // copying takes longer than these.
 
-/** A text as bytes that are kept. Not from Node's pool: a few bytes of that would keep all of it. */
+/** A string as bytes that are kept for long. Not from Node's pool: a few bytes of that would keep all of it alive. */
 export function keptBytes(text: string): Buffer {
   const bytes = Buffer.allocUnsafeSlow(Buffer.byteLength(text, 'latin1'))
   bytes.write(text, 'latin1')
   return bytes
 }
 
-/** Puts some bytes where there is room for them, and returns where they end. */
+/** Copies bytes to where there is room; returns where they end. */
 export function putBytes(into: Buffer, at: number, bytes: Buffer): number {
   const { length } = bytes
   if (length > longestByHand) into.set(bytes, at)
@@ -22,7 +22,7 @@ export function putBytes(into: Buffer, at: number, bytes: Buffer): number {
   return at + length
 }
 
-/** A text as UTF-8, for which there is room for three bytes a character. */
+/** Writes a string as UTF-8; there has to be room for three bytes per character. */
 export function putText(into: Buffer, at: number, text: string): number {
   const { length } = text
   if (length <= longestByHand) {
@@ -37,7 +37,7 @@ export function putText(into: Buffer, at: number, text: string): number {
   return at + into.write(text, at)
 }
 
-/** A number as JSON and HTTP have it. Counts and lengths need no text made of them for that. */
+/** Writes a number as JSON and HTTP have it, without making a string. */
 export function putNumber(into: Buffer, start: number, value: number): number {
   // `| 0`: what is equal to its 32 bits is a whole number, and -0 is 0.
   if ((value | 0) !== value || value < 0 || value > largestNumber) {

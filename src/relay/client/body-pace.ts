@@ -3,8 +3,9 @@ import type { RelayLimits } from '../limits.ts'
 export type PaceLimits = Pick<RelayLimits, 'bodyGraceMs' | 'minBodyBytesPerSecond' | 'bodyTotalMs'>
 
 /**
- * How much time a client has to send on. It begins with the grace and every byte buys more, up to the grace again: who
- * keeps up the least rate is never late, a stall uses up what was gained, and a byte now and then buys nothing.
+ * How much time a client has left to send its body. It starts with the grace, and every byte adds some, up to the grace
+ * again: a client at the minimum rate is never late, a stall uses up what was gained, and a byte now and then gains
+ * nothing.
  */
 export class BodyPace {
   readonly #graceMs: number
@@ -23,18 +24,18 @@ export class BodyPace {
     this.#dueAt = Math.min(this.#dueAt + bytes * this.#msPerByte, now + this.#graceMs)
   }
 
-  /** For so long we did not want any more. */
+  /** The relay was not reading for this long, so it does not count. */
   excuse(ms: number, now: number): void {
     this.#dueAt = now + this.#graceMs
     this.#endsAt += ms
   }
 
-  /** Until it is too slow; a body that is held has to be here within the total time, too. */
+  /** The time until the client is too slow; a body that is held also has a total deadline. */
   msLeft(now: number, isHeld: boolean): number {
     return Math.max(0, (isHeld ? Math.min(this.#dueAt, this.#endsAt) : this.#dueAt) - now)
   }
 
-  /** How much of the grace is used up: 0 while it keeps up. */
+  /** How much of the grace is used up: 0 if the client keeps up. */
   lagMs(now: number): number {
     return Math.max(0, now + this.#graceMs - this.#dueAt)
   }

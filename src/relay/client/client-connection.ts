@@ -15,21 +15,21 @@ import { ResponseWriter } from './response-writer.ts'
 
 export interface ConnectionTools extends ExchangeTools {
   readonly handler: Handler
-  /** How a failure is told that no handler has answered. */
+  /** Makes the answer to a failure that no handler has answered. */
   readonly errorAnswer: (error: SluiceError) => Answer
   readonly log: Logger
-  /** The socket is gone and no handler works for it any more. */
+  /** Called when the socket is closed and no handler is running for it. */
   readonly onFinished: (connection: ClientConnection) => void
 }
 
 /**
- * idle: between requests. head: part of one has arrived. exchange: a handler works on one. draining: it is answered,
- * the rest of its body is read off. ending: we have said our last; the client may still be sending. tunnel: the socket
- * is somebody else's.
+ * idle: between requests. head: a part of a head has arrived. exchange: a handler is running. draining: answered, the
+ * rest of the body is being read. ending: we are done, but the client may still be sending. tunnel: the socket was
+ * given away.
  */
 type Phase = 'idle' | 'head' | 'exchange' | 'draining' | 'ending' | 'tunnel'
 
-/** One client's connection: its requests one after the other, in the order they came. */
+/** One client's connection: serves its requests one after the other. */
 export class ClientConnection implements ClientLink {
   readonly client: ClientFacts
   readonly out: OutputBatch
@@ -51,12 +51,12 @@ export class ClientConnection implements ClientLink {
   #closed = false
   #bodyPaused = false
   #pausedAt = 0
-  /** Of a body that somebody reads and that did not come whole. */
+  /** The pace of a body that is being read and did not come whole. */
   #pace: BodyPace | undefined
   #drainWaiters: Done[] = []
-  /** Requests that are here together are taken one after the other, not one inside of the other. */
+  /** Guards against recursion: requests that arrived together are handled one after the other. */
   #isTaking = false
-  /** A request is over, so that the socket is read on where it was paused. */
+  /** A request ended, so a paused socket is read again. */
   #isReadyForMore = false
 
   constructor(socket: Socket, input: SocketInput, secure: boolean, tools: ConnectionTools) {
@@ -72,7 +72,7 @@ export class ClientConnection implements ClientLink {
     input.listen(socket, this.#onData)
     socket.on('end', this.#onEnd)
     socket.on('close', this.#onClose)
-    // What follows an error is always `close`.
+    // An error is always followed by `close`.
     socket.on('error', (error) => tools.log.debug({ err: error }, 'client connection failed'))
     this.#readDeadline.set(tools.limits.headTimeoutMs, () => this.cut())
   }
@@ -127,18 +127,18 @@ export class ClientConnection implements ClientLink {
     return this.#phase === 'idle'
   }
 
-  /** Says why it is not wanted, before it has said anything. */
+  /** Refuses the connection before it has sent anything. */
   refuse(error: SluiceError): void {
     this.#refuse(error)
   }
 
-  /** No request after the current one. */
+  /** Closes after the current request. */
   stop(): void {
     this.#stopping = true
     if (this.#phase === 'idle') this.cut()
   }
 
-  /** The grace is over: whatever runs is aborted, and may still say so to its client. */
+  /** The grace is over: aborts the running request, whose handler may still tell its client. */
   abort(): void {
     if (this.#exchange) this.#exchange.abort(new SluiceError('stopping'), false)
     else this.cut()
@@ -219,13 +219,13 @@ export class ClientConnection implements ClientLink {
     if (end === chunk.length || body.failed) return
     this.#backlog.push(end === 0 ? chunk : chunk.subarray(end))
     this.#backlogBytes += chunk.length - end
-    // Reading goes on as long as it can: it is how we hear that the client has left.
+    // Keep reading if possible: that is how we notice that the client left.
     if (this.#backlogBytes > this.#tools.limits.maxHeadBytes) this.#socket.pause()
   }
 
   /**
-   * Only while somebody waits for the body: a client is not hurried to send what nobody asked for. What is only passed
-   * on may come slowly, as long as it comes; what somebody reads here has to keep up the least rate.
+   * Applies only while somebody waits for the body. A body that is streamed on may come slowly; one that is read here
+   * has to keep the minimum rate.
    */
   #expectBody(bytes: number): void {
     const exchange = this.#exchange
@@ -324,7 +324,7 @@ export class ClientConnection implements ClientLink {
     this.#next()
   }
 
-  /** Ready for the next request, which may already be here. */
+  /** Gets ready for the next request, which may have arrived already. */
   #next(): void {
     this.#phase = 'idle'
     this.#draining = undefined
@@ -334,7 +334,7 @@ export class ClientConnection implements ClientLink {
     if (!this.#isTaking) this.#takeAll(undefined)
   }
 
-  /** Refuses what never became a request. */
+  /** Refuses input that did not become a request. */
   #refuse(error: unknown): void {
     if (this.#closed) return
     const { clock } = this.#tools
@@ -344,15 +344,15 @@ export class ClientConnection implements ClientLink {
     this.#endGracefully()
   }
 
-  /** Whatever state the request was in, nothing else can follow on its connection. */
+  /** After this, nothing else can follow on the connection. */
   #lastAnswer(error: unknown): Answer {
     const answer = this.#tools.errorAnswer(codedFailure(error))
     return { ...answer, headers: [...(answer.headers ?? []), ['connection', 'close']] }
   }
 
   /**
-   * Says goodbye and reads on for a moment: closing with unread input would reset the connection, and the client might
-   * never see the answer.
+   * Ends our side and reads on for a moment: closing with unread input would reset the connection, and the client might
+   * not see the answer.
    */
   #endGracefully(): void {
     this.#phase = 'ending'
@@ -374,7 +374,7 @@ export class ClientConnection implements ClientLink {
     for (const waiter of waiters) waiter()
   }
 
-  /** The client will send no more. In the middle of an exchange that is how clients leave. */
+  /** The client ended its side. During an exchange this means that it left. */
   readonly #onEnd = (): void => {
     if (this.#phase === 'ending' && !this.#socket.writableFinished) return
     this.cut()

@@ -1,4 +1,4 @@
-/** How much of something each client has; those that have nothing are not in it. */
+/** Counts something by client; clients with none are not stored. */
 export class ClientCounts {
   readonly #counts = new Map<string, number>()
 

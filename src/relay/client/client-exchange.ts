@@ -29,17 +29,17 @@ import { answerFields, type ResponseContext, ResponseWriter, statusLine } from '
 const noPieces: readonly Buffer[] = []
 const noListeners: readonly AbortListener[] = []
 
-/** What an exchange asks of the connection it lives on. */
+/** What an exchange needs of its connection. */
 export interface ClientLink {
   readonly client: ClientFacts
   readonly out: OutputBatch
   readonly input: Pick<BodySource, 'pause' | 'resume'> & { bodyWanted(): void }
-  /** Whether the connection may serve another request, as far as it knows itself. */
+  /** Whether the connection itself can serve another request. */
   mayKeep(): boolean
-  /** When the client has taken what is waiting for it; fails when it leaves before that. */
+  /** Resolves when the client has taken what is queued; rejects if it leaves first. */
   whenDrained(done: Done): void
   cut(): void
-  /** Lets go of the socket; input that arrived but belongs to no request comes along. */
+  /** Gives the socket away, with input that arrived but belongs to no request. */
   detach(): { socket: Socket; backlog: Buffer[] }
 }
 
@@ -49,7 +49,7 @@ export interface ExchangeTools {
   readonly pool: UpstreamPool
 }
 
-/** One request and its one answer on a client's connection. */
+/** One request and its one answer, on a client's connection. */
 export class ClientExchange implements Exchange, ForwardSide, BodySource, ResponseContext {
   readonly head: RequestHead
   readonly facts: MessageFacts
@@ -68,7 +68,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
   #bodyWanted = false
   #gone = false
   bodyWasRead = false
-  /** Somebody waits for the body and keeps it meanwhile. */
+  /** Whether the body is being read and kept. */
   holdsBody = false
 
   constructor(request: ParsedRequest, link: ClientLink, tools: ExchangeTools) {
@@ -132,7 +132,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     return !this.body.declared || this.body.keepIfArrived() !== undefined
   }
 
-  /** Here a promise is made: the rest of the body is still on its way. */
+  /** This waits, with a promise: the rest of the body is still on its way. */
   #holdDuring(reading: Promise<void>, done: Done): void {
     this.holdsBody = true
     const end: Done = (failure) => {
@@ -204,7 +204,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
   }
 
   forgetAbort(listener: AbortListener): void {
-    // Almost always it is the only one.
+    // Almost always there is only one.
     if (this.#abortListener === listener) this.#abortListener = undefined
     else this.#moreAbortListeners = this.#moreAbortListeners.filter((other) => other !== listener)
   }
@@ -233,7 +233,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     const { socket, backlog } = this.#link.detach()
     const listener: AbortListener = {
       onAborted: () => {
-        // A client that closed is the tunnel's own business: what it said last is still on its way up.
+        // If the client ended its side, the tunnel still delivers what it sent last.
         if (this.#gone) return
         socket.destroy()
         upstream.destroy()
@@ -253,7 +253,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     }
   }
 
-  /** The client left (`gone`), or the server stops and wants this to end. */
+  /** Ends the exchange: the client left (`gone`), or the server stops. */
   abort(reason: Error, gone: boolean): void {
     if (gone) {
       this.#gone = true
@@ -279,7 +279,7 @@ export class ClientExchange implements Exchange, ForwardSide, BodySource, Respon
     this.writer.flush()
   }
 
-  /** A body that nobody wants is drained when it is small; otherwise the connection has to end with the answer. */
+  /** A small unwanted body is read and dropped; after a large one the connection ends. */
   keepsConnection(): boolean {
     if (!this.facts.persistent || this.body.failed || this.#abortedBecause || !this.#link.mayKeep()) return false
     if (this.body.arrived || this.#bodyWanted) return true

@@ -1,6 +1,6 @@
 /**
- * By what a client is told from others where each may have a share: its address or, of IPv6, the network of 64 bits,
- * because one client has all addresses in it.
+ * The key by which clients are told apart where each has a share: the address or, for IPv6, its /64 network, because
+ * one client has all addresses in that.
  */
 export function clientNetwork(address: string): string {
   if (!address.includes(':')) return address

@@ -3,31 +3,31 @@ import { HeldPieces } from '../bytes/held-pieces.ts'
 import { type BodyDecoder, LengthDecoder } from '../http/body-decoder.ts'
 import type { HeaderField } from '../http/header-field.ts'
 
-/** What takes a body as it arrives. After `onEnd` or `onError` nothing more comes. */
+/** Consumes a body as it arrives. Nothing follows `onEnd` or `onError`. */
 export interface BodyConsumer {
-  /** Returns false when it wants no more until `resume`. */
+  /** Returns false to get no more until `resume`. */
   onPieces(pieces: readonly Buffer[]): boolean
   onEnd(trailers: readonly HeaderField[]): void
   onError(error: Error): void
 }
 
-/** What the body asks of its connection. */
+/** What a body needs of its connection. */
 export interface BodySource {
   pause(): void
   resume(): void
-  /** The first time somebody wants a body that has not fully arrived: the moment for `100 Continue`. */
+  /** Called when somebody first wants a body that has not fully arrived: the time for `100 Continue`. */
   wanted(): void
 }
 
-/** Unwanted bytes kept until somebody asks; beyond it the client's socket is paused. */
+/** How many bytes nobody asked for are kept; beyond that the socket is paused. */
 const unclaimedLimitBytes = 65_536
-/** More pieces than these in one read are chunks of a few bytes, and are handled as one. */
+/** If one read has more pieces than this, they are tiny chunks and are joined. */
 const mostPieces = 32
 
 const nothing: readonly Buffer[] = []
 const noBytes = Buffer.alloc(0)
 
-/** The body of one request: decoded as it arrives, held within a bound, taken by one consumer at a time. */
+/** The body of one request: decoded as it arrives, held within a limit, taken by one consumer at a time. */
 export class RequestBody {
   readonly #decoder: BodyDecoder
   readonly #source: BodySource
@@ -41,14 +41,14 @@ export class RequestBody {
   #ended = false
   #blocked = false
 
-  /** `declared`: the head announced a body, were it an empty one. */
+  /** `declared`: whether the head announced a body, even an empty one. */
   constructor(decoder: BodyDecoder, declared: boolean, source: BodySource) {
     this.#decoder = decoder
     this.#source = source
     this.declared = declared
   }
 
-  /** Whether all of it has arrived; nothing more of the connection's input belongs to it. */
+  /** Whether all of it has arrived; further input belongs to the next request. */
   get arrived(): boolean {
     return this.#decoder.done
   }
@@ -57,22 +57,22 @@ export class RequestBody {
     return this.#failure !== undefined
   }
 
-  /** Whether a consumer took bytes that cannot be had again. */
+  /** Whether a consumer took bytes that are gone now. */
   get consumed(): boolean {
     return this.#taken && this.#kept === undefined
   }
 
-  /** Whether all of it can be had now. */
+  /** Whether the whole body is available now. */
   get isHere(): boolean {
     return this.#kept !== undefined || (this.arrived && !this.#taken && !this.#failure)
   }
 
-  /** Known once it has arrived. */
+  /** Known once the whole body has arrived. */
   get trailers(): readonly HeaderField[] {
     return this.#decoder.trailers
   }
 
-  /** All of it, in pieces as they came, once somebody had it kept. */
+  /** The whole body in pieces, if it was kept. */
   get kept(): readonly Buffer[] | undefined {
     return this.#kept
   }
@@ -81,12 +81,12 @@ export class RequestBody {
     return this.#keptBytes
   }
 
-  /** How much is certain to be still on its way; 0 when the head did not say. */
+  /** How many bytes are surely still to come; 0 if no length was announced. */
   get knownRemaining(): number {
     return this.#decoder instanceof LengthDecoder ? this.#decoder.remaining : 0
   }
 
-  /** When all of it is here and nobody took it, keeps it: small bodies can then be sent again. */
+  /** Keeps the body if it has arrived and nobody took it, so that small bodies can be sent again. */
   keepIfArrived(): readonly Buffer[] | undefined {
     if (this.#kept || this.#taken || !this.arrived || this.#failure) return this.#kept
     this.#keep(this.#unclaimed)
@@ -95,7 +95,7 @@ export class RequestBody {
     return this.#kept
   }
 
-  /** What is kept as one buffer. */
+  /** The kept body as one buffer. */
   joined(): Buffer {
     const kept = this.#kept ?? nothing
     if (kept.length <= 1) return kept[0] ?? noBytes
@@ -104,7 +104,7 @@ export class RequestBody {
     return whole
   }
 
-  /** Shows what is kept, until it is enough; returns why that cannot be, if it cannot. */
+  /** Shows the kept pieces to `enough` until it returns true; returns the error if it throws. */
   showKept(limitBytes: number, enough: (piece: Buffer) => unknown): Error | undefined {
     if (this.#keptBytes > limitBytes) return tooLarge(limitBytes)
     try {
@@ -115,7 +115,7 @@ export class RequestBody {
     }
   }
 
-  /** Takes input from `start`; returns the offset of what belongs to the next request. */
+  /** Takes input from `start` on; returns where the next request's input begins. */
   push(chunk: Buffer, start: number): number {
     if (this.#failure || this.#decoder.done) return start
     if (this.#keepWhole(chunk, start)) return start + this.#keptBytes
@@ -135,8 +135,7 @@ export class RequestBody {
   }
 
   /**
-   * Where all of it comes at once and nobody asked for it yet, as with most requests, there is nothing to be held and
-   * joined.
+   * The common case: the whole body comes at once, before anybody asked for it, so nothing has to be held or joined.
    */
   #keepWhole(chunk: Buffer, start: number): boolean {
     if (this.#taken || this.#consumer || this.#unclaimed || !(this.#decoder instanceof LengthDecoder)) return false
@@ -153,7 +152,7 @@ export class RequestBody {
     this.#keptBytes = held?.bytes ?? 0
   }
 
-  /** The client broke the framing, stalled or left. */
+  /** The client broke the framing, was too slow, or left. */
   fail(error: Error): void {
     if (!this.#decoder.done) this.#end(error)
   }
@@ -176,27 +175,27 @@ export class RequestBody {
     this.#deliverHeld(consumer)
   }
 
-  /** The consumer has room again. */
+  /** The consumer can take more. */
   resume(): void {
     if (!this.#blocked) return
     this.#blocked = false
     if (this.#consumer) this.#deliverHeld(this.#consumer)
   }
 
-  /** The consumer wants no more of it. */
+  /** The consumer is done with it. */
   release(): void {
     this.#consumer = undefined
     this.#blocked = false
   }
 
-  /** Whatever still comes is thrown away. */
+  /** Drops the rest of the body as it comes. */
   discard(): void {
     this.#unclaimed = undefined
     this.#blocked = false
     this.#consumer = { onPieces: () => true, onEnd: () => {}, onError: () => {} }
   }
 
-  /** Keeps all of it; `look` sees it piece by piece. Nothing is read of what is announced as too long. */
+  /** Keeps the whole body; `look` sees it piece by piece. One that is announced as too long is not read at all. */
   async readAll(limitBytes: number, look: (piece: Buffer) => void): Promise<void> {
     if (!this.#kept && this.knownRemaining + (this.#unclaimed?.bytes ?? 0) > limitBytes) throw tooLarge(limitBytes)
     await this.readUntil(limitBytes, (piece) => {
@@ -206,8 +205,8 @@ export class RequestBody {
   }
 
   /**
-   * Stops taking the body where somebody has seen enough of it; what was seen is handed out again to who comes next.
-   * Who throws wants nothing of it any more, and ends it.
+   * Stops reading when `enough` returns true; the next consumer gets what was read again. If it throws, the body is
+   * given up.
    */
   async readUntil(limitBytes: number, enough: (piece: Buffer) => boolean): Promise<void> {
     if (this.#kept) {

@@ -13,7 +13,7 @@ export interface ResponseContext {
   readonly method: string
   readonly version: HttpVersion
   readonly clock: Clock
-  /** Whether the connection would be kept, as things stand when the head is written. */
+  /** Whether the connection can be kept, at the time the head is written. */
   keepsConnection(): boolean
 }
 
@@ -21,7 +21,7 @@ type Framing = 'none' | 'length' | 'chunked' | 'until-close'
 
 const none: readonly never[] = []
 
-/** Writes one response in the framing that its request allows. */
+/** Writes one response, framed as its request allows. */
 export class ResponseWriter {
   readonly #out: OutputBatch
   readonly #context: ResponseContext
@@ -49,12 +49,12 @@ export class ResponseWriter {
     return this.#closes
   }
 
-  /** Whether more can be said than the head announced. */
+  /** Whether the body may still grow: no length was announced. */
   get openEnded(): boolean {
     return this.#framing === 'chunked' || this.#framing === 'until-close'
   }
 
-  /** `length`: of the whole body, where it is known. `now`: the time it is, where that is known. */
+  /** `length`: of the whole body, if known. `now`: the time, if known. */
   begin(status: number, fields: ResponseFields, length: number | undefined, now?: number): void {
     if (this.#started) throw new Error('the response was already begun')
     const bodyLength = length ?? fields.contentLength
@@ -72,7 +72,7 @@ export class ResponseWriter {
     else out.addBuffer(lengthAtEnd(bodyLength))
   }
 
-  /** An answer of our own, from its head to its end. */
+  /** Writes a whole answer of our own. */
   whole({ status, headers = [], body = '' }: Answer): void {
     const bytes = typeof body === 'string' ? Buffer.from(body) : body
     this.begin(status, answerFields(headers), isBodiless(status) ? undefined : bytes.length)
@@ -80,7 +80,7 @@ export class ResponseWriter {
     this.end()
   }
 
-  /** From here on the connection speaks another protocol. */
+  /** The connection switches to another protocol. */
   switchProtocols(head: string, protocol: string): void {
     this.#started = true
     this.#finished = true
@@ -88,7 +88,7 @@ export class ResponseWriter {
     this.#out.addText(`${head}connection: Upgrade\r\nupgrade: ${protocol}\r\n\r\n`)
   }
 
-  /** A 1xx before the real answer; HTTP/1.0 clients do not know them. */
+  /** Writes a 1xx response; HTTP/1.0 clients do not know them. */
   informational(head: string): void {
     if (this.#started || this.#context.version === '1.0') return
     this.#out.addText(`${head}\r\n`)
@@ -106,14 +106,14 @@ export class ResponseWriter {
     }
   }
 
-  /** Whole chunks of a chunked body, framing and all. Returns false when this response is framed in another way. */
+  /** Passes on whole chunks with their framing. Returns false if this response is framed differently. */
   chunks(framed: Buffer): boolean {
     if (this.#finished || this.#framing !== 'chunked') return false
     this.#out.addBuffer(framed)
     return true
   }
 
-  /** Returns false when a body of fixed length is cut short: only closing the connection can say so. */
+  /** Returns false if a body of fixed length is incomplete: then only closing the connection can tell. */
   end(trailers: readonly HeaderField[] = noTrailers): boolean {
     if (this.#finished) return true
     this.#finished = true
@@ -146,7 +146,10 @@ const noTrailers: readonly HeaderField[] = []
 let dateSecond = 0
 let dateBytes = Buffer.alloc(0)
 
-/** Remembers one line, that of the current second: to format a time takes longer than all the rest of a head. */
+/**
+ * The date field. Remembers the line of the current second, because formatting a time takes longer than the rest of a
+ * head.
+ */
 function dateLine(now: number): Buffer {
   const second = Math.floor(now / 1000)
   if (second !== dateSecond) {
@@ -156,20 +159,20 @@ function dateLine(now: number): Buffer {
   return dateBytes
 }
 
-/** The fields of a response as they go to the client, and what they say to whoever writes its head. */
+/** The fields of a response on its way to the client, and what they imply for its head. */
 export interface ResponseFields {
-  /** An upstream's, from the status line on. */
+  /** The beginning of an upstream's head. */
   readonly sentHead: SentHead | undefined
-  /** Set by the handler, and among those of the upstream where they are the same each time. */
+  /** Set by the handler. For an upstream's response, `sentHead` already has those that stay the same. */
   readonly set: readonly HeaderField[]
-  /** Of an answer of our own. */
+  /** The fields of our own answer. */
   readonly text: string
   readonly dated: boolean
   readonly wantsClose: boolean
   readonly contentLength: number | undefined
 }
 
-/** Fields that a handler sets. The relay's own are left out and made anew. */
+/** The fields that a handler sets. Hop-by-hop and framing fields are left out: the relay sets these. */
 export function answerFields(pairs: HeaderPairs): ResponseFields {
   let text = ''
   let dated = false
@@ -185,14 +188,14 @@ export function answerFields(pairs: HeaderPairs): ResponseFields {
   return { sentHead: undefined, set: none, text, dated, wantsClose, contentLength }
 }
 
-/** The fields of an upstream's response that go on to the client, with those that the handler sets instead of them. */
+/** The fields of an upstream's response for the client, with the handler's fields replacing those of the same name. */
 export function forwardedFields(response: ParsedResponse, set: readonly HeaderField[] = none): ResponseFields {
   const { sentHeads, facts } = response
   const head = sentHeads.like('', set, none) ?? sentHeads.remember('', set, none, textDown(response, set))
   return { sentHead: head, set, text: '', dated: head.dated, wantsClose: false, contentLength: facts.contentLength }
 }
 
-/** The whole head of a response that is not the final one, but for its last line. */
+/** The head of an interim (1xx) response, without its final empty line. */
 export function interimHead(response: ParsedResponse, set: readonly HeaderField[] = none): string {
   let { text } = textDown(response, set)
   for (const field of set) if (maySet(field)) text += field.line

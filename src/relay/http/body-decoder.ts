@@ -2,17 +2,14 @@ import { type HeadKind, HeadReader, type HeadLimits, invalidHttp } from './head-
 import type { HeaderField } from './header-field.ts'
 
 /**
- * Takes a body's framing off. `push` appends the payload it finds to `pieces` (views, never copies) and returns the
- * offset of the first byte that is not the body's. It throws on the first byte that breaks the framing.
+ * Removes a body's framing. `push` appends the payload to `pieces` (views, never copies) and returns where the body's
+ * bytes end. It throws at the first byte that breaks the framing.
  */
 export interface BodyDecoder {
   readonly done: boolean
-  /** Fields after the last chunk; empty until `done`. */
+  /** The fields after the last chunk; empty until `done`. */
   readonly trailers: readonly HeaderField[]
-  /**
-   * Whether the last `push` took whole chunks in their plainest form: what it took can go on as a chunked body as it
-   * is.
-   */
+  /** Whether the last `push` took whole chunks in their plainest form: then its input can be sent on as it is. */
   readonly tookWholeChunks: boolean
   push(chunk: Buffer, start: number, pieces: Buffer[]): number
 }
@@ -57,7 +54,7 @@ export class LengthDecoder implements BodyDecoder {
     return end
   }
 
-  /** All that is left, where all of it is here: most bodies come whole, and need no list of pieces. */
+  /** The rest of the body if all of it is here: most bodies come whole and need no list of pieces. */
   takeRest(chunk: Buffer, start: number): Buffer | undefined {
     const end = start + this.#left
     if (this.#left === 0 || end > chunk.length) return undefined
@@ -78,12 +75,12 @@ export class UntilCloseDecoder implements BodyDecoder {
   }
 }
 
-/** A size, then extensions without blanks around them; their meaning is for nobody here, their form is checked. */
+/** A chunk's size and extensions. Their meaning is ignored, their form is checked. */
 const sizeLine =
   /^([0-9A-Fa-f]{1,13})(?:;[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:=(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+|"(?:[\t !#-[\]-~]|\\[\t -~])*"))?)*$/
 const maxSizeLineBytes = 1_024
 /**
- * What size lines may have beyond 16 bytes and twice their chunk's length, together: nobody is to send mostly framing.
+ * How many bytes size lines may have in sum, beyond 16 and twice their chunk's length: nobody may send mostly framing.
  */
 const mostExcessBytes = 16_384
 
@@ -140,7 +137,7 @@ export class ChunkedDecoder implements BodyDecoder {
     return at
   }
 
-  /** Nothing but digits and the line's end, as almost every size is; 0 when it is not like that, or not all here. */
+  /** Reads a plain size line, as almost all are; returns 0 if it is not plain or not complete. */
   #readPlainSize(chunk: Buffer, start: number): number {
     if (this.#line !== '') return 0
     let size = 0
@@ -198,7 +195,7 @@ export class ChunkedDecoder implements BodyDecoder {
   }
 }
 
-/** Most of them are taken whole, and a view of all of a buffer is the buffer. */
+/** Avoids a new view if it would cover the whole buffer. */
 export function rangeOf(chunk: Buffer, start: number, end: number): Buffer {
   return start === 0 && end === chunk.length ? chunk : chunk.subarray(start, end)
 }

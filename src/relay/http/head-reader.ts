@@ -4,18 +4,21 @@ import { fieldName, type HeaderField, isFieldValue, isToken } from './header-fie
 import { LastHead, type WithLength } from './last-head.ts'
 import { ownText, Remembered } from './remembered.ts'
 
-/** The first line and the fields of a message as they stood on the wire, checked for form but not yet for meaning. */
+/** The first line and the fields of a message as received, checked for form but not for meaning. */
 export interface RawHead {
   readonly startLine: string
   readonly fields: readonly HeaderField[]
 }
 
-/** A kind of head, and what one says. */
+/** Describes a kind of head and how it is parsed. */
 export interface HeadKind<T> {
-  /** `fields`: there is no first line, as in trailers. A check sees a first line whose head is still on its way. */
+  /**
+   * `fields`: there is no first line, as in trailers. Otherwise checks a first line while the rest of the head is on
+   * its way.
+   */
   readonly begins: 'fields' | ((startLine: string) => void)
   parse(raw: RawHead): T
-  /** Where a sender repeats its heads; without it they are not remembered. */
+  /** Set if senders repeat such heads: then the last one is remembered. */
   readonly withLength?: WithLength<T>
 }
 
@@ -26,16 +29,16 @@ export function invalidHttp(reason: string): SluiceError {
 }
 
 /**
- * Collects one head from however many pieces it arrives in. Work is linear in the bytes received: a line is only looked
- * at once its end is there. Latin-1 keeps one character per byte, so offsets in text are offsets in bytes.
+ * Collects one head from any number of pieces. Work is linear in the bytes received: a line is read once it is
+ * complete. Latin-1 has one character per byte, so offsets in text are offsets in bytes.
  */
 export class HeadReader<T> {
   readonly #limits: HeadLimits
   readonly #kind: HeadKind<T>
   readonly #last: LastHead<T> | undefined
-  /** A head like the last. */
+  /** The result for a head that repeats the last one. */
   #recognised: T | undefined
-  /** Of a head that came in one piece. */
+  /** The text of a head that came in one piece. */
   #text = ''
   #fields: HeaderField[] = []
   #startLine = ''
@@ -50,14 +53,12 @@ export class HeadReader<T> {
     this.#last = kind.withLength && new LastHead(kind.withLength)
   }
 
-  /** True once a byte of a head has been seen and its end has not. */
+  /** Whether a head has begun and not ended. */
   get begun(): boolean {
     return this.#bytes > 0
   }
 
-  /**
-   * Takes bytes from `start` on. Returns the offset behind the head, or -1 when all was taken and the end is missing.
-   */
+  /** Takes bytes from `start` on. Returns where the head ends, or -1 if its end is not here yet. */
   push(chunk: Buffer, start: number): number {
     if (this.#bytes === 0) {
       const end = this.#repeatedUntil(chunk, start)
@@ -84,7 +85,7 @@ export class HeadReader<T> {
         from = lineFeed + 1
         if (this.#takeLine(line)) {
           this.#pending = ''
-          // What was decoded beyond the head belongs to the body.
+          // The rest of what was decoded belongs to the body.
           this.#bytes -= text.length - from
           this.#refuseTooLarge()
           return start + from - pendingBytes
@@ -96,7 +97,7 @@ export class HeadReader<T> {
     return -1
   }
 
-  /** The finished head; the reader is then ready for the next one. */
+  /** Returns the finished head and gets ready for the next one. */
   take(): T {
     const recognised = this.#recognised
     if (recognised !== undefined) {
@@ -117,8 +118,8 @@ export class HeadReader<T> {
   }
 
   /**
-   * Behind a head like the last that is all here; 0 when there is none. Looking for its end would take longer than
-   * comparing.
+   * Where a complete head that repeats the last one ends; 0 if there is none. Comparing is faster than searching for
+   * the end.
    */
   #repeatedUntil(chunk: Buffer, start: number): number {
     const last = this.#last
@@ -154,7 +155,7 @@ export class HeadReader<T> {
     return false
   }
 
-  /** What can only be refused is refused now, not when the deadline for the rest has passed. */
+  /** Refuses an incomplete head at once if it cannot become valid, instead of at the deadline. */
   #refuseHopeless(): void {
     const { begins } = this.#kind
     if (begins === 'fields') return this.#refuseTooLarge()
@@ -202,12 +203,12 @@ function readFieldLine(line: string): HeaderField {
   }
   const trimmed = trimBlanks(line, colon + 1)
   if (!isFieldValue(trimmed)) throw invalidHttp('a header field value has a forbidden character')
-  // What is looked at again and again is worth a copy.
+  // A value that is used often is copied, so that it does not keep the whole head alive.
   const value = known.isSteady ? ownText(trimmed) : trimmed
   return { name, value, line: `${name}: ${value}\r\n`, known }
 }
 
-/** Only space and tab: String.trim would also take bytes such as 0xA0 that belong to the value. */
+/** Trims only space and tab: String.trim would also remove bytes such as 0xA0, which belong to the value. */
 function trimBlanks(line: string, from: number): string {
   let start = from
   let end = line.length

@@ -1,21 +1,22 @@
 import { Remembered } from './remembered.ts'
 
-/** What a field says about the message it stands in, or about the connection. */
+/** What a field controls in its message or connection. */
 export type FieldRole =
   'content-length' | 'transfer-encoding' | 'host' | 'connection' | 'upgrade' | 'expect' | 'keep-alive' | 'date' | 'none'
 
-/** What is known of a field by its name alone. */
+/** What follows from a field's name alone. */
 export interface FieldName {
   /** Lower case. */
   readonly key: string
   readonly role: FieldRole
-  /** About one hop, never sent on. `trailer` and the framing fields are made anew where they still hold. */
+  /** Hop-by-hop: never sent on. `trailer` and the framing fields are set anew if they still apply. */
   readonly isHop: boolean
   /**
-   * Not sent up as the client wrote it: only the relay may say where a request came from, and some it answers itself.
+   * Not passed to the upstream as the client wrote it: only the relay says where a request came from, and it answers
+   * some fields itself.
    */
   readonly isRelays: boolean
-  /** Comes again and again with the same value, and is no secret. */
+  /** Usually has the same value each time, and is no secret. */
   readonly isSteady: boolean
 }
 
@@ -23,7 +24,7 @@ export interface FieldName {
 export interface HeaderField {
   readonly name: string
   readonly value: string
-  /** As it goes on: name, colon, blank, value, CR and LF. */
+  /** The line as it is sent: name, colon, blank, value, CR and LF. */
   readonly line: string
   readonly known: FieldName
 }
@@ -64,7 +65,7 @@ const relaysFields = new Set([
   'expect',
 ])
 
-/** Secrets are not kept, nor what is different each time. */
+/** Names of fields that are secret, or different each time, and so are not remembered. */
 const unsteady = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|.*(?:key|token|secret|-id)|content-length|date)$/
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
@@ -80,7 +81,7 @@ export function isFieldValue(text: string): boolean {
 
 const names = new Remembered(readName, (name) => name !== undefined)
 
-/** `undefined`: no field can be called that. */
+/** Returns `undefined` if this cannot be a field's name. */
 export function fieldName(name: string): FieldName | undefined {
   return names.of(name)
 }
@@ -97,7 +98,7 @@ function roleOf(key: string): FieldRole {
   return 'none'
 }
 
-/** There are a few at most: looking through them is faster than any table. */
+/** Searches linearly: there are only a few. */
 export function isSet(key: string, fields: readonly HeaderField[]): boolean {
   for (const { known } of fields) if (known.key === key) return true
   return false

@@ -1,9 +1,9 @@
 import { fieldName, type HeaderField, isFieldValue } from './header-field.ts'
 
-/** Header fields in the order and case they arrived; looked up without regard to case. */
+/** Header fields in the order and case they arrived, looked up without regard to case. */
 export class HeaderList {
   readonly #fields: readonly HeaderField[]
-  /** Stands instead of the length among the fields. */
+  /** Replaces the length among the fields. */
   readonly #length: string | undefined
 
   constructor(fields: readonly HeaderField[], length?: string) {
@@ -23,7 +23,7 @@ export class HeaderList {
     return new HeaderList(Array.from(pairs, ([name, value]) => headerField(name, value)))
   }
 
-  /** The value of a field; several fields of one name are joined as RFC 9110 says. `name` is lower case. */
+  /** A field's value; several fields of one name are joined as RFC 9110 says. `name` is lower case. */
   get(name: string): string | undefined {
     let joined: string | undefined
     for (const field of this.#fields) {
@@ -34,7 +34,7 @@ export class HeaderList {
     return joined
   }
 
-  /** The same but for the length. */
+  /** The same list with another length. */
   withLength(digits: string): HeaderList {
     return new HeaderList(this.#fields, digits)
   }
@@ -44,7 +44,7 @@ function isLength({ known }: HeaderField): boolean {
   return known.role === 'content-length'
 }
 
-/** A field that is set by us. */
+/** Makes a field that we set. */
 export function headerField(name: string, value: string): HeaderField {
   const known = fieldName(name)
   if (!known || !isFieldValue(value)) throw new TypeError(`the header ${JSON.stringify(name)} is malformed`)

@@ -1,25 +1,25 @@
-/** The same head with another Content-Length. */
+/** Makes the same head with another Content-Length. */
 export type WithLength<T> = (head: T, digits: string) => T
 
-/** Longer ones are parsed each time: a connection that rests must not hold much. */
+/** Longer heads are not remembered: an idle connection must not hold much memory. */
 const longestText = 4_096
-/** After so many unlike each other, one after the other, nothing is remembered of this sender any more. */
+/** After this many different heads in a row, nothing of this sender is remembered any more. */
 const mostStrangers = 8
 
 const lengthLine = /\r\ncontent-length:[ \t]*(\d{1,15})\r\n/i
 const digits = /^\d{1,15}$/
 
 /**
- * Remembers one connection's last head, up to 4 KiB of it, as text and as what it says. A sender says the same again
- * and again, and often only the length differs: such a head is recognised by its text and need not be parsed, which
- * takes a tenth of the time. A sender that says something else each time is soon not remembered at all. What a head
- * says may be secret: it is nobody else's, and goes with its connection.
+ * Remembers one connection's last head, up to 4 KiB, as text and parsed. Senders repeat their heads, often with only
+ * the length changed; such a head is recognised by its text and not parsed, which saves nine tenths of the work. A
+ * sender whose heads always differ is soon not remembered at all. A head may contain secrets: it is used for its own
+ * connection only and goes with it.
  */
 export class LastHead<T> {
   readonly #withLength: WithLength<T>
   #text = ''
   #head: T | undefined
-  /** What stands before and behind the digits of its length; empty when there is none. */
+  /** The text before and after the digits of the length; empty if there is none. */
   #around: readonly string[] | undefined
   #strangers = 0
 
@@ -27,12 +27,12 @@ export class LastHead<T> {
     this.#withLength = withLength
   }
 
-  /** Where one of the last one's length would end. */
+  /** Where a head as long as the last one would end. */
   endAt(start: number): number {
     return start + this.#text.length
   }
 
-  /** What a whole head says, when it is like the last. */
+  /** The parsed head, if this text repeats the last one. */
   like(text: string): T | undefined {
     if (this.#head === undefined) return undefined
     const head = text === this.#text ? this.#head : this.#ofOtherLength(text, this.#head)

@@ -4,8 +4,8 @@ const longestKept = 4_096
 const kept: Array<Buffer | undefined> = Array.from({ length: longestKept + 1 })
 
 /**
- * The last field of a head, which announces so many bytes, with the head's end. Those for up to 4 KiB are remembered as
- * bytes: short bodies are many, and it stands in every head.
+ * The last field of a head, the content length, and the head's end. Remembers the lines for lengths up to 4 KiB as
+ * bytes, because most bodies are short and every head has one.
  */
 export function lengthAtEnd(length: number): Buffer {
   if (length > longestKept) return Buffer.from(linesFor(length))

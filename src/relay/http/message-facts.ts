@@ -4,16 +4,16 @@ import type { HeaderField } from './header-field.ts'
 
 export type HttpVersion = '1.0' | '1.1'
 
-/** What the fields of a head say about the message itself and its connection. Contradictions never get this far. */
+/** What a head's fields say about its message and connection. Contradictory heads were refused before. */
 export interface MessageFacts {
   readonly contentLength: number | undefined
   readonly chunked: boolean
   readonly host: string | undefined
-  /** Whether the sender wants the connection kept after this message. */
+  /** Whether the sender wants to keep the connection. */
   readonly persistent: boolean
-  /** Fields that `Connection` names, lower case: they end at this hop. */
+  /** The fields that `Connection` names, in lower case: they are not sent on. */
   readonly connectionNames: readonly string[]
-  /** The offered protocols, when `Connection` names `upgrade` too. */
+  /** The offered protocols, if `Connection` names `upgrade`. */
   readonly upgrade: string | undefined
   readonly expect: string | undefined
   readonly keepAlive: string | undefined
@@ -77,10 +77,7 @@ export function readMessageFacts(fields: readonly HeaderField[], version: HttpVe
   }
 }
 
-/**
- * The same but for the length. Member by member: with a spread it would take most of the time that recognising a head
- * saves.
- */
+/** The same with another length. Copied member by member: a spread would cost most of what recognising a head saves. */
 export function withLength(facts: MessageFacts, contentLength: number): MessageFacts {
   const { chunked, host, persistent, connectionNames, upgrade, expect, keepAlive } = facts
   return { contentLength, chunked, host, persistent, connectionNames, upgrade, expect, keepAlive }
@@ -103,7 +100,7 @@ function join(earlier: string | undefined, value: string): string {
   return earlier === undefined ? value : `${earlier}, ${value}`
 }
 
-/** A comma-separated list, lower case, empty elements left out as RFC 9110 5.6.1 says. */
+/** Splits a comma-separated list, in lower case, without empty elements (RFC 9110 5.6.1). */
 export function splitList(value: string): string[] {
   return value
     .toLowerCase()

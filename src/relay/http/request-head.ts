@@ -108,7 +108,7 @@ function checkEscapes(target: string): string {
   return target
 }
 
-/** RFC 9112 3.2.2: an absolute target overrules the Host field, which must be there all the same. */
+/** RFC 9112 3.2.2: an absolute target overrides the Host field, which is required all the same. */
 function readHost(host: string | undefined, authority: string | undefined, version: HttpVersion): string | undefined {
   if (host === undefined && version === '1.1') throw invalidHttp('Host is missing')
   if (host !== undefined && !hostForm.test(host)) throw invalidHttp('Host is not a host')

@@ -9,7 +9,7 @@ export interface ParsedResponse {
   readonly head: ResponseHead
   readonly facts: MessageFacts
   readonly sentHeads: SentHeads
-  /** How long the upstream will keep the connection, as far as it says so. */
+  /** How long the upstream keeps the connection, if it says so. */
   readonly keptForMs: number
 }
 
@@ -37,7 +37,7 @@ function parseResponse(raw: RawHead): ParsedResponse {
   }
 }
 
-/** Less a second for what is on its way when it closes. */
+/** One second less, for requests that are on their way when it closes. */
 function readKeepAlive(keepAlive: string | undefined): number {
   const seconds = keepAlive === undefined ? undefined : /(?:^|[,;\s])timeout=(\d{1,6})/i.exec(keepAlive)?.[1]
   return seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1000 - 1000

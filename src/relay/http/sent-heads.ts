@@ -2,17 +2,17 @@ import { keptBytes } from '../bytes/put-bytes.ts'
 import type { OutputBatch } from '../socket/socket-output.ts'
 import type { HeaderField } from './header-field.ts'
 
-/** The beginning of a head as it goes on: its first line, and of its fields those that are the same each time. */
+/** The beginning of a head as it is sent on: its first line and those fields that stay the same. */
 export interface SentHead {
-  /** Where it has been sent before. */
+  /** The bytes, from the second time on. */
   readonly bytes: Buffer | undefined
-  /** Where it has not; else empty. */
+  /** The text, the first time; empty afterwards. */
   readonly text: string
   readonly hasHost: boolean
   readonly dated: boolean
 }
 
-/** A head's first line and those of its own fields that go on. */
+/** A head's first line and its own fields that are sent on. */
 export interface SentText {
   readonly text: string
   readonly hasHost?: boolean
@@ -20,10 +20,9 @@ export interface SentText {
 }
 
 /**
- * Remembers how one head was last sent on: one text for each head that a connection remembers. It depends on the head
- * itself, on the target it is sent to, and on the fields that a handler sets or removes; as long as these stay the
- * same, so does the text, and the second time it is turned into bytes. To put it together anew takes three times as
- * long.
+ * Remembers how one head was last sent on: one text for each head that a connection remembers. It depends on the head,
+ * on the target, and on the fields that a handler sets or removes; while these stay the same, so does the text, which
+ * the second time becomes bytes. Assembling it anew takes three times as long.
  */
 export class SentHeads {
   #target = ''
@@ -31,7 +30,7 @@ export class SentHeads {
   #remove: readonly string[] = []
   #last: SentHead | undefined
 
-  /** `remove` is compared by identity, as `HeaderChanges` says. */
+  /** `remove` is compared by identity, see `HeaderChanges`. */
   like(target: string, set: readonly HeaderField[], remove: readonly string[]): SentHead | undefined {
     const last = this.#last
     if (!last || this.#target !== target || this.#remove !== remove || !areAlike(this.#set, set)) return undefined
@@ -56,7 +55,7 @@ export class SentHeads {
   }
 }
 
-/** Writes it, with those fields that are different each time and so are not in it. */
+/** Writes the head, and the fields that differ each time. */
 export function writeSentHead(
   { bytes, text }: SentHead,
   set: readonly HeaderField[],
@@ -67,13 +66,14 @@ export function writeSentHead(
   for (const field of set) if (!field.known.isSteady && maySet(field)) out.addText(field.line)
 }
 
-/** How a message is framed is nobody's business but the relay's. */
+/** Handlers may not set framing fields: these are the relay's. */
 export function maySet({ known }: HeaderField): boolean {
   return !known.isHop && known.role !== 'content-length'
 }
 
 /**
- * A steady field has to be the very same. What is known of a name is made once, so the same name is the same object.
+ * Compares the fields that were set. Steady ones have to be the same object; of others only the name counts, and each
+ * name has one object.
  */
 function areAlike(some: readonly HeaderField[], others: readonly HeaderField[]): boolean {
   if (some.length !== others.length) return false

@@ -1,8 +1,8 @@
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 
 /**
- * One deadline that moves often. Moving it later or clearing it costs nothing: the timer stays and looks again when it
- * fires, so a connection that serves thousands of requests arms a timer a few times, not thousands of times.
+ * One deadline that moves often. Moving it later or clearing it is free: the timer stays and checks again when it
+ * fires, so a connection that serves thousands of requests sets a timer only a few times.
  */
 export class Deadline {
   readonly #clock: Clock
@@ -15,7 +15,7 @@ export class Deadline {
     this.#clock = clock
   }
 
-  /** Returns the time it is. */
+  /** Returns the current time. */
   set(ms: number, callback: () => void): number {
     const now = this.#clock.now()
     this.#dueAt = now + ms
@@ -28,7 +28,7 @@ export class Deadline {
     this.#dueAt = Number.POSITIVE_INFINITY
   }
 
-  /** For good: nothing is left in the event loop. */
+  /** Removes the timer for good. */
   dispose(): void {
     this.clear()
     this.#cancel?.()

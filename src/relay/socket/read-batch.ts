@@ -1,17 +1,17 @@
 import type { TurnClock } from './turn-clock.ts'
 
-/** Who gets what was read. */
+/** Receives what was read. */
 export interface ChunkReader {
   take(chunk: Buffer): void
 }
 
-/** When this much has been read it is handled, whatever else there may be to read. */
+/** After this many bytes, what was read is handled before more is read. */
 const mostChunks = 64
 const mostBytes = 1_048_576
 
 const noBytes = Buffer.alloc(0)
 
-/** Of one kind, in the order they came. */
+/** What was read of one kind, in order. */
 class ReadChunks {
   #readers: ChunkReader[] = []
   #chunks: Buffer[] = []
@@ -25,7 +25,7 @@ class ReadChunks {
     this.#chunks.push(chunk)
   }
 
-  /** When a reader fails, those behind it keep their turn. */
+  /** If one reader throws, the others still get theirs. */
   handOut(): void {
     const readers = this.#readers
     const chunks = this.#chunks
@@ -44,10 +44,10 @@ class ReadChunks {
 }
 
 /**
- * What connections have received in one turn of the event loop, handled together when all of them were read. One after
- * the other, each with its call of the system in between, would push what handles them out of the processor's caches
- * every time; that takes longer than the handling itself. For the same reason answers and requests are not mixed:
- * answers come first, and give back the connections that requests take then.
+ * Handles what all connections received in one turn of the event loop together, once all of them were read. Switching
+ * between system calls and handling would evict the handling code from the processor's caches each time, which costs
+ * more than the handling. For the same reason answers and requests are not mixed: answers come first, and free the
+ * connections that the requests then use.
  */
 export class ReadBatch {
   readonly #clock: TurnClock
@@ -68,12 +68,12 @@ export class ReadBatch {
     if (this.#count >= mostChunks || this.#bytes >= mostBytes) this.handle()
   }
 
-  /** Whoever hears of something else about a connection has heard before what it received. */
+  /** To be called before any other event of a connection is handled, so that what it received is handled first. */
   handle(): void {
     if (this.#count > 0) this.#clock.during(handOut, this)
   }
 
-  /** For what comes through a stream of Node's, piece by piece. */
+  /** For input that comes through a Node stream. */
   handleAlone(handle: (chunk: Buffer) => void, chunk: Buffer): void {
     this.#clock.during(handle, chunk)
   }

@@ -1,25 +1,22 @@
 import { Socket } from 'node:net'
 
-/** What a socket's stream has below it: one end of a TCP connection, as Node's own streams use it. */
+/** The handle below a socket's stream: one end of a TCP connection, as Node's streams use it internally. */
 export interface SocketHandle {
-  /** Called for what was read; `bytesRead` says how much, or with less than 1 that there was something else. */
+  /** Called after a read; `bytesRead` is the length, or less than 1 for something else. */
   onread: (this: SocketHandle, buffer: unknown) => unknown
-  /**
-   * Returns an error number, or 0. The request hears of what `isUnderWay`, and must not be used for anything before
-   * that.
-   */
+  /** Returns an error number, or 0. If the write `isUnderWay`, the request is in use until it completes. */
   writeBuffer(request: WriteRequest, bytes: Buffer): number
 }
 
 export interface WriteRequest {
   oncomplete?: (status: number) => void
-  /** Kept as long as the system may read from it. */
+  /** Kept alive while the system may read from it. */
   buffer?: Buffer
 }
 
 interface StreamBinding {
   readonly WriteWrap: new () => WriteRequest
-  /** How the last call went, of any handle. */
+  /** The state of the last call on any handle. */
   readonly streamBaseState: Int32Array
   readonly kReadBytesOrError: number
   readonly kLastWriteWasAsync: number
@@ -30,7 +27,7 @@ const state = binding?.streamBaseState ?? new Int32Array(1)
 const readAt = binding?.kReadBytesOrError ?? 0
 const underWayAt = binding?.kLastWriteWasAsync ?? 0
 
-/** The handle of an open connection that is no more than that: TLS has a stream of its own in between. */
+/** The handle of a plain TCP connection; `undefined` for others, such as TLS. */
 export function handleOf(socket: Socket): SocketHandle | undefined {
   if (!binding || Object.getPrototypeOf(socket) !== Socket.prototype) return undefined
   const handle: unknown = Reflect.get(socket, '_handle')
@@ -41,7 +38,7 @@ export function bytesRead(): number {
   return state[readAt] ?? 0
 }
 
-/** Whether the last write goes on after its call has returned. */
+/** Whether the last write continues after its call returned. */
 export function isUnderWay(): boolean {
   return state[underWayAt] !== 0
 }
@@ -51,7 +48,7 @@ export function writeRequest(): WriteRequest {
   return new binding.WriteWrap()
 }
 
-/** Not there in every version of Node: everything works without it, only slower. */
+/** Not in every version of Node: without it everything works, but slower. */
 function streamBinding(): StreamBinding | undefined {
   try {
     const value: unknown = Reflect.apply(Reflect.get(process, 'binding'), process, ['stream_wrap'])

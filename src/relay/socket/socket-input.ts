@@ -3,12 +3,12 @@ import { ByteRoom } from '../bytes/byte-room.ts'
 import type { ChunkReader, ReadBatch } from './read-batch.ts'
 import { bytesRead, handleOf, type SocketHandle } from './socket-handle.ts'
 
-/** Node reads into it and calls back at once, so one is enough for all connections. */
+/** One read buffer for all connections: Node fills it and calls back at once. */
 const room = new ByteRoom(65_536)
 
 /**
- * What a connection receives, copied out of the one place it is read into. Node would otherwise make room for 64 KiB
- * with every read, most of it for nothing, and pass it through a stream's queue.
+ * Reads a connection through the shared buffer and copies out what arrived. Node would otherwise allocate 64 KiB for
+ * every read and pass it through a stream's queue.
  */
 export class SocketInput implements OnReadOpts, ChunkReader {
   readonly buffer = room.bytes
@@ -16,9 +16,9 @@ export class SocketInput implements OnReadOpts, ChunkReader {
   #listener: (chunk: Buffer) => void = () => {}
   #socket: Socket | undefined
   #isAccepted = false
-  /** Whose stream gets it, once somebody else reads from that. */
+  /** The socket whose stream gets the input, once it was given up. */
   #stream: Socket | undefined
-  /** What Node does by itself when something was read. */
+  /** Node's own handler for what was read. */
   #nodeReads: SocketHandle['onread'] | undefined
 
   constructor(batch: ReadBatch) {
@@ -26,9 +26,8 @@ export class SocketInput implements OnReadOpts, ChunkReader {
   }
 
   /**
-   * The connection that a server accepted, to be read in this way. Node offers it for connections that a program opens,
-   * not for those that it accepts: a second socket takes over what the first one holds. Where that cannot be, as with
-   * TLS, it stays as it is and its stream is listened to.
+   * Makes an accepted connection readable in this way. Node offers that only for connections that a program opens, so a
+   * second socket takes over the first one's handle. Where that is impossible, as with TLS, its stream is used.
    */
   accept(accepted: Socket): Socket {
     this.#isAccepted = true
@@ -38,7 +37,7 @@ export class SocketInput implements OnReadOpts, ChunkReader {
     return accepted
   }
 
-  /** What arrives goes to the listener; past the stream's own function for it, where there is a way. */
+  /** Passes input to the listener, past the stream if possible. */
   listen(socket: Socket, listener: (chunk: Buffer) => void): void {
     this.#listener = listener
     this.#socket = socket
@@ -56,13 +55,13 @@ export class SocketInput implements OnReadOpts, ChunkReader {
     }
   }
 
-  /** Called when the turn comes of what was read; nobody listens to a connection any more that was closed before. */
+  /** Called with input in its turn of the batch; a connection closed before has no listener. */
   take(chunk: Buffer): void {
     if (this.#stream) this.#stream.push(chunk)
     else if (this.#socket?.destroyed === false) this.#listener(chunk)
   }
 
-  /** From here on somebody else reads it from the socket's stream. */
+  /** Input goes to the socket's stream from now on. */
   giveUp(socket: Socket): void {
     this.#stream = socket
     socket.off('data', this.#onStreamed)
@@ -70,7 +69,7 @@ export class SocketInput implements OnReadOpts, ChunkReader {
     if (handle && this.#nodeReads) handle.onread = this.#nodeReads
   }
 
-  /** Returns false when no more is to be read for now. */
+  /** Returns false to stop reading for now. */
   readonly callback = (bytes: number): boolean => {
     const chunk = received(bytes)
     if (this.#stream) return this.#stream.push(chunk)
@@ -89,10 +88,10 @@ function received(bytes: number): Buffer {
 
 function takeOver(accepted: Socket, handle: SocketHandle, onread: OnReadOpts): Socket {
   const { allowHalfOpen } = accepted
-  // Of a handle that is open already Node's types know nothing.
+  // Node's types do not know this option.
   const socket: unknown = Reflect.construct(Socket, [{ handle, onread, allowHalfOpen, readable: true, writable: true }])
   if (!(socket instanceof Socket)) throw new TypeError('not a socket')
-  // By these the server counts its connections, and hears when one is over.
+  // The server uses these to count its connections and to notice their end.
   for (const name of ['server', '_server']) Reflect.set(socket, name, Reflect.get(accepted, name))
   for (const name of ['server', '_server', '_handle']) Reflect.set(accepted, name, null)
   return socket

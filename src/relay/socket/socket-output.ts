@@ -4,26 +4,29 @@ import { ByteRoom } from '../bytes/byte-room.ts'
 import { putBytes } from '../bytes/put-bytes.ts'
 import { handleOf, isUnderWay, type SocketHandle, writeRequest, type WriteRequest } from './socket-handle.ts'
 
-/** What is longer is written as it is: to copy it would take longer. */
+/** Longer output is written directly: copying it would take longer. */
 export const roomBytes = 32_768
 
-/** Where output is put together, for all connections: almost always the system has taken it before anybody has more. */
+/**
+ * The buffer where output of all connections is assembled: the system has almost always taken it before the next
+ * begins.
+ */
 export const outputRoom = new ByteRoom(roomBytes)
-/** For the next write, whosever it is; only one that goes on after its call needs its own. */
+/** The write request to use next, for any connection; a write that continues after its call keeps its own. */
 let request: WriteRequest | undefined
 
 /**
- * What a connection sends. Bytes go past the queue of Node's stream while that is empty: it spares the bookkeeping and
- * a buffer of their own.
+ * Writes to a connection. While the queue of Node's stream is empty, bytes go directly to its handle, which saves the
+ * bookkeeping and a buffer.
  */
 export class SocketOutput {
   readonly #socket: Socket
   readonly #handle: SocketHandle | undefined
   readonly #onDrain: () => void
-  /** Writes past the queue that the system has not taken whole yet. */
+  /** Direct writes that the system has not fully taken yet. */
   #underWay = 0
 
-  /** `onDrain` is called when there is room again after a write that returned false. */
+  /** `onDrain` is called when there is room again after `write` returned false. */
   constructor(socket: Socket, onDrain: () => void) {
     this.#socket = socket
     this.#handle = handleOf(socket)
@@ -35,9 +38,7 @@ export class SocketOutput {
     return this.#underWay > 0 || this.#socket.writableNeedDrain
   }
 
-  /**
-   * What is in the room is free again when this returns. Returns false when whoever has more should wait for the drain.
-   */
+  /** The shared buffer may be reused when this returns. Returns false if the caller should wait for the drain. */
   write(bytes: Buffer): boolean {
     if (!this.#handle || this.#socket.writableLength > 0) return this.#queue(bytes)
     request ??= writeRequest()
@@ -45,13 +46,13 @@ export class SocketOutput {
     if (failure === 0 && !isUnderWay()) return true
     const used = request
     request = undefined
-    // What fails here fails in the queue, too, and there everybody hears why.
+    // An error here also occurs in the queue, which reports it properly.
     if (failure !== 0) return this.#queue(bytes)
     this.#waitFor(used, bytes)
     return false
   }
 
-  /** With one call of the system. */
+  /** Writes several parts with one system call. */
   writeTogether(parts: ReadonlyArray<string | Buffer>): boolean {
     this.#socket.cork()
     let hasRoom = true
@@ -62,7 +63,7 @@ export class SocketOutput {
     return hasRoom && this.#underWay === 0
   }
 
-  /** Somebody else writes to the socket from here on. */
+  /** The socket is written by somebody else from now on. */
   giveUp(): void {
     this.#socket.off('drain', this.#onDrain)
   }
@@ -87,28 +88,25 @@ export class SocketOutput {
 type BatchOutput = Pick<SocketOutput, 'needsDrain' | 'write' | 'writeTogether'>
 
 /**
- * Gathers what goes out in one turn of the event loop, so that a head and a small body leave in one write. It is put
- * together where all connections do that; who is not done yet when another one begins takes along what it has.
+ * Collects the output of one turn of the event loop, so that a head and a small body leave in one write. It uses the
+ * shared buffer; if another connection needs that, what was collected is copied out.
  */
 export class OutputBatch {
-  /** Whose bytes are in the room. */
+  /** Whose bytes are in the shared buffer. */
   static #holder: OutputBatch | undefined
   readonly #output: BatchOutput
-  /** How much of the room is ours. */
+  /** How many bytes of the shared buffer are ours. */
   #at = 0
-  /** A buffer that came first goes out as it is, if it stays alone. */
+  /** A buffer that came first; if it stays alone, it is written without a copy. */
   #first: Buffer | undefined
-  /** What the room is too small for, with all that comes behind it. */
+  /** What did not fit, and everything after it. */
   #rest: Array<string | Buffer> | undefined
 
   constructor(output: BatchOutput) {
     this.#output = output
   }
 
-  /**
-   * Latin-1: heads and framing. One that was joined from others takes several times as long as these one after the
-   * other.
-   */
+  /** For heads and framing, in Latin-1. Several short texts are faster than one that was concatenated. */
   addText(text: string): void {
     if (this.#takesRoom(text.length)) this.#at += outputRoom.bytes.write(text, this.#at, 'latin1')
     else this.#addRest(text)
@@ -125,7 +123,7 @@ export class OutputBatch {
     }
   }
 
-  /** One payload as one chunk of a chunked body. */
+  /** Adds a payload as one chunk. */
   addChunk(pieces: readonly Buffer[]): void {
     let length = 0
     for (const piece of pieces) length += piece.length
@@ -137,7 +135,7 @@ export class OutputBatch {
     this.addText('\r\n')
   }
 
-  /** Returns false when whoever has more should wait for the drain. */
+  /** Returns false if the caller should wait for the drain. */
   flush(): boolean {
     const bytes = this.#at
     const first = this.#first
@@ -150,7 +148,7 @@ export class OutputBatch {
     return bytes > 0 ? this.#output.write(outputRoom.first(bytes)) : !this.#output.needsDrain
   }
 
-  /** Whether so much more goes into the room, behind what is there. */
+  /** Whether this many bytes fit into the shared buffer; takes it over from another connection. */
   #takesRoom(bytes: number): boolean {
     if (this.#rest) return false
     const holder = OutputBatch.#holder

@@ -13,14 +13,14 @@ export interface AbortListener {
   onAborted(reason: Error): void
 }
 
-/** The client's side of an exchange, as far as forwarding needs it. */
+/** What forwarding needs of the client's side of an exchange. */
 export interface ForwardSide {
   readonly head: RequestHead
   readonly facts: MessageFacts
   readonly sentHeads: SentHeads
   readonly client: ClientFacts
   readonly body: RequestBody
-  /** Whether the handler asked for the whole body: it has seen what it sends and may send it twice. */
+  /** Whether the handler read the whole body: then it knows what it sends, and may send it twice. */
   readonly bodyWasRead: boolean
   readonly writer: ResponseWriter
   readonly signal: AbortSignal
@@ -28,12 +28,12 @@ export interface ForwardSide {
   readonly clock: Clock
   readonly limits: RelayLimits
   readonly pool: UpstreamPool
-  /** Told once when the exchange is aborted, unless it is forgotten before. */
+  /** Called once if the exchange is aborted, unless removed before. */
   onAbort(listener: AbortListener): void
   forgetAbort(listener: AbortListener): void
-  /** When the client has taken what is waiting for it; fails when it leaves before that. */
+  /** Resolves when the client has taken what is queued; rejects if it leaves first. */
   whenDrained(done: Done): void
-  /** Ends the client's connection without a proper end, so that it sees that something is missing. */
+  /** Cuts the client's connection, so that it notices that something is missing. */
   cut(): void
   tunnelTo(upstream: Socket, leftover: Buffer): Promise<TunnelResult>
 }

@@ -19,7 +19,8 @@ import type { UpstreamConnection } from './upstream-connection.ts'
 const idempotentMethods = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE', 'PROPFIND', 'REPORT', 'SEARCH'])
 
 /**
- * A request that cannot be sent twice takes only a connection that was in use a moment ago: it is surely still open.
+ * A request that must not be sent twice uses only a connection that was active this recently, because that is surely
+ * open.
  */
 const freshlyUsedMs = 500
 
@@ -34,8 +35,8 @@ export function forward(side: ForwardSide, upstream: Upstream, options: ForwardO
 }
 
 /**
- * A request on its way to an upstream, and the response on its way back: on one connection and, when that one turns out
- * to have been closed while it rested, on a new one.
+ * Forwards a request to an upstream and the response back: on one connection or, if that turns out to have been closed
+ * while idle, on a new one.
  */
 class Forwarding implements CallEvents, AbortListener {
   readonly #side: ForwardSide
@@ -71,7 +72,7 @@ class Forwarding implements CallEvents, AbortListener {
     else this.#open()
   }
 
-  /** Here a promise is made: a new connection takes its time. */
+  /** This waits, with a promise: a new connection has to be opened. */
   #open(): void {
     const { pool, signal } = this.#side
     pool
@@ -103,7 +104,7 @@ class Forwarding implements CallEvents, AbortListener {
       this.#options.onResponseHead?.(response.head, this.#firstByteAt)
       this.#sink.begin(response, this.#firstByteAt)
     } catch (error) {
-      // A handler that does not want this response says so by throwing; nothing has reached the client.
+      // A handler refuses this response by throwing; the client has got nothing yet.
       this.#response = undefined
       this.#call?.abort()
       this.#reject(asError(error))
@@ -150,7 +151,7 @@ class Forwarding implements CallEvents, AbortListener {
   }
 
   onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void {
-    // The upstream closed the connection while it rested: that says nothing about the upstream.
+    // The upstream closed the idle connection: that does not mean it failed.
     const rested = this.#connection !== undefined && this.#connection.served > 0
     if (stale && rested && this.#isReplayable) {
       this.#side.forgetAbort(this)
@@ -177,7 +178,7 @@ class Forwarding implements CallEvents, AbortListener {
   onAborted(reason: Error): void {
     if (this.#isTunnelled) return
     this.#call?.abort()
-    // A stop while the client still listens is told to it like any other break; a client that left hears nothing.
+    // A client that is still there is told about a stop like any other break; one that left gets nothing.
     if (this.#response && !this.#side.gone) this.onBroken(reason)
     else this.#reject(reason)
   }
@@ -213,7 +214,7 @@ class Forwarding implements CallEvents, AbortListener {
     if (this.#letGo()) this.#end.onNotDelivered(error)
   }
 
-  /** Returns false when it was over already. */
+  /** Returns false if it was over already. */
   #letGo(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
@@ -224,16 +225,16 @@ class Forwarding implements CallEvents, AbortListener {
 
 /** Where an upstream's response goes. */
 interface ResponseSink {
-  /** Whether something can still be added after the upstream broke off. */
+  /** Whether text can be added after the upstream broke off. */
   readonly openEnded: boolean
   begin(response: ParsedResponse, firstByteAt: number): void
-  /** Returns false when whoever has more, or hands over the end, is to wait until `whenDrained`. */
+  /** Returns false if the sender should wait for `whenDrained`, also at the end. */
   body(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): boolean
-  /** When there is room for more, or, at the end, when all is handed over. */
+  /** Calls back when there is room or, at the end, when everything was handed over. */
   whenDrained(done: Done): void
 }
 
-/** The client's own connection: head and body as the upstream sent them. */
+/** The client's connection: gets the head and the body as the upstream sent them. */
 class ClientSink implements ResponseSink {
   readonly #side: ForwardSide
   readonly #headers: readonly HeaderField[] | undefined
@@ -264,9 +265,7 @@ class ClientSink implements ResponseSink {
   }
 }
 
-/**
- * A response already begun: only the body goes there. Its stream waits by promises, for it began while a model woke.
- */
+/** A response already begun: gets only the body. Its stream uses promises, because it began while a model woke. */
 class StreamSink implements ResponseSink {
   readonly openEnded = true
   readonly #stream: ResponseStream
@@ -281,7 +280,7 @@ class StreamSink implements ResponseSink {
   body(pieces: readonly Buffer[], end: BodyEnd | undefined): boolean {
     if (pieces.length === 0 && !end) return true
     this.#sending = this.#send(pieces, end !== undefined)
-    // Whoever waits for it hears of a failure; nobody may.
+    // A failure is reported to whoever waits for the stream; there may be nobody.
     this.#sending.catch(() => {})
     return false
   }

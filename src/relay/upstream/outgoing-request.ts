@@ -23,24 +23,24 @@ const forbiddenInTrailers = new Set([
 
 const noChanges: HeaderChanges = { set: [], remove: [] }
 
-/** Protocols that would turn the connection into something whose requests nobody checks. */
+/** Protocols whose requests the relay could not check. */
 const refusedUpgrades = /^(?:h2c?|http\/|tls\/)/
 
-/** A length, or how else the body's end is told. */
+/** The body's length, or how else its end is marked. */
 export type RequestFraming = number | 'none' | 'chunked'
 
 /** A request as it goes to an upstream. */
 export interface OutgoingRequest {
   readonly method: string
   readonly sentHead: SentHead
-  /** Of the handler's fields those are still to be written that are different each time. */
+  /** The handler's fields; those that differ each time are not in `sentHead`. */
   readonly set: readonly HeaderField[]
   readonly upstream: Upstream
   readonly framing: RequestFraming
-  /** The whole body, in pieces; without it, it is taken from the stream as it arrives. */
+  /** The whole body in pieces; if unset, it is streamed as it arrives. */
   readonly whole: readonly Buffer[] | undefined
   readonly stream: RequestBody
-  /** Protocols to offer the upstream; see `offeredUpgrade`. */
+  /** The protocols offered to the upstream; see `offeredUpgrade`. */
   readonly upgrade: string | undefined
   /** How long the upstream may take to its first byte. */
   readonly firstByteMs: number
@@ -78,7 +78,7 @@ function framingOf({ body, facts }: IncomingRequest, whole: readonly Buffer[] | 
   return facts.contentLength ?? 'chunked'
 }
 
-/** The protocols a client offers to change to, unless there is one among them that the relay does not let through. */
+/** The protocols that a client offers to switch to, unless the relay refuses one of them. */
 function offeredUpgrade(head: RequestHead, facts: MessageFacts): string | undefined {
   if (facts.upgrade === undefined || facts.chunked || (facts.contentLength ?? 0) > 0) return undefined
   const offered = splitList(facts.upgrade)
@@ -86,7 +86,7 @@ function offeredUpgrade(head: RequestHead, facts: MessageFacts): string | undefi
   return head.version === '1.1' ? facts.upgrade : undefined
 }
 
-/** How a request's head begins on its way up. */
+/** The beginning of the request's head for the upstream. */
 function sentHeadOf(from: IncomingRequest, options: ForwardOptions): SentHead {
   const changes = options.requestHeaders ?? noChanges
   const { set, remove } = changes
@@ -124,7 +124,7 @@ function textUp({ head, facts, client }: IncomingRequest, target: string, change
   return { text, hasHost }
 }
 
-/** Trailers that may go on. */
+/** The trailers that may be sent on. */
 export function trailerFields(trailers: readonly HeaderField[]): readonly HeaderField[] {
   if (trailers.length === 0) return trailers
   return trailers.filter(({ known }) => !known.isHop && !known.isRelays && !forbiddenInTrailers.has(known.key))

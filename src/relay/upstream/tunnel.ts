@@ -6,9 +6,9 @@ export interface TunnelOptions {
   readonly clock: Clock
   /** How long one direction may stay silent after the other has ended. */
   readonly halfOpenMs: number
-  /** How long both may stay silent: at least this, at most twice as long; without it for ever. */
+  /** Cut when both sides were silent for this long (up to twice as long); without it, never. */
   readonly idleMs?: number
-  /** Bytes read from each side before the tunnel was there. */
+  /** Bytes that were read from each side before the tunnel began. */
   readonly fromClient: readonly Buffer[]
   readonly fromUpstream: Buffer
 }
@@ -18,7 +18,7 @@ export interface TunnelResult {
   readonly responseBytes: number
 }
 
-/** Raw bytes both ways until both ends have said goodbye or one of them is gone. */
+/** Passes raw bytes both ways until both sides have ended or one is gone. */
 export function tunnel(client: Socket, upstream: Socket, options: TunnelOptions): Promise<TunnelResult> {
   const deadline = new Deadline(options.clock)
   const idle = new Deadline(options.clock)
@@ -45,7 +45,7 @@ export function tunnel(client: Socket, upstream: Socket, options: TunnelOptions)
       })
       from.once('close', () => {
         closed++
-        // A side that closed after a clean end lets the other one flush what it still holds.
+        // If a side closed after a clean end, the other may still send what it holds.
         if (!from.readableEnded || from.errored) destroyBoth()
         if (closed < 2) return
         deadline.dispose()
@@ -62,7 +62,7 @@ export function tunnel(client: Socket, upstream: Socket, options: TunnelOptions)
     connect(client, upstream)
     connect(upstream, client)
     if (options.idleMs !== undefined) watchIdle(options.idleMs, -1)
-    // Either may have gone while the tunnel was being laid; its `close` is then past.
+    // Either side may have closed while the tunnel was set up, before anybody listened.
     if (client.destroyed || upstream.destroyed) {
       destroyBoth()
       deadline.dispose()

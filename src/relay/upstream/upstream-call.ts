@@ -20,34 +20,36 @@ export interface BodyEnd {
   readonly trailers: readonly HeaderField[]
 }
 
-/** What happens to a request sent up. Exactly one of `onFailed`, `onUpgraded`, an end of body or `onBroken` is last. */
+/**
+ * The events of a request sent to an upstream. The last one is `onFailed`, `onUpgraded`, an end of body or `onBroken`.
+ */
 export interface CallEvents {
   onFirstByte(): void
   onInformational(response: ParsedResponse): void
   onHead(response: ParsedResponse): void
   /**
-   * `end` comes with the last pieces. `framed` are the same pieces in the framing they came in, where it can go on as
-   * it is. Returns false when no more is to be read until `whenDrained`.
+   * `end` comes with the last pieces. `framed` is the same input with its framing, if that can be sent on as it is.
+   * Returns false to stop reading until `whenDrained`.
    */
   onBody(pieces: readonly Buffer[], end: BodyEnd | undefined, framed?: Buffer): boolean
   whenDrained(done: Done): void
   onUpgraded(response: ParsedResponse, leftover: Buffer): void
-  /** Nothing of a final response arrived whole. `stale`: the connection closed without saying a word. */
+  /** No final response arrived. `stale`: the connection was closed without a byte. */
   onFailed(phase: ForwardError['phase'], stale: boolean, error: Error): void
   /** The response broke off inside its body. */
   onBroken(error: Error): void
-  /** The client's own body failed, or the place where the response goes. */
+  /** The client's body failed, or the destination of the response. */
   onClientFailed(error: Error): void
-  /** The connection may serve again; it must be given to the pool or destroyed. */
+  /** The connection can be used again; give it to the pool or destroy it. */
   onReusable(keptForMs: number): void
 }
 
 const cleanEnd: BodyEnd = { trailers: [] }
 
-/** More interim responses than this are no conversation any more. */
+/** More interim responses than this are refused. */
 const maxInformational = 32
 
-/** One request on one upstream connection: sends it, reads the response, and says what happened. */
+/** One request on one upstream connection: sends it, reads the response, and reports what happened. */
 export class UpstreamCall implements UpstreamListener {
   readonly #connection: UpstreamConnection
   readonly #request: OutgoingRequest
@@ -84,7 +86,7 @@ export class UpstreamCall implements UpstreamListener {
     if (!this.#over) out.flush()
   }
 
-  /** The response is wanted no more. No event follows. */
+  /** The response is not wanted any more. No event follows. */
   abort(): void {
     if (this.#over) return
     this.#finish()
@@ -103,7 +105,7 @@ export class UpstreamCall implements UpstreamListener {
         const begun = reader.begun
         at = reader.push(chunk, at)
         if (at < 0) {
-          // Counted from its first byte, so that a head cannot be dripped out for ever.
+          // Measured from its first byte, so that a head cannot be sent forever drop by drop.
           if (!begun && reader.begun) this.#expectHead()
           return
         }
@@ -140,7 +142,7 @@ export class UpstreamCall implements UpstreamListener {
     if (status < 200) {
       this.#informational++
       if (this.#informational > maxInformational) throw invalidHttp('endless interim responses')
-      // 100 answers an expectation that the relay has already met itself.
+      // The relay already answered the client's expectation itself.
       if (status !== 100) this.#events.onInformational(response)
       this.#expectFirstByte()
       return
@@ -169,7 +171,7 @@ export class UpstreamCall implements UpstreamListener {
     if (this.#decoder.done) {
       const { trailers } = this.#decoder
       this.#finish()
-      // Bytes behind the end could pass for the answer to the next request.
+      // Extra bytes could be taken for the answer to the next request.
       if (end === chunk.length && this.#sent && response.facts.persistent) {
         this.#events.onReusable(response.keptForMs)
       } else {

@@ -9,13 +9,13 @@ import type { ReadBatch } from '../socket/read-batch.ts'
 import { SocketInput } from '../socket/socket-input.ts'
 import { OutputBatch, SocketOutput } from '../socket/socket-output.ts'
 
-/** What a request in progress hears from its connection. After `onClosed` nothing more comes. */
+/** What a running request is told by its connection. Nothing follows `onClosed`. */
 export interface UpstreamListener {
   onData(chunk: Buffer): void
   onDrain(): void
-  /** What was expected has not come in time. */
+  /** Nothing came within the expected time. */
   onOverdue(): void
-  /** The upstream said it will send no more (no error), or the connection failed. */
+  /** The upstream ended (no error), or the connection failed. */
   onClosed(error: Error | undefined): void
 }
 
@@ -23,26 +23,26 @@ interface ConnectionOptions {
   readonly address: string
   readonly clock: Clock
   readonly limits: HeadLimits
-  /** It closed while it rested: the pool forgets it. */
+  /** Called if it closes while idle, so that the pool forgets it. */
   readonly onIdleClosed: (connection: UpstreamConnection) => void
 }
 
-/** One connection to an upstream, listening to its socket once for its whole life, used by one request at a time. */
+/** One connection to an upstream, used by one request at a time; it listens to its socket for its whole life. */
 export class UpstreamConnection {
-  /** What the pool calls its upstream. */
+  /** The pool's key for its upstream. */
   readonly address: string
   readonly socket: Socket
   readonly #input: SocketInput
   readonly #output: SocketOutput
   readonly out: OutputBatch
   readonly deadline: Deadline
-  /** One response's head after the other. */
+  /** Reads the heads of responses. */
   readonly reader: HeadReader<ParsedResponse>
   #listener: UpstreamListener | undefined
   #error: Error | undefined
   readonly #onIdleClosed: (connection: UpstreamConnection) => void
   #closed = false
-  /** Requests this connection has already answered. */
+  /** How many requests it has answered. */
   served = 0
   idleSince = 0
 
@@ -67,7 +67,7 @@ export class UpstreamConnection {
     return this.#closed
   }
 
-  /** Something has to come from the upstream within this time. */
+  /** The upstream has to send something within this time. */
   expectWithin(ms: number): void {
     this.deadline.set(ms, this.#overdue)
   }
@@ -76,12 +76,12 @@ export class UpstreamConnection {
     this.#listener = listener
   }
 
-  /** Nobody listens any more. */
+  /** Removes the listener. */
   rest(): void {
     this.#listener = undefined
   }
 
-  /** Gives the bare socket away (a tunnel); this object forgets it. */
+  /** Gives the socket away (to a tunnel) and forgets it. */
   detach(): Socket {
     this.#closed = true
     this.#listener = undefined
@@ -103,7 +103,7 @@ export class UpstreamConnection {
   readonly #overdue = (): void => this.#listener?.onOverdue()
 
   readonly #onData = (chunk: Buffer): void => {
-    // Bytes nobody asked for: whatever they are, the next request must not take them for its answer.
+    // Unexpected bytes must not be taken for the answer to the next request.
     if (this.#listener) this.#listener.onData(chunk)
     else this.destroy()
   }
@@ -126,7 +126,7 @@ export interface OpenOptions extends ConnectionOptions {
   readonly signal: AbortSignal
 }
 
-/** Opens a connection or throws a ForwardError of the phase `connect`; an abort throws the signal's reason. */
+/** Opens a connection, or throws a ForwardError of the phase `connect`, or the signal's reason. */
 export function openUpstream(upstream: Upstream, options: OpenOptions): Promise<UpstreamConnection> {
   const { signal } = options
   return new Promise((resolve, reject) => {

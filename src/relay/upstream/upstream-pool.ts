@@ -8,7 +8,7 @@ import { type OpenOptions, type UpstreamConnection, openUpstream } from './upstr
 export type PoolLimits = HeadLimits &
   Pick<RelayLimits, 'upstreamIdlePerAddress' | 'upstreamIdleMs' | 'upstreamConnectMs'>
 
-/** Connections that answered a request and may answer another, by address. The most recently used goes first. */
+/** Idle connections for further requests, by address; the most recently used is taken first. */
 export class UpstreamPool {
   readonly #limits: PoolLimits
   readonly #clock: Clock
@@ -23,7 +23,7 @@ export class UpstreamPool {
     this.#batch = batch
   }
 
-  /** An open connection that rested no longer than `maxIdleMs`. */
+  /** An open connection that was idle for at most `maxIdleMs`. */
   take(upstream: Upstream, maxIdleMs: number): UpstreamConnection | undefined {
     const idle = this.#idle.get(addressOf(upstream))
     const connection = idle?.at(-1)
@@ -50,7 +50,7 @@ export class UpstreamPool {
     })
   }
 
-  /** Takes a connection back whose last response ended cleanly. `idleMs`: how long the upstream says it keeps it. */
+  /** Takes back a connection whose last response ended cleanly. `idleMs`: how long the upstream keeps it open. */
   give(connection: UpstreamConnection, idleMs: number): void {
     const known = this.#idle.get(connection.address)
     const idle = known ?? []
@@ -85,16 +85,7 @@ export class UpstreamPool {
   }
 }
 
-/**
- * Remembers what the pool calls an upstream, as long as somebody has the object: whoever forwards much has one object
- * for each, and a text that is joined anew has to be hashed anew before it can be looked up.
- */
-const addresses = new WeakMap<Upstream, string>()
-
-function addressOf(upstream: Upstream): string {
-  const known = addresses.get(upstream)
-  if (known !== undefined) return known
-  const address = `${upstream.host}|${upstream.port}`
-  addresses.set(upstream, address)
-  return address
+/** The pool's key for an upstream. */
+function addressOf({ host, port }: Upstream): string {
+  return `${host}|${port}`
 }

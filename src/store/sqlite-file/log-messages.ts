@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import type { ErrorCode, ErrorDetails } from '../../foundation/errors.ts'
 import type { PlannedWrite } from '../planned-write.ts'
 import type { StoreSelector } from '../store.ts'
@@ -54,7 +55,7 @@ export interface SentFailure {
   readonly details: ErrorDetails
 }
 
-/** What the thread starts with. */
+/** What is to be known of a file before it is opened. */
 export interface LogThreadData {
   readonly path: string
   readonly historyLimit: number
@@ -63,6 +64,12 @@ export interface LogThreadData {
   readonly isLoaded: boolean
   /** For tests: where the thread is to stop or to end. */
   readonly gate: SharedArrayBuffer | undefined
+}
+
+/** A file for the thread to have, and the port of its user. Told nothing, the thread ends. */
+export interface OpenFile {
+  readonly data: LogThreadData
+  readonly port: MessagePort
 }
 
 export function flatRows(writes: readonly PlannedWrite[]): { readonly rows: FlatRows; readonly bytes: number } {

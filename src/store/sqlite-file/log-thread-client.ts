@@ -1,7 +1,4 @@
-import { getCompileCacheDir } from 'node:module'
-import { dirname } from 'node:path'
-import { Worker } from 'node:worker_threads'
-import { SluiceError, asError } from '../../foundation/errors.ts'
+import { SluiceError } from '../../foundation/errors.ts'
 import {
   type FlatRows,
   type FromLogThread,
@@ -12,10 +9,12 @@ import {
   flatRows,
 } from './log-messages.ts'
 import type { PlannedWrite } from '../planned-write.ts'
+import type { StoreThread, ThreadSeat } from './store-thread.ts'
 import { StoreCompacted, type StoreSelector } from '../store.ts'
 
 export interface LogThreadClientOptions extends LogThreadData {
-  /** Every write up to the revision is durable. */
+  readonly thread: StoreThread
+  /** Every write up to the revision is. */
   readonly onDurable: (revision: number) => void
   /** Nothing can be written any more. */
   readonly onFailed: (failure: SluiceError) => void
@@ -29,22 +28,13 @@ interface Question {
   readonly reject: (error: Error) => void
 }
 
-/** The program beside this file, compiled or not. */
-const program = new URL(`log-thread.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
-/**
- * Starts the thread with the code cache of an earlier start: Node's TypeScript compiler takes 16 MB in a thread, and
- * most of the time to start it.
- */
-const startText = `require('node:module').enableCompileCache(${compiledPlace()}); import(${JSON.stringify(program.href)})`
-/** A commit has a few megabytes of texts at most, which are garbage right after. */
-const resourceLimits = { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 64, stackSizeMb: 1 }
-/** How many slices are read ahead while one is decoded. */
+/** So many slices are read ahead while one is decoded. */
 const slicesAhead = 2
 
 /** The main thread's side of the thread that owns the file (`log-thread.ts`). Sending to it never waits for a disk. */
 export class LogThreadClient {
   readonly #options: LogThreadClientOptions
-  readonly #thread: Worker
+  readonly #seat: ThreadSeat
   readonly #opened = Promise.withResolvers<number>()
   readonly #ended = Promise.withResolvers<void>()
   readonly #questions = new Map<number, Question>()
@@ -56,19 +46,15 @@ export class LogThreadClient {
   #isOpening = true
   #isClosing = false
   #failure: SluiceError | undefined
-  #error: Error | undefined
 
   constructor(options: LogThreadClientOptions) {
     this.#options = options
-    const { path, historyLimit, keepNewest, isLoaded, gate } = options
-    const data: LogThreadData = { path, historyLimit, keepNewest, isLoaded, gate }
-    // The program's own flags, such as those about reading its source, are not for the thread.
-    const start = { eval: true, execArgv: [], name: 'store' }
-    this.#thread = new Worker(startText, { ...start, workerData: data, resourceLimits })
+    const { thread, path, historyLimit, keepNewest, isLoaded, gate } = options
     this.#opened.promise.catch(() => {})
-    this.#thread.on('message', (message: FromLogThread) => this.#hear(message))
-    this.#thread.on('error', (error) => (this.#error = asError(error)))
-    this.#thread.on('exit', (code) => this.#end(code))
+    this.#seat = thread.open(
+      { path, historyLimit, keepNewest, isLoaded, gate },
+      { hear: (message) => this.#hear(message), lost: (error) => this.#end(error) },
+    )
   }
 
   /** Resolves with the newest revision in the file. Rejects with a coded error. */
@@ -97,7 +83,7 @@ export class LogThreadClient {
   append(writes: readonly PlannedWrite[]): void {
     const last = writes.at(-1)
     if (!last) return
-    if (this.#durable === this.#sent) this.#thread.ref()
+    if (this.#durable === this.#sent) this.#seat.hold(true)
     this.#sent = last.event.revision
     this.#tell({ type: 'append', ...flatRows(writes) })
   }
@@ -108,7 +94,7 @@ export class LogThreadClient {
       if (this.#failure && this.#isClosing) throw this.#failure
       const id = ++this.#lastQuestion
       this.#questions.set(id, { afterRevision, resolve, reject })
-      this.#thread.ref()
+      this.#seat.hold(true)
       this.#tell({ type: 'read', id, selector, afterRevision, limit })
     })
   }
@@ -117,14 +103,14 @@ export class LogThreadClient {
   async close(): Promise<void> {
     if (!this.#isClosing) {
       this.#isClosing = true
-      this.#thread.ref()
+      this.#seat.hold(true)
       this.#tell({ type: 'close' })
     }
     await this.#ended.promise
   }
 
   #tell(message: ToLogThread): void {
-    this.#thread.postMessage(message, [])
+    this.#seat.tell(message)
   }
 
   #hear(message: FromLogThread): void {
@@ -156,6 +142,7 @@ export class LogThreadClient {
         return this.#answer(message.id, ({ reject }) => reject(new SluiceError(code, details)))
       }
       case 'closed':
+        void this.#seat.leave().then(() => this.#end(new Error('its file was closed')))
     }
   }
 
@@ -178,11 +165,10 @@ export class LogThreadClient {
   /** Lets the program end when the thread has nothing to do. */
   #letGo(): void {
     const isIdle = this.#durable === this.#sent && this.#questions.size === 0
-    if (isIdle && !this.#isOpening && !this.#isClosing) this.#thread.unref()
+    if (isIdle && !this.#isOpening && !this.#isClosing) this.#seat.hold(false)
   }
 
-  #end(code: number): void {
-    const error = this.#error ?? new Error(`its thread ended with ${code}`)
+  #end(error: Error): void {
     this.#failure ??= new SluiceError('store_interrupted', { path: this.#options.path, reason: error.message })
     const wasLost = !this.#isClosing && !this.#isOpening
     this.#isClosing = true
@@ -193,10 +179,4 @@ export class LogThreadClient {
     this.#ended.resolve()
     if (wasLost) this.#options.onLost(error)
   }
-}
-
-/** The same cache folder as this thread's; Node's default where it has none. */
-function compiledPlace(): string {
-  const compiled = getCompileCacheDir()
-  return compiled === undefined ? '' : JSON.stringify(dirname(compiled))
 }

@@ -1,6 +1,6 @@
-import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { LogKeeping } from './log-keeping.ts'
-import type { FlatRows, FromLogThread, LogThreadData, SentFailure, ToLogThread } from './log-messages.ts'
+import type { FlatRows, FromLogThread, LogThreadData, OpenFile, SentFailure, ToLogThread } from './log-messages.ts'
 import { storeFailure } from './sqlite-failure.ts'
 import { type LoadSlices, SqliteLog } from './sqlite-log.ts'
 import { StepGate } from './step-gate.ts'
@@ -13,9 +13,9 @@ const largestCommitRows = 7_000
 const largestCommitBytes = 4 * 1024 * 1024
 
 /**
- * The thread that owns the file. It answers in the order in which things happen, over one port: whoever is told that a
- * write is durable has been told of everything before it, and a page of history contains everything that was reported
- * durable before the page.
+ * One file in the thread. It answers in the order in which things happen, over one port: who is told that
+ * a write is durable has been told of everything before it, and a page of history has everything that was said
+ * to be durable before the page.
  */
 class LogThread {
   readonly #port: MessagePort
@@ -167,11 +167,15 @@ function failureOf(error: unknown, path: string): SentFailure {
   return { code, details }
 }
 
-const data: LogThreadData = workerData
-if (parentPort) {
+function open({ data, port }: OpenFile): void {
   try {
-    void new LogThread(parentPort, data, data.gate && new StepGate(data.gate))
+    void new LogThread(port, data, data.gate && new StepGate(data.gate))
   } catch (error) {
-    parentPort.postMessage({ type: 'failed', failure: failureOf(error, data.path) } satisfies FromLogThread, [])
+    const say = (message: FromLogThread) => port.postMessage(message, [])
+    say({ type: 'failed', failure: failureOf(error, data.path) })
+    say({ type: 'closed' })
+    port.close()
   }
 }
+
+parentPort?.on('message', (opening: OpenFile | undefined) => (opening ? open(opening) : parentPort?.close()))

@@ -1,18 +1,21 @@
 import type { Dice } from './dice.ts'
 
-/** What a container does, and what that must mean for its Pod. */
+/** What a container does, and what its Pod must look like as a result. */
 export interface ContainerProgram {
   readonly name: string
   readonly command: readonly string[]
-  /** It runs until it is stopped, or ends by itself with this code. */
+  /** Whether it runs until it is stopped, or the code with which it ends by itself. */
   readonly ends: 'never' | number
-  /** On all addresses: of several Pods with the same port only one can be given its own. */
+  /** The port that it listens on, on all addresses. Of several Pods with the same port only one can listen. */
   readonly listensOn?: number | undefined
 }
 
 const shell = (script: string) => ['/bin/sh', '-c', script]
 
-/** `exec` or not, one child or several, in time or by force: the ways in which real programs stay. */
+/**
+ * The ways in which real programs keep running: with `exec` or not, with one child or several, ending in time or only
+ * by force.
+ */
 const staying: ReadonlyArray<readonly [string, string]> = [
   ['sleeps', 'exec sleep 100000'],
   ['waits for a child', 'sleep 100000'],
@@ -32,20 +35,20 @@ const ending: ReadonlyArray<readonly [string, string, number]> = [
   ['fails after a while', 'sleep 0.3; exit 7', 7],
   ['prints and fails', 'yes no | head -c 200000; exit 1', 1],
   ['leaves a child behind', 'sleep 100000 & exit 0', 0],
-  // Of each two, Kubernetes takes one.
+  // Kubernetes replaces two dollar signs by one.
   ['kills itself', 'kill -9 $$$$', 137],
   ['has a long last word', 'yes why | head -c 100000 > /dev/termination-log; exit 5', 5],
 ]
 
 export const listeningPorts: readonly number[] = [20_380, 20_381]
 
-/** A listener is a process of Node and therefore large: there are few. */
+/** A program that listens. It is a Node process and therefore large, so there are few of them. */
 function listener(port: number): ContainerProgram {
   const script = `require('node:net').createServer((s) => s.end('hello')).listen(${port}, '0.0.0.0')`
   return { name: `listens on ${port}`, command: [process.execPath, '-e', script], ends: 'never', listensOn: port }
 }
 
-/** `more` makes the same program another one: what an update of a template is. */
+/** `more` makes another program of the same one, as an update of a template does. */
 export function stayingProgram(dice: Dice, more = ''): ContainerProgram {
   const [name, script] = dice.pick(staying) ?? ['sleeps', 'exec sleep 100000']
   return { name, command: shell(`: ${more}; ${script}`), ends: 'never' }

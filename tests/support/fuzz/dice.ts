@@ -1,4 +1,4 @@
-/** Seeded, small and good enough: the same seed makes the same decisions. */
+/** A small seeded random generator: the same seed makes the same decisions. */
 export class Dice {
   #state: number
 
@@ -25,7 +25,7 @@ export class Dice {
     return from[Math.floor(this.roll() * from.length)]
   }
 
-  /** One of them, each as likely as its weight says. */
+  /** One of the choices, with probabilities in proportion to the weights. */
   weighted<T>(choices: ReadonlyArray<readonly [weight: number, choice: T]>): T | undefined {
     let left = this.roll() * choices.reduce((sum, [weight]) => sum + weight, 0)
     for (const [weight, choice] of choices) {

@@ -4,13 +4,13 @@ import type { Pod } from '../../../src/resources/pod.ts'
 import type { ContainerProgram } from './container-programs.ts'
 import type { WantedObject, WantedPods } from './wanted-object.ts'
 
-/** What is live of a wanted object: itself and the Pods that carry its label and are not being deleted. */
+/** What exists of a wanted object: itself, and the Pods with its label that are not being deleted. */
 export interface LiveState {
   readonly object: KubernetesObject | undefined
   readonly pods: readonly Pod[]
 }
 
-/** What is not as the object's spec and its programs' exits imply, in words. */
+/** What differs from what the object's spec and the exits of its programs imply, in words. */
 export function differences(wanted: WantedObject, { object, pods }: LiveState): readonly string[] {
   if (!object) return ['is gone']
   if (object.metadata.deletionTimestamp !== undefined) return ['is being deleted, which nobody asked for']
@@ -22,7 +22,7 @@ export function differences(wanted: WantedObject, { object, pods }: LiveState): 
   const wrong = pods.flatMap((pod) =>
     podDifferences(pod, wanted.pods, wanted.kills).map((text) => `${pod.metadata.name} ${text}`),
   )
-  // While an update cannot finish, Pods of two templates are there.
+  // While an update cannot finish, there are Pods of two templates.
   return [...found, ...countDifferences(wanted, wanted.pods, object, pods), ...(wanted.pods.mixed ? [] : wrong)]
 }
 
@@ -46,7 +46,7 @@ function countDifferences(
       return conditions.includes(expected) ? [] : [`is not ${expected} but ${conditions.join(', ') || 'under way'}`]
     }
     case 'StatefulSet': {
-      // In order: what is not ready holds up those after it.
+      // Pods are started in order: one that is not ready holds up those after it.
       const most = replicas
       const least =
         program.ends === 'never' && cards === 0 && !mixed && program.listensOn === undefined
@@ -77,10 +77,10 @@ function podDifferences(pod: Pod, of: WantedPods | undefined, kills: number): st
   if (program.ends === 'never') {
     if (restartPolicy === 'Never' && kills > 0 && phase === 'Failed') return []
     if (phase === 'Running' && state?.running) return []
-    // Killed more than once, it may wait its turn as any container that keeps ending.
+    // After several kills it may be in back-off, like any container that keeps ending.
     if (kills > 0 && restarts && waiting?.reason === 'CrashLoopBackOff') return []
-    // Pods share the machine's addresses: of several that want all of them at one port, one runs and the others say why
-    // not.
+    // Pods share the machine's addresses. Of several that listen on one port on all addresses, one runs and the others
+    // report why they cannot.
     if (program.listensOn !== undefined && (waiting !== undefined || state?.terminated !== undefined)) return []
     return [described]
   }
@@ -93,7 +93,7 @@ function podDifferences(pod: Pod, of: WantedPods | undefined, kills: number): st
   return phase === 'Succeeded' || phase === 'Failed' || !(isCircling || waiting) ? [described] : []
 }
 
-/** A program that ends by itself ends with its code and no other, whether Sluice ran by then or not. */
+/** A program that ends by itself must end with its own exit code, whether or not Sluice was running at the time. */
 function codeDifference(pod: Pod, { ends }: ContainerProgram): string | undefined {
   if (ends === 'never') return undefined
   const { state, lastState } = pod.status?.containerStatuses?.[0] ?? {}

@@ -23,18 +23,18 @@ import {
 import type { Dice } from './dice.ts'
 import type { WantedObject, WantedPods } from './wanted-object.ts'
 
-/** Manifests name an object of a kind, and are what clients send. */
+/** A manifest to send, and what the fuzzer then expects to exist. */
 export interface NewManifest {
   readonly wanted: WantedObject
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Where things are made. `namespaces` come and go; Models live in the gateway's. */
+/** Where objects are made. `namespaces` come and go; Models are in the gateway's namespace. */
 export interface Surroundings {
   readonly registry: string
   readonly card: string
   readonly namespaces: readonly string[]
-  /** Unique in a run. */
+  /** Unique within a run. */
   readonly name: string
 }
 
@@ -130,7 +130,7 @@ function plainObject(dice: Dice, around: Surroundings): NewManifest {
     ],
   ]
   const [kind, fields] = dice.pick(choices) ?? [configMapKind, {}]
-  // A claim gets more fields when it is bound; what a lease says is its own.
+  // A claim gets more fields when it is bound, so its fields are not compared.
   const kept = kind === persistentVolumeClaimKind ? {} : fields
   return manifest(kind, around, dice, fields, { fields: kept })
 }
@@ -141,7 +141,7 @@ function service(dice: Dice, around: Surroundings): NewManifest {
   return manifest(serviceKind, around, dice, { spec }, {})
 }
 
-/** Its file is not there: it fails, takes no card and starts nothing. */
+/** A Model whose file does not exist: it fails, takes no card and starts nothing. */
 function failingModel(_dice: Dice, around: Surroundings): NewManifest {
   const spec = { url: 'pvc://userdata/models/none', engine: 'LlamaCpp', minReplicas: 1, resourceProfile: 'default:1' }
   const wanted = { kind: modelKind, namespace: 'sluice', name: around.name, fields: {}, kills: 0 }
@@ -154,16 +154,16 @@ function exporter(dice: Dice, around: Surroundings): NewManifest {
 
 const kinds = [...coreKinds, ...customKinds]
 
-/** Quotas have a namespace of their own: elsewhere they would refuse what others make. */
+/** Quotas are in a namespace of their own, because elsewhere they would refuse what others create. */
 export const quotaNamespace = 'quotas'
 
-/** An Event is where the object is that it is about. */
+/** Kinds that must be in a certain namespace. An Event is in the namespace of the object that it is about. */
 const fixedNamespaces = new Map([
   ['resourcequotas', quotaNamespace],
   ['events', 'default'],
 ])
 
-/** What the contract suite knows to be accepted, whatever comes of it here. */
+/** A manifest that the contract suite knows to be accepted, whatever it leads to here. */
 function anyKind(dice: Dice, around: Surroundings): NewManifest {
   const found = dice.pick(acceptedManifests)
   const kind = kinds.find((one) => one.kind === found?.kind && apiVersionOf(one) === found.apiVersion)

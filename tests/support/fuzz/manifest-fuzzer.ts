@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type KubernetesClient, connectKubernetes } from '../../../src/cluster/kubernetes-client.ts'
-import { tinyPlainTemplate, writeTinyModel } from '../../../src/engine/test-support/tiny-model.ts'
+import { tinyPlainTemplate, writeTinyModel } from '../../../src/engine/models/tiny-model.ts'
 import { storedKinds } from '../../../src/resources/all-kinds.ts'
 import { configMapKind } from '../../../src/resources/config-map.ts'
 import { eventKind } from '../../../src/resources/event.ts'
@@ -31,15 +31,15 @@ export interface FuzzReport extends Sightings {
 
 const card = 'nvidia.com/gpu-l40s'
 const registry = 'registry.local-1.localhost'
-/** Beyond this the machine is too full to say anything about Sluice. */
+/** With more objects than this the machine is too full to say anything about Sluice. */
 const mostWanted = 25
 const settleMs = 90_000
-/** What Events may come to: their bound and what waits to be removed. */
+/** How many Events there may be: their limit, and those that are about to be removed. */
 const mostEvents = 20_000
 
 /**
- * Applies random valid manifests, updates and deletes them, kills processes and Sluice itself, and knows what must come
- * of it. The same seed decides the same; what happens in between is up to the machine.
+ * Applies random valid manifests, updates and deletes them, kills processes and Sluice itself, and knows what the
+ * result must be. The same seed makes the same decisions; their timing depends on the machine.
  */
 export class ManifestFuzzer {
   readonly #data = mkdtempSync(join(tmpdir(), 'sluice-fuzz-'))
@@ -62,7 +62,7 @@ export class ManifestFuzzer {
     this.#dice = new Dice(seed)
   }
 
-  /** Acts for this long, looking every now and then whether all is as it must be. Ends early at the first problem. */
+  /** Acts for this long, and checks now and then that everything is as it must be. Ends early at the first problem. */
   async run(durationMs: number, say: (text: string) => void = () => {}): Promise<FuzzReport> {
     const begun = Date.now()
     await this.#prepare()
@@ -96,7 +96,7 @@ export class ManifestFuzzer {
     }
   }
 
-  /** What Sluice logged last, for whoever has to find out why. */
+  /** The end of Sluice's log, to find out why something failed. */
   get lastLog(): string {
     const log = readFileSync(join(this.#data, 'logs/sluice.log'), 'utf8')
     return `${log.slice(-8_000)}\n${this.#sluice?.output.slice(-4_000) ?? ''}`
@@ -142,7 +142,8 @@ export class ManifestFuzzer {
       [2, ['circle', () => this.#circle()]],
       [2, ['namespace', () => this.#changeNamespaces()]],
       [3, ['chat', () => this.#chat()]],
-      [4, ['settle', () => sleep(this.#dice.between(50, 1_500))]],
+      // Lets time pass, so that the next steps meet objects in other states.
+      [4, ['settle', () => pause(this.#dice.between(50, 1_500))]],
       [1.5, ['restart', () => this.#restart()]],
     ])
     if (!act) return
@@ -163,9 +164,9 @@ export class ManifestFuzzer {
   async #create(): Promise<void> {
     if (this.#wanted.size >= mostWanted) return this.#delete()
     const { wanted, body } = makeObject(this.#dice, this.#around())
-    // Every manifest is valid, so a refusal is a problem, and is thrown.
+    // Every manifest is valid, so a refusal is a problem and is thrown.
     await this.#cluster.create(wanted.kind, { ...body, metadata: body['metadata'] as object })
-    // Events go by themselves.
+    // Events are removed by Sluice itself.
     if (wanted.kind.plural !== 'events') this.#wanted.set(idOf(wanted), wanted)
   }
 
@@ -220,7 +221,7 @@ export class ManifestFuzzer {
     killIfThere(pid)
   }
 
-  /** Three that own each other, one of them deleted in the foreground: all three must go. */
+  /** Makes three objects that own each other and deletes one of them in the foreground: all three must go. */
   async #circle(): Promise<void> {
     const names = ['a', 'b', 'c'].map((letter) => `circle-${this.#made}-${letter}`)
     this.#made += 1
@@ -278,10 +279,7 @@ export class ManifestFuzzer {
     return found
   }
 
-  /**
-   * A sleeping Model is woken by somebody who asks, whatever else goes on; it may find no free card, and then is told
-   * so.
-   */
+  /** Wakes a sleeping Model by asking it, whatever else goes on. If it finds no free card, it must say so. */
   async #chat(): Promise<void> {
     const ref = { namespace: 'sluice', name: 'tiny' }
     if (!(await this.#cluster.get(modelKind, ref))) {
@@ -294,7 +292,7 @@ export class ManifestFuzzer {
       body: JSON.stringify({ model: 'tiny', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 }),
       signal: AbortSignal.timeout(60_000),
     }).catch((error: unknown) => error)
-    // Without a free card it waits for one: that is what was asked for.
+    // Without a free card the request waits for one, as it should.
     if (!(answer instanceof Response)) return
     const text = await answer.text()
     if (![200, 404, 429, 503].includes(answer.status)) throw new Error(`a chat was answered ${answer.status}: ${text}`)
@@ -316,7 +314,7 @@ export class ManifestFuzzer {
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   }
 
-  /** Nothing more is done until everything is as it must be; what never gets there is a problem. */
+  /** Waits until everything is as it must be. What never gets there is a problem. */
   async #checkpoint(): Promise<void> {
     await this.#eventually('everything to be as it must be', () => this.#wrong())
     this.#checkpoints += 1
@@ -354,7 +352,7 @@ export class ManifestFuzzer {
         this.#problems.push(...found.map((text) => `while waiting for ${what}: ${text}`))
         return
       }
-      await sleep(300)
+      await pause(300)
     }
   }
 }
@@ -363,7 +361,7 @@ function uidOf(pid: number): string {
   try {
     return /SLUICE_POD_UID=([^\0]*)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1] ?? ''
   } catch {
-    // It has ended since.
+    // The process has ended in the meantime.
     return ''
   }
 }

@@ -1,22 +1,25 @@
 import { readFileSync } from 'node:fs'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { podProcesses, type SluiceProcess } from '../sluice-process.ts'
 
-/** What was seen while the fuzzer acted. */
+/** What was observed while the fuzzer acted. */
 export interface Sightings {
   readonly samples: number
   readonly largestResidentMiB: number
-  /** Of `/healthz` at the gateway, asked several times a second, in milliseconds. */
+  /** The slowest answer of `/healthz` at the gateway, which is asked several times a second. */
   readonly slowestHealthMs: number
-  /** The longest time that a loop did not turn, by the program's own watch. */
+  /** The longest time that an event loop was blocked, as measured by the program itself. */
   readonly longestStallMs: number
   readonly problems: readonly string[]
 }
 
+/** The pause between two samples. */
 const pauseMs = 250
 const healthDeadlineMs = 15_000
 
-/** Looks at a running Sluice from outside: whether it lives, how large it is, and whether two Pods hold one card. */
+/**
+ * Observes a running Sluice from outside: whether it answers, how large it is, and whether two Pods have the same card.
+ */
 export class Overseer {
   readonly #problems = new Set<string>()
   readonly #data: string
@@ -48,7 +51,7 @@ export class Overseer {
     this.#looking = this.#look()
   }
 
-  /** Before Sluice is stopped or killed: from here on silence is no problem. */
+  /** To be called before Sluice is stopped or killed: from then on it need not answer. */
   async rest(): Promise<void> {
     this.#over = true
     await this.#looking
@@ -64,7 +67,7 @@ export class Overseer {
       } catch (error) {
         if (!this.#over) this.#problems.add(`it does not answer: ${String(error)}`)
       }
-      await sleep(pauseMs)
+      await pause(pauseMs)
     }
   }
 
@@ -109,7 +112,7 @@ function environmentOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8')
   } catch {
-    // It has ended since.
+    // The process has ended in the meantime.
     return ''
   }
 }

@@ -1,23 +1,23 @@
 import type { Kind } from '../../../src/resources/kind.ts'
 import type { ContainerProgram } from './container-programs.ts'
 
-/** What Pods of an object do, as the fuzzer told it; `undefined` for objects without Pods. */
+/** What the Pods of an object do, as the fuzzer has specified it. */
 export interface WantedPods {
   readonly program: ContainerProgram
   readonly restartPolicy: 'Always' | 'OnFailure' | 'Never'
   readonly cards: number
   readonly replicas: number
-  /** An earlier template may still have Pods, where the newest one never becomes available. */
+  /** Whether Pods of an earlier template may still exist, because the newest one never becomes available. */
   readonly mixed: boolean
 }
 
-/** An object that the fuzzer wrote and has not deleted. */
+/** An object that the fuzzer has written and not deleted. */
 export interface WantedObject {
   readonly kind: Kind
   readonly namespace: string | undefined
   readonly name: string
   readonly pods?: WantedPods | undefined
-  /** Fields that must be as they were written last. */
+  /** Fields that must be as they were last written. */
   readonly fields: Readonly<Record<string, unknown>>
   /** How often one of its processes was killed by the fuzzer. */
   readonly kills: number

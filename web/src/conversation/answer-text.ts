@@ -16,7 +16,7 @@ export function statsText(stats: AnswerStats, woke: boolean): string {
 }
 
 function tokensPerSecond(stats: AnswerStats): number | undefined {
-  // The first token's time is the prompt's (and the wake's), so speed is that of the tokens after it.
+  // The time to the first token belongs to the prompt (and the wake), so the speed is that of the tokens after it.
   const tokens = (stats.completionTokens ?? 0) - 1
   return tokens > 0 && stats.generationMs >= 1 ? (tokens * 1000) / stats.generationMs : undefined
 }
@@ -29,14 +29,14 @@ export interface WaitText {
 
 export interface ObservedModel {
   entry: ModelEntry | undefined
-  /** When the list that told it was asked for. */
+  /** When the model list with this state was requested. */
   observedAt: number
 }
 
-/** What an answer without its first word says about itself. */
+/** What is shown for an answer that has no text yet. */
 export function waitText(answer: AssistantMessage, model: ObservedModel, now: number): WaitText {
   const elapsed = elapsedText(now - answer.askedAt)
-  // The list is a few seconds old; the gateway's own word in the stream counts unless the list is newer.
+  // The list may be a few seconds old, so the gateway's own comments in the stream count unless the list is newer.
   const newerList = model.observedAt > Math.max(answer.askedAt, answer.wakingHeardAt)
   if (answer.woke && newerList && model.entry?.phase === 'Ready') {
     return { waking: false, headline: `${answer.model} is awake and reads your message… ${elapsed}`, detail: '' }
@@ -53,7 +53,7 @@ export function elapsedText(elapsedMs: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`
 }
 
-/** What happens when something is written to this model: the sentence of an empty chat. */
+/** The sentence of an empty chat: what happens when somebody writes to this model. */
 export function modelSentence(model: ModelEntry): string {
   const { phase } = model
   switch (phase) {

@@ -15,7 +15,8 @@ export function encodeConversation(conversation: Conversation): string {
 }
 
 /**
- * Storage is an edge: what another version or a curious hand left there is checked, and undefined when it is not ours.
+ * Reads a stored conversation. What another version or a user has left there is checked; undefined when it is not
+ * valid.
  */
 export function decodeConversation(text: string): Conversation | undefined {
   const value = parseJson(text)
@@ -54,7 +55,7 @@ function decodeMessage(value: unknown): Message | undefined {
       failure: { message: textOf(failure['message']), code: textOf(failure['code']) },
     }
   }
-  // An answer that was still running when the page went away will not go on.
+  // An answer that was still running when the page was closed does not continue.
   return { ...answer, status: value['status'] === 'done' ? 'done' : 'stopped' }
 }
 

@@ -12,9 +12,9 @@ import type { Failure } from '../protocol/failure.ts'
 import { unreachable } from '../unreachable.ts'
 
 export interface ChatState {
-  /** Latest first. */
+  /** The most recent first. */
   readonly conversations: readonly Conversation[]
-  /** Null: a new chat that has no message yet, and so does not exist yet. */
+  /** Null for a new chat without messages, which is not stored yet. */
   readonly currentId: string | null
 }
 
@@ -33,7 +33,7 @@ export type ChatAction =
   | ({ type: 'failed'; failure: Failure; stats: AnswerStats | null } & AnswerAddress)
   | { type: 'selected'; conversationId: string | null }
   | { type: 'removed'; conversationId: string }
-  /** Read from storage, at the start or because another tab wrote it. */
+  /** Conversations were read from storage, at the start or because another tab has written them. */
   | { type: 'restored'; conversations: readonly Conversation[] }
 
 export const EMPTY_CHAT: ChatState = { conversations: [], currentId: null }
@@ -129,7 +129,7 @@ function boundConversations(conversations: Conversation[]): Conversation[] {
 function boundMessages(messages: Message[]): Message[] {
   if (messages.length <= MAX_MESSAGES) return messages
   const kept = messages.slice(-MAX_MESSAGES)
-  // An answer whose question was cut off would stand there without a reason.
+  // An answer whose question was cut off would have no context.
   return kept[0]?.role === 'assistant' ? kept.slice(1) : kept
 }
 
@@ -162,7 +162,7 @@ function changeAnswer(
   return changeConversation(state, conversationId, (conversation) => {
     const index = conversation.messages.findIndex(({ id }) => id === answerId)
     const answer = conversation.messages[index]
-    // Settled answers never change: a late event of an aborted stream finds nothing to do.
+    // Finished answers never change, so a late event of an aborted stream has no effect.
     if (answer?.role !== 'assistant' || !(answer.status === 'waiting' || answer.status === 'streaming'))
       return conversation
     const changed = change(answer)

@@ -1,7 +1,7 @@
 import type { Conversation } from './conversation.ts'
 import { decodeConversation, encodeConversation } from './conversation-codec.ts'
 
-/** The part of `localStorage` that is used. */
+/** The part of `localStorage` that is used here. */
 export interface KeyValueStorage {
   readonly length: number
   key(index: number): string | null
@@ -12,7 +12,7 @@ export interface KeyValueStorage {
 
 const PREFIX = 'sluice.chat.'
 
-/** One key for each conversation, so that two tabs never overwrite each other's. */
+/** Stores each conversation under its own key, so that two tabs never overwrite each other's. */
 export class ConversationStorage {
   readonly #storage: KeyValueStorage
 
@@ -27,11 +27,11 @@ export class ConversationStorage {
     })
   }
 
-  /** False when even alone it does not fit: the chat goes on, it is just not kept. */
+  /** False when the conversation does not fit even alone. The chat continues, but is not stored. */
   save(conversation: Conversation): boolean {
     const key = PREFIX + conversation.id
     const text = encodeConversation(conversation)
-    // The browser's quota is small and not ours alone: make room by dropping the oldest first.
+    // The browser's quota is small and shared, so make room by dropping the oldest conversations first.
     for (;;) {
       try {
         this.#storage.setItem(key, text)
@@ -46,7 +46,7 @@ export class ConversationStorage {
     this.#storage.removeItem(PREFIX + id)
   }
 
-  /** The conversation that a `storage` event's key is about. */
+  /** The ID of the conversation that the key of a `storage` event belongs to. */
   idOfKey(key: string): string | undefined {
     return key.startsWith(PREFIX) ? key.slice(PREFIX.length) : undefined
   }

@@ -10,7 +10,7 @@ export type AnswerStatus = 'waiting' | 'streaming' | 'done' | 'stopped' | 'faile
 
 export interface AnswerStats {
   readonly firstTokenMs: number
-  /** From the first piece of text to the last one: what the model's speed is measured over. */
+  /** From the first piece of text to the last; the model's speed is measured over this time. */
   readonly generationMs: number
   readonly completionTokens: number | null
 }
@@ -20,18 +20,18 @@ export interface AssistantMessage {
   readonly id: string
   readonly model: string
   readonly content: string
-  /** Reasoning that the engine sends apart from the content; `<think>` inside the content stays there. */
+  /** Reasoning that the engine sends separately. `<think>` inside the content stays there. */
   readonly reasoning: string
   readonly status: AnswerStatus
   readonly askedAt: number
-  /** The model was not awake when asked, or the gateway said that it is waking it. */
+  /** Whether the model was asleep when it was asked, or the gateway said that it is waking it. */
   readonly woke: boolean
   readonly wakingDetail: string
   /** When the gateway last said that the model is still waking. */
   readonly wakingHeardAt: number
   readonly failure: Failure | null
   readonly stats: AnswerStats | null
-  /** The model ran into its length limit. */
+  /** Whether the answer was ended by the length limit. */
   readonly cutShort: boolean
 }
 

@@ -7,8 +7,8 @@ export interface RequestMessage {
 }
 
 /**
- * What is sent for the last question. Turns without an answer are left out, because chat templates expect the roles to
- * alternate; reasoning is left out, because models are trained to see only the answers of earlier turns.
+ * The messages to send for the last question. Questions without an answer are left out, because chat templates expect
+ * the roles to alternate. Reasoning is left out, because models are trained to see only the answers of earlier turns.
  */
 export function requestMessages(messages: readonly Message[], systemPrompt: string): RequestMessage[] {
   const request: RequestMessage[] = []

@@ -1,6 +1,6 @@
 export interface SplitAnswer {
   thinking: string
-  /** The section has begun and its end has not come yet. */
+  /** Whether the section has begun but not ended yet. */
   stillThinking: boolean
   answer: string
 }
@@ -9,9 +9,8 @@ const OPEN = '<think>'
 const CLOSE = '</think>'
 
 /**
- * Takes the reasoning section off the start of an answer. Made for text that is still growing: half a tag at the end is
- * held back, so that `<thi` or `</thin` never flashes up on the page. Anywhere but at the start the tags are plain
- * text.
+ * Splits the reasoning section off the start of an answer. The text may still be growing, so half a tag at its end is
+ * held back: `<thi` or `</thin` must not flash up on the page. Tags anywhere else are plain text.
  */
 export function splitThinking(content: string): SplitAnswer {
   const start = content.trimStart()

@@ -15,6 +15,7 @@ export type BlockContent =
   | { kind: 'rule' }
 
 /**
- * `source` is the text it was read from: while an answer streams, a block with the same source need not be drawn again.
+ * `source` is the text that a block was parsed from. While an answer streams, a block with the same source is not drawn
+ * again.
  */
 export type Block = BlockContent & { source: string }

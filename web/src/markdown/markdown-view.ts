@@ -9,7 +9,9 @@ interface Drawn {
   node: HTMLElement
 }
 
-/** Shows Markdown that may still be growing: only blocks that changed are drawn again, so a selection above stays. */
+/**
+ * Shows Markdown that may still be growing. Only changed blocks are drawn again, so that a selection in others is kept.
+ */
 export class MarkdownView {
   readonly element = element('div', { class: 'prose' })
   #text = ''
@@ -38,7 +40,7 @@ export class MarkdownView {
 function redraw(old: Drawn, block: Block): HTMLElement {
   if (old.block.kind === block.kind && old.block.source === block.source) return old.node
   if (old.block.kind === 'code' && block.kind === 'code' && old.block.language === block.language) {
-    // Growing code keeps its node, so its copy button does not flicker and its scroll position stays.
+    // Growing code keeps its node, so that its copy button does not flicker and its scroll position is kept.
     const code = old.node.querySelector('code')
     if (code !== null) {
       code.textContent = block.text
@@ -53,7 +55,7 @@ function drawBlock(block: Block): HTMLElement {
     case 'paragraph':
       return element('p', {}, ...drawInline(block.children))
     case 'heading':
-      // The page's own heading is the first level; an answer's start below it.
+      // The first levels of headings belong to the page itself; those of an answer start below.
       return element(block.level < 2 ? 'h3' : block.level < 3 ? 'h4' : 'h5', {}, ...drawInline(block.children))
     case 'code':
       return drawCode(block.language, block.text)
@@ -73,7 +75,7 @@ function drawBlock(block: Block): HTMLElement {
   }
 }
 
-/** A list item that is one paragraph is set tight, without the paragraph's margins. */
+/** A list item of one paragraph is drawn without the margins of a paragraph. */
 function drawItem(item: readonly Block[]): Node[] {
   return item.flatMap((block, index) =>
     index === 0 && block.kind === 'paragraph' ? drawInline(block.children) : [drawBlock(block)],
@@ -91,7 +93,7 @@ function drawCode(language: string, text: string): HTMLElement {
       element('span', {}, language || 'text'),
       copyButton('Copy code', () => code.textContent ?? ''),
     ),
-    // Focusable, because what scrolls must be reachable with the keyboard.
+    // Focusable, because scrollable parts must be reachable with the keyboard.
     element('pre', { tabindex: '0', 'aria-label': language === '' ? 'Code' : `${language} code` }, code),
   )
 }

@@ -1,7 +1,10 @@
 import type { Inline } from './markdown-tree.ts'
 
 const MAX_DEPTH = 6
-/** Looking for closing marks is quadratic in the worst case; a paragraph this long is not prose anyway. */
+/**
+ * Longer text is not parsed: the search for closing marks is quadratic in the worst case, and such a paragraph is not
+ * prose.
+ */
 const MAX_CHARACTERS = 10_000
 
 const LINK = /\[([^[\]\n]{1,500})\]\(([^()\s]{1,2000}(?:\([^()\s]{0,500}\)[^()\s]{0,500})?)\)/y
@@ -85,7 +88,7 @@ function codeSpan(text: string, at: number): Found | undefined {
     while (text[end] === '`') end++
     close = text.indexOf(fence, end)
   }
-  // The whole run is plain text then: a shorter part of it must not open a span.
+  // The whole run is plain text: a shorter part of it must not begin a code span.
   if (close === -1) return { node: fence, end: at + length }
   const inside = text.slice(at + length, close).replaceAll('\n', ' ')
   const padded = inside.length > 2 && inside.startsWith(' ') && inside.endsWith(' ') && inside.trim() !== ''
@@ -141,7 +144,7 @@ function bareUrl(text: string, at: number): Found | undefined {
   return { node: { kind: 'link', href, children: [{ kind: 'text', text: match }] }, end: at + match.length }
 }
 
-/** Only what cannot run anything: a model's words are not trusted. */
+/** The target of a link, unless it could run something: what a model writes is not trusted. */
 function safeHref(target: string): string | undefined {
   if (!URL.canParse(target)) return undefined
   const url = new URL(target)

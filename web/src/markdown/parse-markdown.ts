@@ -11,7 +11,7 @@ const QUOTE = /^ {0,3}> ?/
 const LIST_ITEM = /^ {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/
 const TABLE_RULE = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/
 
-/** The part of Markdown that models write, as a tree. Everything else, HTML above all, stays the text that it is. */
+/** Parses the part of Markdown that models write. Everything else, HTML above all, stays plain text. */
 export function parseMarkdown(text: string): Block[] {
   return parseLines(text.replaceAll(/\r\n?/g, '\n').split('\n'), 0)
 }
@@ -65,7 +65,7 @@ function readFence(lines: readonly string[], at: number): Read | undefined {
   let end = at + 1
   while (end < lines.length && !closing.test(lines[end] ?? '')) end++
   const text = lines.slice(at + 1, end).map((line) => line.replace(unindent, ''))
-  // Without its closing fence it is still being written: shown as code from its first line on.
+  // A block without a closing fence is still being written, and is shown as code from its first line on.
   return { content: { kind: 'code', language, text: text.join('\n') }, next: Math.min(end + 1, lines.length) }
 }
 

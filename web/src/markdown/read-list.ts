@@ -7,7 +7,7 @@ export interface ListLines {
 
 const MARKER = /^( {0,3})([-*+]|(\d{1,9})[.)])([ \t]+|$)(.*)$/
 
-/** Reads a list's items. Models indent nested items by two, three or four spaces; all of them nest. */
+/** Reads the items of a list. Models indent nested items by two, three or four spaces; all of these are accepted. */
 export function readList(
   lines: readonly string[],
   at: number,
@@ -48,7 +48,7 @@ function readItem(
       item.push(line.slice(Math.min(indentOf(line), contentIndent)))
       blank = false
     } else if (!blank && !startsBlock(line)) {
-      // A line that goes on without indent still belongs to the item's paragraph.
+      // A line without indentation still belongs to the item's paragraph.
       item.push(line.trim())
     } else {
       break

@@ -11,7 +11,7 @@ export type ChatEvent =
   | { kind: 'failure'; failure: Failure }
   | { kind: 'end' }
 
-/** What one frame of a streamed chat completion means to the page. Unknown things mean nothing and are passed over. */
+/** The events in one frame of a streamed chat completion. What is unknown is ignored. */
 export function chatEventsOf(frame: SseFrame, model: string): ChatEvent[] {
   if (frame.kind === 'comment') {
     const detail = wakingDetail(frame.text, model)
@@ -25,7 +25,7 @@ export function chatEventsOf(frame: SseFrame, model: string): ChatEvent[] {
   return isRecord(value) ? completionEvents(value) : []
 }
 
-/** A chunk (`delta`) or a whole completion (`message`): an engine that ignores `stream` still gets its answer shown. */
+/** The events of a chunk (`delta`) or a whole completion (`message`), since an engine may ignore `stream`. */
 export function completionEvents(value: JsonRecord): ChatEvent[] {
   const events: ChatEvent[] = []
   const choice: unknown = Array.isArray(value['choices']) ? value['choices'][0] : undefined
@@ -47,7 +47,7 @@ export function completionEvents(value: JsonRecord): ChatEvent[] {
 }
 
 function failureOfErrorEvent(value: unknown, data: string): Failure {
-  // Some servers put the error's fields straight into the event's data.
+  // Some servers put the fields of the error directly into the data of the event.
   const told = failureFromBody({ error: isRecord(value) ? value : data })
   return told ?? { message: 'The server ended the answer with an error.', code: '' }
 }

@@ -1,6 +1,6 @@
 import { isRecord, parseJson, textOf } from './json-value.ts'
 
-/** What went wrong with an answer, in the server's words where it has any. */
+/** What went wrong with an answer, in the server's words if it has sent any. */
 export interface Failure {
   message: string
   code: string
@@ -8,7 +8,7 @@ export interface Failure {
 
 const MAX_MESSAGE_CHARACTERS = 2_000
 
-/** Reads OpenAI's `{error: {...}}`; undefined when the value is not one. */
+/** Reads OpenAI's `{error: {...}}`; undefined for anything else. */
 export function failureFromBody(body: unknown): Failure | undefined {
   if (!isRecord(body)) return undefined
   const { error } = body
@@ -30,7 +30,7 @@ function failure(message: string, code: string): Failure {
   return { message: message.slice(0, MAX_MESSAGE_CHARACTERS), code: code.slice(0, 100) }
 }
 
-/** Thrown by the client for an answer that cannot go on. */
+/** Thrown by the client when an answer cannot continue. */
 export class AnswerError extends Error {
   readonly failure: Failure
 

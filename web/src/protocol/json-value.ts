@@ -4,7 +4,7 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Undefined means "not JSON"; JSON has no undefined, so the two never mix up. */
+/** Parses JSON; undefined means that the text is not JSON, which has no undefined of its own. */
 export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text)

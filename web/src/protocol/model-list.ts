@@ -4,7 +4,7 @@ export type ModelPhase = 'Asleep' | 'Waking' | 'Ready' | 'Draining' | 'Failed' |
 
 export interface ModelEntry {
   id: string
-  /** `Unknown` at a server that lists models without telling their state. */
+  /** `Unknown` if the server lists models without their state. */
   phase: ModelPhase
   message: string
 }
@@ -12,7 +12,7 @@ export interface ModelEntry {
 const MAX_MODELS = 1_000
 const PHASES: readonly ModelPhase[] = ['Asleep', 'Waking', 'Ready', 'Draining', 'Failed']
 
-/** OpenAI's model list with Sluice's extra field; undefined when the body is not a list. */
+/** Reads OpenAI's model list with Sluice's extra field; undefined when the body is not a list. */
 export function parseModelList(body: unknown): ModelEntry[] | undefined {
   if (!isRecord(body) || !Array.isArray(body['data'])) return undefined
   const models: ModelEntry[] = []

@@ -1,12 +1,12 @@
 export type SseFrame = { kind: 'message'; event: string; data: string } | { kind: 'comment'; text: string }
 
 /**
- * One event never needs more; a server that sends more without a blank line is broken, and the page must not grow with
+ * No valid event is longer. A server that sends more without a blank line is broken, and the page must not grow with
  * it.
  */
 export const MAX_PENDING_CHARACTERS = 4 * 1024 * 1024
 
-/** Server-sent events, incrementally: chunks may end anywhere, also between the CR and LF of one line end. */
+/** Parses server-sent events incrementally. Chunks may end anywhere, even between the CR and LF of one line ending. */
 export class SseParser {
   #rest = ''
   #event = ''
@@ -33,7 +33,7 @@ export class SseParser {
     return frames
   }
 
-  /** The stream is over. A last event without its blank line is incomplete and is dropped, as the standard says. */
+  /** Ends the stream. A last event without its blank line is incomplete and is dropped, as the standard says. */
   end(): SseFrame[] {
     const frames = this.#rest.endsWith('\r') ? this.push('\n') : []
     this.#rest = ''
@@ -77,7 +77,7 @@ function nextLineEnd(text: string, from: number): { at: number; next: number } |
     const code = text.charCodeAt(i)
     if (code === 10) return { at: i, next: i + 1 }
     if (code === 13) {
-      // A CR at the very end may be half of a CRLF: wait for what follows.
+      // A CR at the very end may be half of a CRLF, so wait for the next chunk.
       if (i + 1 === text.length) return undefined
       return { at: i, next: text.charCodeAt(i + 1) === 10 ? i + 2 : i + 1 }
     }

@@ -1,9 +1,8 @@
 const MAX_DETAIL_CHARACTERS = 160
 
 /**
- * The phase in a gateway's comment: `waking smollm2: starting, 3 s` → `starting`. Empty when it names no phase,
- * undefined when the comment is about something else. The seconds are dropped because the page counts for itself, every
- * second.
+ * The phase in a comment of the gateway: `waking smollm2: starting, 3 s` → `starting`. Empty when it names no phase,
+ * undefined when the comment is about something else. The seconds are ignored because the page counts them itself.
  */
 export function wakingDetail(comment: string, model: string): string | undefined {
   if (!/^waking\b/i.test(comment)) return undefined

@@ -7,7 +7,7 @@ import { runAnswer } from './answer-run.ts'
 const address = { conversationId: 'c', answerId: 'a' }
 const text = (content: string): ChatEvent => ({ kind: 'text', content, reasoning: '' })
 
-/** Each event takes 100 ms of made-up time. */
+/** Runs an answer in which each event takes 100 ms of fake time. */
 async function run(events: (ChatEvent | Error | (() => void))[]): Promise<{ actions: ChatAction[]; closed: boolean }> {
   const actions: ChatAction[] = []
   const controller = new AbortController()

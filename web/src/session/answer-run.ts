@@ -7,7 +7,7 @@ export interface AnswerRun {
   address: { conversationId: string; answerId: string }
   events: AsyncIterable<ChatEvent>
   dispatch: (action: ChatAction) => void
-  /** Milliseconds that only ever go forward, for durations. */
+  /** Milliseconds of a clock that never goes backwards, for durations. */
   monotonicNow: () => number
   wallNow: () => number
   signal: AbortSignal
@@ -18,7 +18,7 @@ const TOO_LONG: Failure = { message: 'The answer is longer than this page can ho
 const BROKEN: Failure = { message: 'Something went wrong in this page.', code: 'page_error' }
 
 /**
- * Turns the events of one answer into actions; always ends the answer as finished, stopped or failed. Never rejects.
+ * Turns the events of one answer into actions. The answer always ends as finished, stopped or failed; never rejects.
  */
 export async function runAnswer({
   address,
@@ -35,7 +35,7 @@ export async function runAnswer({
   let ended = false
   try {
     for await (const event of events) {
-      // What was already on its way when Stop was pressed is not shown any more.
+      // What was still arriving when Stop was pressed is not shown.
       if (signal.aborted) break
       switch (event.kind) {
         case 'waking':

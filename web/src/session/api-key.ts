@@ -1,19 +1,19 @@
 import type { KeyValueStorage } from '../conversation/conversation-storage.ts'
 
-/** How long a key is kept: until the tab is closed, or until it is forgotten. */
+/** How long a key is kept: until the tab is closed, or until the user removes it. */
 export type KeyKeeping = 'tab' | 'browser'
 
 export const API_KEY_ITEM = 'sluice.api-key'
-/** What can be sent in a header, and as much of it as the gateway reads. */
+/** The characters that can be sent in a header, up to the length that the gateway reads. */
 const SENDABLE = /^[!-~]{1,512}$/
 
-/** What somebody pasted, as the bare key; undefined when it cannot be one. */
+/** The key in a pasted text; undefined when the text cannot be a key. */
 export function readApiKey(text: string): string | undefined {
   const key = text.trim().replace(/^Bearer\s+/i, '')
   return SENDABLE.test(key) ? key : undefined
 }
 
-/** The key that is sent with every request, where one is needed. It is written down only after the gateway took it. */
+/** The key that is sent with every request, if one is needed. It is stored only after the gateway has accepted it. */
 export class ApiKey {
   readonly #storages: Readonly<Record<KeyKeeping, KeyValueStorage>>
   #value: string | undefined
@@ -36,7 +36,7 @@ export class ApiKey {
     return this.#value === undefined ? {} : { authorization: `Bearer ${this.#value}` }
   }
 
-  /** Sent from now on; what was kept before stays kept until this one is taken. */
+  /** Sends this key from now on. The stored key is replaced only when this one is accepted. */
   try(value: string, keeping: KeyKeeping): void {
     this.#value = value
     this.#keeping = keeping
@@ -49,7 +49,7 @@ export class ApiKey {
     try {
       this.#storages[this.#keeping].setItem(API_KEY_ITEM, value)
     } catch {
-      // Full storage: the key holds until the page is closed.
+      // The storage is full: the key lasts until the page is closed.
     }
   }
 
@@ -58,7 +58,7 @@ export class ApiKey {
     this.#clear()
   }
 
-  /** Back to what is kept: another tab has changed it, or a key that was tried is given up. */
+  /** Returns to the stored key, because another tab has changed it or a key that was tried is given up. */
   reload(): void {
     for (const keeping of ['tab', 'browser'] as const) {
       this.#value = readApiKey(this.#storages[keeping].getItem(API_KEY_ITEM) ?? '')

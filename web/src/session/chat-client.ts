@@ -8,15 +8,16 @@ export interface ChatRequest {
   model: string
   messages: RequestMessage[]
   temperature: number | null
-  /** Headers that say who asks, where that is needed. */
+  /** The headers that authenticate the request, if needed. */
   authorization: Record<string, string>
 }
 
-/** Longer than the gateway's own wake deadline; it is there for a connection that died without a word. */
+/** Longer than the gateway's own wake deadline: it is for connections that died silently. */
 const SILENCE_MS = 10 * 60_000
 
 /**
- * Asks and yields what comes, until the answer's end. Throws AnswerError, or the signal's reason when it is aborted.
+ * Sends the request and yields events until the end of the answer. Throws AnswerError, or the signal's reason when it
+ * is aborted.
  */
 export async function* streamAnswer(request: ChatRequest, signal: AbortSignal): AsyncGenerator<ChatEvent, void> {
   const silence = new SilenceWatch(SILENCE_MS)
@@ -41,7 +42,7 @@ export async function* streamAnswer(request: ChatRequest, signal: AbortSignal): 
         if (done) return
       }
     } finally {
-      // A consumer that stops early must not leave the server generating for nobody.
+      // If the consumer stops early, the server must not go on generating for nobody.
       await reader.cancel().catch(() => undefined)
     }
   } catch (error) {

@@ -17,7 +17,7 @@ export interface AskedModel {
   phase: ModelPhase
 }
 
-/** Asks, retries and stops: one running answer for each conversation at most. */
+/** Asks, retries and stops, with at most one running answer per conversation. */
 export class ChatSession {
   readonly #store: ChatStore
   readonly #settings: () => Settings
@@ -30,7 +30,7 @@ export class ChatSession {
     this.#authorization = authorization
   }
 
-  /** True when the question was taken. */
+  /** True when the question was accepted. */
   ask(text: string, model: AskedModel): boolean {
     const content = text.trim().slice(0, MAX_QUESTION_CHARACTERS)
     const conversationId = this.#store.state.currentId ?? newId()
@@ -47,7 +47,7 @@ export class ChatSession {
     return true
   }
 
-  /** Throws the last answer away and asks for another one. */
+  /** Discards the last answer and asks again. */
   retry(conversationId: string, model: AskedModel): void {
     if (this.#running.has(conversationId)) return
     const answer = answerOf(model)
@@ -97,7 +97,8 @@ function answerOf(model: AskedModel): AssistantMessage {
 }
 
 /**
- * Not randomUUID: browsers offer that only over https or on localhost, and the gateway may be reached by plain address.
+ * Makes a random ID. `randomUUID` is available only over https or on localhost, and the gateway may be reached
+ * otherwise.
  */
 function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12))

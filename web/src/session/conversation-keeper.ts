@@ -4,7 +4,7 @@ import type { ChatStore } from './chat-store.ts'
 
 const STREAMING_SAVE_MS = 1_000
 
-/** Keeps storage in step with the store, and the store with what other tabs do. */
+/** Keeps storage up to date with the store, and the store with changes of other tabs. */
 export class ConversationKeeper {
   readonly #store: ChatStore
   readonly #storage: ConversationStorage
@@ -21,7 +21,7 @@ export class ConversationKeeper {
     this.#store.dispatch({ type: 'restored', conversations })
     this.#saved = new Map(conversations.map((conversation) => [conversation.id, conversation]))
     this.#store.onChange((state) => {
-      // A streaming answer changes with every token; storage hears of it once a second.
+      // A streaming answer changes with every token, so it is stored only once a second.
       const streaming = state.conversations.some(({ messages }) => messages.some(isRunning))
       if (!streaming) this.#flush()
       else this.#timer ??= setTimeout(() => this.#flush(), STREAMING_SAVE_MS)
@@ -46,11 +46,11 @@ export class ConversationKeeper {
     const id = key === null ? undefined : this.#storage.idOfKey(key)
     if (id === undefined) return
     const mine = this.#store.state.conversations.find((conversation) => conversation.id === id)
-    // An answer that streams here is newer than anything another tab can know.
+    // An answer that is streaming here is newer than anything another tab can have stored.
     if (mine?.messages.some(isRunning)) return
     const theirs = this.#storage.loadAll().find((conversation) => conversation.id === id)
-    // Marked as saved before the store tells anybody: what came from storage must not be written back, or two tabs
-    // would echo.
+    // Marked as saved before the store notifies anybody: what came from storage must not be written back, or two tabs
+    // would go on answering each other.
     if (theirs === undefined) {
       this.#saved.delete(id)
       this.#store.dispatch({ type: 'removed', conversationId: id })

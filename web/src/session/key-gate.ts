@@ -1,14 +1,14 @@
 import { readApiKey, type ApiKey, type KeyKeeping } from './api-key.ts'
 import type { ModelDirectory } from './model-watch.ts'
 
-/** What the form for a key shows. */
+/** The content of the form for a key. */
 export interface KeyFormState {
   visible: boolean
   message: string
-  /** The message is about something that went wrong, not about what to do. */
+  /** Whether the message reports a failure rather than what to do. */
   isFailure: boolean
   checking: boolean
-  /** There is something to go back to. */
+  /** Whether the form can be closed without a key. */
   cancellable: boolean
 }
 
@@ -16,7 +16,7 @@ const NOT_A_KEY = 'An API key is one word of letters, digits and dashes, such as
 const NO_ANSWER = 'The gateway does not answer; the key could not be tried. This page asks again by itself.'
 const ANOTHER = 'Enter another key. The one in use stays until the gateway takes the new one.'
 
-/** Decides when a key is asked for. A gateway that needs none never sees it shown. */
+/** Decides when to ask for a key. With a gateway that needs none, the form is never shown. */
 export class KeyGate {
   readonly #key: ApiKey
   #changing = false
@@ -27,7 +27,7 @@ export class KeyGate {
     this.#key = key
   }
 
-  /** False when it cannot be a key; otherwise the models are to be asked for again, with it. */
+  /** False when the text cannot be a key. Otherwise the model list is to be requested again with it. */
   enter(text: string, keeping: KeyKeeping): boolean {
     const value = readApiKey(text)
     this.#problem = value === undefined ? NOT_A_KEY : ''
@@ -37,7 +37,7 @@ export class KeyGate {
     return true
   }
 
-  /** The answer to the newest question for the models. */
+  /** Takes the result of the latest request for the models. */
   heard({ status }: ModelDirectory): void {
     const tried = this.#checking
     this.#checking = false
@@ -45,7 +45,7 @@ export class KeyGate {
     if (status === 'locked') this.#problem = ''
     if (status !== 'listed') return
     this.#key.taken()
-    // A form that somebody has just opened to change the key must not close because the old one still works.
+    // A form that the user has just opened to change the key must not close because the old key still works.
     if (!this.#changing || tried) this.#close()
   }
 
@@ -70,7 +70,7 @@ export class KeyGate {
     return {
       visible: locked || this.#changing,
       message: this.#problem || refused || ANOTHER,
-      // Who has not been asked before has done nothing wrong.
+      // Asking for the first time is not a failure.
       isFailure: this.#problem !== '' || (refused !== '' && this.#key.value !== undefined),
       checking: this.#checking,
       cancellable: this.#changing,

@@ -1,8 +1,6 @@
 import type { KeyValueStorage } from '../conversation/conversation-storage.ts'
 
-/**
- * Stands in where the browser refuses storage (private windows, blocked cookies): the chat works, until the tab closes.
- */
+/** Used when the browser refuses storage (private windows, blocked cookies): the chat works until the tab is closed. */
 export class MemoryStorage implements KeyValueStorage {
   readonly #items = new Map<string, string>()
 

@@ -3,13 +3,13 @@ import { parseModelList, type ModelEntry } from '../protocol/model-list.ts'
 
 export interface ModelDirectory {
   /**
-   * `loading` until the first list came; `unreachable` keeps showing the last one; `locked` needs a key, or another
-   * one.
+   * `loading` until the first list has arrived; `unreachable` still shows the last list; `locked` needs a key, or
+   * another one.
    */
   status: 'loading' | 'listed' | 'unreachable' | 'locked'
   models: readonly ModelEntry[]
   observedAt: number
-  /** Why it is locked, in the gateway's words. */
+  /** Why access is refused, in the gateway's words. */
   refusal: string
 }
 
@@ -18,7 +18,7 @@ const WAKING_MS = 1_500
 const SLOWEST_MS = 20_000
 const DEADLINE_MS = 6_000
 
-/** Keeps the list of models fresh while somebody looks at the page, and asks nothing while nobody does. */
+/** Keeps the list of models up to date while the page is visible, and sends nothing while it is not. */
 export class ModelWatch {
   #directory: ModelDirectory = { status: 'loading', models: [], observedAt: 0, refusal: '' }
   #failures = 0
@@ -41,7 +41,7 @@ export class ModelWatch {
     this.refresh()
   }
 
-  /** Asks now: something happened that changes a model's state. */
+  /** Asks at once, because something has changed the state of a model. */
   refresh(): void {
     clearTimeout(this.#timer)
     this.#asking?.abort()
@@ -76,7 +76,7 @@ export class ModelWatch {
       const models = response.ok ? parseModelList(await response.json()) : undefined
       if (models !== undefined) return { status: 'listed', models, observedAt, refusal: '' }
     } catch {
-      // Told by the status; the next attempt comes by itself.
+      // The status already shows it, and the next attempt follows by itself.
     }
     return { ...this.#directory, status: 'unreachable' }
   }

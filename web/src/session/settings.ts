@@ -3,9 +3,9 @@ import { isRecord, numberOf, parseJson, textOf } from '../protocol/json-value.ts
 
 export interface Settings {
   systemPrompt: string
-  /** Null: the model's own. */
+  /** Null for the model's own default. */
   temperature: number | null
-  /** The model that was picked last. */
+  /** The model that was selected last. */
   model: string
 }
 
@@ -27,6 +27,6 @@ export function saveSettings(storage: KeyValueStorage, settings: Settings): void
   try {
     storage.setItem(KEY, JSON.stringify(settings))
   } catch {
-    // Full storage: the settings hold until the page is closed.
+    // The storage is full: the settings last until the page is closed.
   }
 }

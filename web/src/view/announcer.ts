@@ -2,7 +2,7 @@ import type { AssistantMessage } from '../conversation/conversation.ts'
 import { part } from './element.ts'
 import { unreachable } from '../unreachable.ts'
 
-/** Tells a screen reader the steps of an answer, not every token of it. */
+/** Tells a screen reader the stages of an answer, not every token. */
 export class Announcer {
   readonly #region = part('announcer', HTMLElement)
   #last = ''
@@ -13,12 +13,12 @@ export class Announcer {
     if (key === this.#last) return
     const started = this.#last !== ''
     this.#last = key
-    // What was there when the conversation was opened is read by the reader, not announced.
+    // Answers that were there when the conversation was opened are not announced.
     if (answer === undefined || (!started && answer.status !== 'waiting')) return
     this.#region.textContent = announcement(answer)
   }
 
-  /** Another conversation is shown: what it says is not news. */
+  /** To be called when another conversation is shown, since its messages are not new. */
   forget(): void {
     this.#last = ''
   }
@@ -32,7 +32,7 @@ function announcement(answer: AssistantMessage): string {
     case 'streaming':
       return `${answer.model} is answering`
     case 'done':
-      // The list of messages is a live region and reads the answer itself, now that it is no longer busy.
+      // The list of messages is a live region that reads the answer itself, now that it is no longer busy.
       return ''
     case 'stopped':
       return 'Stopped'

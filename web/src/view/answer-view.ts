@@ -11,12 +11,12 @@ export interface AnswerContext {
   isLast: boolean
 }
 
-/** One answer: its wait, its reasoning, its text, what went wrong, and how fast it was. */
+/** One answer: how long it is awaited, its reasoning, its text, what went wrong, and how fast it was. */
 export class AnswerView {
   readonly element: HTMLElement
   readonly #retry: () => void
   readonly #markdown = new MarkdownView()
-  // Not live: a screen reader would read out every second of it.
+  // Not a live region: a screen reader would read out every second.
   readonly #wait = element('div', { class: 'wait', 'aria-live': 'off', hidden: true })
   readonly #waitHeadline = element('span', { class: 'wait-headline' })
   readonly #waitDetail = element('span', { class: 'wait-detail' })
@@ -83,7 +83,7 @@ export class AnswerView {
     this.#thinkingTitle.textContent = live ? 'Thinking…' : 'Reasoning'
     this.#thinking.classList.toggle('live', live)
     this.#thinkingText.textContent = text
-    // Open while it is all there is to see; afterwards it folds away, unless the reader has decided.
+    // Open while there is nothing else to see, and closed afterwards, unless the reader has opened or closed it.
     if (!this.#thinkingTouched) this.#thinking.open = live
   }
 }

@@ -2,7 +2,7 @@ import { MAX_QUESTION_CHARACTERS } from '../conversation/conversation.ts'
 import { part } from './element.ts'
 
 export interface ComposerActions {
-  /** True when the text was taken. */
+  /** True when the text was accepted. */
   send: (text: string) => boolean
   stop: () => void
 }
@@ -11,7 +11,7 @@ export interface ComposerState {
   running: boolean
   ready: boolean
   model: string
-  /** Something else has its place. */
+  /** Whether something else is shown in its place. */
   hidden: boolean
 }
 
@@ -48,7 +48,7 @@ export class ComposerView {
     this.#ready = ready
     this.#form.hidden = hidden
     this.#hint.hidden = hidden
-    // The focused button would vanish under the keyboard user's finger.
+    // If the focused Stop button is hidden, a keyboard user would lose the focus.
     const focusLost = document.activeElement === this.#stop && !running
     this.#send.hidden = running
     this.#stop.hidden = !running
@@ -67,7 +67,7 @@ export class ComposerView {
     this.#text.focus()
   }
 
-  /** Where a touch keyboard would jump up and hide half the page, focus waits for a tap. */
+  /** Does not focus on touch devices, where the keyboard would open and hide half of the page. */
   focusUnlessTouch(): void {
     if (matchMedia('(hover: hover)').matches) this.focus()
   }
@@ -77,7 +77,7 @@ export class ComposerView {
       this.#actions.stop()
       return
     }
-    // While an input method composes a character, Enter belongs to it.
+    // While an input method is composing a character, Enter belongs to it.
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return
     event.preventDefault()
     this.#submit()

@@ -28,7 +28,7 @@ async function copy(text: string): Promise<boolean> {
     await navigator.clipboard.writeText(text)
     return true
   } catch {
-    // No clipboard API over plain http on another machine's address: the old way still works there.
+    // The clipboard API does not exist over plain http from another machine; the old way still works there.
     return copyBySelection(text)
   }
 }

@@ -1,6 +1,6 @@
 type Attributes = Record<string, string | boolean | undefined>
 
-/** Builds DOM nodes; text only ever becomes text nodes, so nothing a model writes can become markup. */
+/** Creates DOM elements. Text only becomes text nodes, so that nothing a model writes can become markup. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,
   attributes: Attributes = {},
@@ -15,7 +15,7 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return node
 }
 
-/** A part of the page's fixed frame in index.html. */
+/** An element of the fixed frame in index.html. */
 export function part<Type extends HTMLElement>(id: string, type: new () => Type): Type {
   const node = document.getElementById(id)
   if (node instanceof type) return node
@@ -26,7 +26,7 @@ export type IconName = 'copy' | 'check' | 'retry' | 'trash' | 'moon' | 'sluice' 
 
 const SVG = 'http://www.w3.org/2000/svg'
 
-/** A symbol of the sprite in index.html; decoration only, the button around it has the label. */
+/** An icon of the sprite in index.html. It is only decoration: the label is on the button around it. */
 export function icon(name: IconName): SVGElement {
   const svg = document.createElementNS(SVG, 'svg')
   svg.setAttribute('class', 'icon')

@@ -2,7 +2,7 @@ import { part } from './element.ts'
 
 const NEAR_END_PX = 48
 
-/** Follows a growing answer until the reader scrolls up; then leaves the page alone until they are back at the end. */
+/** Scrolls with a growing answer until the reader scrolls up, and again once they are back at the end. */
 export class FollowScroll {
   readonly #scroller = part('scroller', HTMLElement)
   readonly #messages = part('messages', HTMLElement)
@@ -12,7 +12,7 @@ export class FollowScroll {
 
   start(): void {
     this.#scroller.addEventListener('scroll', () => this.#scrolled(), { passive: true })
-    // Before the scroll event itself, so that the next token cannot pull the reader back down.
+    // Reacts before the scroll event itself, so that the next token cannot pull the reader back down.
     this.#scroller.addEventListener(
       'wheel',
       (event) => {
@@ -32,7 +32,7 @@ export class FollowScroll {
   }
 
   #grew(): void {
-    // A new chat's welcome is read from its start.
+    // The welcome of a new chat is shown from its start.
     if (this.#messages.hidden) this.#scroller.scrollTop = 0
     else if (this.#following) this.#scroller.scrollTop = this.#scroller.scrollHeight
     this.#showJump()

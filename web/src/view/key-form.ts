@@ -3,7 +3,7 @@ import type { KeyFormState } from '../session/key-gate.ts'
 import { part } from './element.ts'
 
 export interface KeyActions {
-  /** True when it is being tried. */
+  /** True when the key is being tried. */
   enter: (text: string, keeping: KeyKeeping) => boolean
   cancel: () => void
   change: () => void
@@ -13,7 +13,7 @@ export interface KeyActions {
 const KEPT: Record<KeyKeeping, string> = { tab: 'kept until this tab is closed', browser: 'kept in this browser' }
 const SHOWN_CHARACTERS = 9
 
-/** The form for a key, in the composer's place, and the row of the settings that changes or forgets it. */
+/** The form for a key, in place of the composer, and the row in the settings that changes or removes it. */
 export class KeyForm {
   readonly #form = part('key-form', HTMLFormElement)
   readonly #message = part('key-message', HTMLElement)
@@ -56,7 +56,7 @@ export class KeyForm {
     }
     if (visible !== before) {
       this.#form.hidden = !visible
-      // A secret does not stay in the page when nobody types it.
+      // A secret does not stay in the page when nobody is typing it.
       this.#input.value = ''
       if (visible) {
         this.#remember.checked = key.value !== undefined && key.keeping === 'browser'

@@ -8,7 +8,7 @@ interface Shown {
   answer: AnswerView | undefined
 }
 
-/** The messages of the current conversation, one node for each, reused while the conversation is open. */
+/** The messages of the current conversation. Each has one node, which is reused while the conversation is open. */
 export class MessagesView {
   readonly #list = part('messages', HTMLElement)
   readonly #retry: () => void

@@ -2,7 +2,7 @@ import { PHASE_WORDS, type ModelEntry } from '../protocol/model-list.ts'
 import type { ModelDirectory } from '../session/model-watch.ts'
 import { element, part } from './element.ts'
 
-/** A native select (keyboard, screen reader and phone know it), with the model's state as dot and word. */
+/** A native select, which works with keyboard, screen reader and phone, with the model's state as a dot and a word. */
 export class ModelPickerView {
   readonly #select = part('model-picker', HTMLSelectElement)
   readonly #dot = part('model-dot', HTMLElement)
@@ -28,7 +28,7 @@ export class ModelPickerView {
   }
 
   #drawOptions({ status, models }: ModelDirectory): void {
-    // Only on change: an open list must not be pulled from under the pointer every few seconds.
+    // Only redrawn on a change, so that an open list does not change under the pointer every few seconds.
     const placeholder = status === 'loading' ? 'Looking for models…' : status === 'locked' ? 'Key needed' : 'No model'
     const list = JSON.stringify([placeholder, models.map(({ id }) => id)])
     if (list !== this.#drawnList) {

@@ -3,7 +3,7 @@ import { part } from './element.ts'
 
 type ChatSettings = Pick<Settings, 'systemPrompt' | 'temperature'>
 
-/** Where the slider stands while the model's own temperature is used. */
+/** The position of the slider while the model's own temperature is used. */
 const RESTING_TEMPERATURE = 0.7
 
 export function connectSettings(initial: ChatSettings, changed: (settings: ChatSettings) => void): void {

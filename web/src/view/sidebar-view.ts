@@ -8,7 +8,7 @@ export interface SidebarActions {
   remove: (id: string) => void
 }
 
-/** The conversations; beside the chat on a wide screen, a drawer over it on a narrow one. */
+/** The list of conversations: beside the chat on a wide screen, a drawer over it on a narrow one. */
 export class SidebarView {
   readonly #list = part('conversation-list', HTMLElement)
   readonly #toggle = part('sidebar-toggle', HTMLButtonElement)
@@ -59,7 +59,7 @@ export class SidebarView {
     return element('li', {}, open, this.#deleteButton(id, title))
   }
 
-  /** Asks once more in the same place: there is no undo. */
+  /** Asks for confirmation in the same place, since a deletion cannot be undone. */
   #deleteButton(id: string, title: string): HTMLElement {
     const label = `Delete “${title}”`
     const button = element(

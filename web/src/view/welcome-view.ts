@@ -27,7 +27,7 @@ spec:
 EOF
 \`\`\``
 
-/** What an empty chat shows: what will happen, and something to try. */
+/** The content of an empty chat: what will happen, and examples to try. */
 export class WelcomeView {
   readonly #root = part('welcome', HTMLElement)
   readonly #ask: (text: string) => void
@@ -43,7 +43,7 @@ export class WelcomeView {
     const key = JSON.stringify([directory.status, picked, hasKey])
     if (key === this.#drawn) return
     this.#drawn = key
-    // Redrawing must not throw a keyboard user out of the list of examples.
+    // Drawing again must not take the focus from a keyboard user in the list of examples.
     const focused = [...this.#root.querySelectorAll('button')].findIndex((button) => button === document.activeElement)
     this.#root.replaceChildren(...this.#draw(directory, picked, hasKey))
     if (focused !== -1) this.#root.querySelectorAll('button')[focused]?.focus()

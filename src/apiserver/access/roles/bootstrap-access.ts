@@ -22,9 +22,11 @@ const metadataOf = (name: string, labels: Readonly<Record<string, string>> = {})
  * newer version of this program needs, unless their annotation forbids it.
  */
 export async function createBootstrapAccess(api: ClusterApi): Promise<void> {
-  for (const role of bootstrapRoles) await ensure(api, clusterRoleKind, roleObject(role), addRules)
-  for (const binding of bootstrapBindings)
-    await ensure(api, clusterRoleBindingKind, bindingObject(binding), addSubjects)
+  // Together: they share a commit, where one after the other would wait for the disk as often as there are any.
+  await Promise.all(bootstrapRoles.map((role) => ensure(api, clusterRoleKind, roleObject(role), addRules)))
+  await Promise.all(
+    bootstrapBindings.map((binding) => ensure(api, clusterRoleBindingKind, bindingObject(binding), addSubjects)),
+  )
 }
 
 type Named = JsonObject & { readonly metadata: { readonly name: string } }

@@ -1,0 +1,39 @@
+import { join } from 'node:path'
+import { SluiceError } from '../foundation/errors.ts'
+import type { ClusterAdmin } from '../platform/clusters/cluster-admin.ts'
+import type { Flag } from './command.ts'
+import type { ParsedFlags } from './flags.ts'
+
+/** Where the home cluster is. */
+export const homeFlags: readonly Flag[] = [
+  { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the home cluster' },
+  { name: 'kubeconfig', value: 'FILE', help: 'another home cluster (default: the kubeconfig in the data directory)' },
+]
+
+export const waitFlag: Flag = {
+  name: 'timeout',
+  value: 'SECONDS',
+  fallback: '60',
+  help: 'how long to wait for it',
+}
+
+export async function withClusters<T>(parsed: ParsedFlags, work: (clusters: ClusterAdmin) => Promise<T>): Promise<T> {
+  const kubeconfig = parsed.text('kubeconfig') ?? join(parsed.text('data') ?? '.sluice', 'kubeconfig')
+  const { ClusterAdmin } = await import('../platform/clusters/cluster-admin.ts')
+  const clusters = await ClusterAdmin.connect(kubeconfig)
+  try {
+    return await work(clusters)
+  } finally {
+    clusters.close()
+  }
+}
+
+export function waitMs(parsed: ParsedFlags): number {
+  return (parsed.number('timeout', { min: 0, max: 3_600 }) ?? 60) * 1000
+}
+
+export function onlyCluster(parsed: ParsedFlags): string {
+  const [name, ...extra] = parsed.positionals
+  if (name !== undefined && extra.length === 0) return name
+  throw new SluiceError('invalid_flag', { flag: 'NAME', reason: 'name exactly one cluster, such as team-a.' })
+}

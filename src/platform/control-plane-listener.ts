@@ -1,0 +1,61 @@
+import { ApiServer } from '../apiserver/api-server.ts'
+import type { Clock } from '../foundation/clock.ts'
+import type { Logger } from '../foundation/log.ts'
+import type { Metrics } from '../foundation/metrics.ts'
+import type { KeyAndCertificate } from './data/certificates.ts'
+import { type Listening, listenOn, urlHost } from './listen.ts'
+
+export interface ListenerPlace {
+  readonly host: string
+  readonly port: number
+  /** A socket that listens there already, where that is not in this program's own network. */
+  readonly outside?: number | undefined
+}
+
+export interface ControlPlaneListenerOptions extends ListenerPlace {
+  readonly tls: KeyAndCertificate & { readonly ca: string }
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Metrics
+}
+
+const stopGraceMs = 2_000
+
+/** Where the control planes of all clusters of this program are. */
+export class ControlPlaneListener {
+  readonly server: ApiServer
+  readonly #options: ControlPlaneListenerOptions
+  #listening: Listening | undefined
+
+  constructor(options: ControlPlaneListenerOptions) {
+    this.#options = options
+    const { tls, log, clock, metrics } = options
+    this.server = new ApiServer({ tls, log, clock, metrics })
+  }
+
+  async start(): Promise<void> {
+    const { host, port, outside } = this.#options
+    this.#listening = await listenOn(this.server, {
+      name: 'control-plane',
+      flag: '--control-plane-port',
+      host,
+      port,
+      outside,
+    })
+  }
+
+  stop(): Promise<void> {
+    return this.server.close(stopGraceMs)
+  }
+
+  /** By which programs of this machine reach it. */
+  get place(): { readonly host: string; readonly port: number } {
+    return { host: urlHost(this.#options.host), port: this.#listening?.port ?? 0 }
+  }
+
+  /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */
+  addressOf(clusterId: string): string {
+    const { host, port } = this.place
+    return `https://${host}:${port}/vks/${clusterId}`
+  }
+}

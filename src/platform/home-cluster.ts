@@ -1,0 +1,126 @@
+import { modelsIn } from '../apiserver/admission/model-namespace-rule.ts'
+import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
+import type { ClusterClient } from '../cluster/cluster-client.ts'
+import type { Component } from '../foundation/lifecycle.ts'
+import { ModelController } from '../operator/model-controller.ts'
+import { resolveProfile } from '../operator/resource-profile.ts'
+import { clusterKind } from '../resources/cluster.ts'
+import { gatewayNamespace } from '../resources/model-labels.ts'
+import { controllingModel } from '../resources/model-ownership.ts'
+import { parseResourceProfile } from '../resources/model-references.ts'
+import type { Model } from '../resources/model.ts'
+import { backgroundTask } from './background-task.ts'
+import { ClaimFiles } from './claims/claim-files.ts'
+import { type HomeCaches, homeCaches } from './cluster-caches.ts'
+import type { ConfigFile } from './data/config-file.ts'
+import type { Credentials } from './data/identity.ts'
+import { EmbeddedCluster, type EmbeddedClusterOptions } from './embedded-cluster.ts'
+import { type CenterFacts, createHomeResources } from './home-resources.ts'
+import { ConfiguredImages } from './images/configured-images.ts'
+import { ClusterCards } from './models/cluster-cards.ts'
+import { DemoModelFetch } from './models/demo-model-fetch.ts'
+import { modelCardWarning } from './models/model-card-warning.ts'
+import { volumesDirectory } from './models/model-storage.ts'
+import { version } from './version.ts'
+
+export interface HomeClusterOptions extends Omit<EmbeddedClusterOptions, 'furnish' | 'plugins'> {
+  readonly center: CenterFacts
+  readonly credentials: Credentials
+  /** Undefined keeps the name it has. */
+  readonly clusterName: string | undefined
+  readonly config: ConfigFile
+  /** A known model to bring into the claim of user data in the background. */
+  readonly fetchModel: string | undefined
+}
+
+/** The first cluster: it has the Models, and the resources that tell of everything else. */
+export class HomeCluster {
+  readonly cluster: EmbeddedCluster
+  readonly caches: HomeCaches
+  readonly #options: HomeClusterOptions
+  readonly #cards: ClusterCards
+  #isNew = false
+
+  constructor(options: HomeClusterOptions) {
+    this.#options = options
+    this.cluster = new EmbeddedCluster({
+      ...options,
+      rules: [...(options.rules ?? []), modelsIn(gatewayNamespace)],
+      plugins: [modelCardWarning(() => this.#cards.facts())],
+      furnish: (client) => this.#createHome(client),
+    })
+    this.caches = homeCaches(this.cluster.informers, this.cluster.caches)
+    const { profiles: table } = options.config
+    this.#cards = new ClusterCards({ own: options.cards.all.map(({ kind }) => kind), nodes: this.caches.nodes, table })
+  }
+
+  get id(): string {
+    return this.#options.identity.clusterId
+  }
+
+  /** True when this start was the data directory's first. */
+  get isNew(): boolean {
+    return this.#isNew
+  }
+
+  /** The kind of card that a Model's Pods hold; undefined when nobody can say. */
+  cardKindOf(model: Model): string | undefined {
+    return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#cards.facts())?.card
+  }
+
+  /** In the order they start. `busy` tells how many requests a Pod is serving. */
+  components(busy: (model: string, podName: string) => number): readonly Component[] {
+    const { directory, config, clock, log, fetchModel: name } = this.#options
+    const fetch =
+      name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
+    const files = new ClaimFiles(volumesDirectory(directory.root), fetch?.status)
+    return [
+      ...this.cluster.components(),
+      new ConfiguredImages({ images: config.images, dataDirectory: directory.root, log }),
+      ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
+      this.#modelController(files, busy),
+    ]
+  }
+
+  async #createHome(client: ClusterClient): Promise<void> {
+    const { identity, clusterName, center, credentials, clock } = this.#options
+    this.#isNew = (await client.get(clusterKind, { name: identity.clusterId })) === undefined
+    const facts = { clusterId: identity.clusterId, clusterName, center, credentials, now: clock.now() }
+    await createHomeResources(client, facts)
+  }
+
+  #modelController(files: ClaimFiles, busy: (model: string, podName: string) => number): Component {
+    const { registry, images, clock, log } = this.#options
+    const { models, pods, secrets } = this.caches
+    const controller = new ModelController({
+      client: this.cluster.client,
+      models,
+      pods,
+      secrets,
+      events: new EventRecorder({
+        client: this.cluster.client,
+        component: 'sluice-operator',
+        clock,
+        log,
+        settleMs: eventSettleMs,
+      }),
+      files,
+      clock,
+      log,
+      registry,
+      version,
+      wakingStatusMs: 100,
+      podNewsMs: 20,
+      profiles: () => this.#cards.facts(),
+      onProfilesChange: (callback) => this.#cards.onChange(callback),
+      engineUnavailable: (engine) => (engine === 'VLLM' ? images.vllmUnavailable : undefined),
+      busy: (podName) => {
+        const pod = pods.get({ namespace: gatewayNamespace, name: podName })
+        const model = pod && controllingModel(pod)
+        return model === undefined ? 0 : busy(model.name, podName)
+      },
+    })
+    this.cluster.operator = (coming) => controller.foresee(coming)
+    return backgroundTask('operator', (signal) => controller.run(signal))
+  }
+}
