@@ -113,6 +113,24 @@ describe('ModelController', () => {
     expect(await keyOf(first)).toBe(key)
   })
 
+  it('looks at its Models again when other cards come', async () => {
+    const largestNode = new Map<string, number>()
+    let tell = () => {}
+    await createModel({ resourceProfile: 'nvidia.com/gpu-h800:2' })
+    await start({
+      profiles: () => ({ table: builtInProfiles, cardKinds: [...largestNode.keys()], largestNode }),
+      onProfilesChange: (callback) => {
+        tell = callback
+        return () => {}
+      },
+    })
+    expect((await client.get(modelKind, ref))?.status).toMatchObject({ phase: 'Failed' })
+    largestNode.set('nvidia.com/gpu-h800', 2)
+    tell()
+    await clock.advance(0)
+    expect((await client.get(modelKind, ref))?.status).toMatchObject({ phase: 'Asleep' })
+  })
+
   it('finds the keys of running engines again after a restart, and makes none anew for them', async () => {
     await createModel({ minReplicas: 1 })
     await start()

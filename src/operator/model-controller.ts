@@ -37,6 +37,8 @@ export interface ModelControllerOptions {
   readonly version: string
   /** Asked again for every plan, because nodes come and go. */
   profiles(): ProfileFacts
+  /** Calls back when they are not what they were; returns how to stop that. */
+  onProfilesChange?(callback: () => void): () => void
   /** Why an engine cannot run in this cluster; undefined when it can. */
   engineUnavailable?(engine: EngineName): string | undefined
   /** Requests in flight at a Pod: 0 when there are none, undefined only when nobody knows. */
@@ -113,14 +115,19 @@ export class ModelController {
         const owner = owningModel(object)
         if (owner) this.#queue.addAfter(owner, podNewsMs)
       }),
+      this.#options.onProfilesChange?.(() => this.#lookAtAll()) ?? (() => {}),
     ]
     try {
-      for (const model of models.list()) this.#queue.add(refOf(model))
+      this.#lookAtAll()
       await this.#queue.run(signal)
     } finally {
       for (const stop of unsubscribe) stop()
       this.#foreseen.clear()
     }
+  }
+
+  #lookAtAll(): void {
+    for (const model of this.#options.models.list()) this.#queue.add(refOf(model))
   }
 
   /** The Model is about to get more replicas: its Pods are created at once, so that both become durable together. */

@@ -165,3 +165,55 @@ describe('the status', () => {
     expect(planPods(model, [], factsWith()).status.conditions?.map(({ type }) => type)).toContain('Other')
   })
 })
+
+describe('a model that no node can hold', () => {
+  const profiles = {
+    table: builtInProfiles,
+    cardKinds: ['nvidia.com/gpu-l40s'],
+    largestNode: new Map([['nvidia.com/gpu-l40s', 2]]),
+  }
+  const statusOf = (resourceProfile: string, facts: Partial<typeof profiles> = {}, replicas = 0) => {
+    const model = modelWith({ resourceProfile, replicas })
+    const { status, create } = planPods(model, [], factsWith({ profiles: { ...profiles, ...facts } }))
+    return { phase: status.phase, message: status.message, reason: status.conditions?.[0]?.reason, pods: create.length }
+  }
+
+  it.each([
+    ['nvidia.com/gpu-h800:1', 'NoSuchCard', 'No node has nvidia.com/gpu-h800.'],
+    ['nvidia.com/gpu-l40s:4', 'NoSuchCard', 'No node has 4 nvidia.com/gpu-l40s; the largest has 2.'],
+    ['default:3', 'NoSuchCard', 'No node has 3 nvidia.com/gpu-l40s; the largest has 2.'],
+    ['amd.com/gpu-mi300:1', 'ProfileUnknown', /^The resource profile amd.com\/gpu-mi300 is not known here/],
+  ])('says so without being asked, so that requests are refused at once: %s', (profile, reason, message) => {
+    const expected = { phase: 'Failed', reason, message: expect.stringMatching(message), pods: 0 }
+    expect(statusOf(profile)).toEqual(expected)
+    expect(statusOf(profile, {}, 1)).toEqual(expected)
+  })
+
+  it('says so in a cluster without any card', () => {
+    const none = { cardKinds: [], largestNode: new Map<string, number>() }
+    expect(statusOf('default:1', none)).toMatchObject({
+      phase: 'Failed',
+      message: expect.stringMatching(/^This cluster has no GPU card/),
+    })
+    expect(statusOf('nvidia.com/gpu-h800:1', none)).toMatchObject({ message: 'No node has nvidia.com/gpu-h800.' })
+  })
+
+  it('can be woken as soon as a node with such cards is there', () => {
+    const largestNode = new Map([['nvidia.com/gpu-h800', 8]])
+    expect(statusOf('nvidia.com/gpu-h800:8', { largestNode })).toMatchObject({ phase: 'Asleep' })
+    expect(statusOf('nvidia.com/gpu-h800:8', { largestNode }, 1)).toMatchObject({ phase: 'Waking', pods: 1 })
+  })
+})
+
+it('a model of another namespace than the gateway’s holds no card, and says where it would be served', () => {
+  const model = modelWith({ minReplicas: 1 }, { namespace: 'default' })
+  const pod = podNamed('a', { ready: true })
+  const running = { ...pod, metadata: { ...pod.metadata, namespace: 'default' } }
+  const { status, create, drain } = planPods(model, [running], factsWith())
+  expect([create, drain.map(({ metadata }) => metadata.name)]).toEqual([[], ['a']])
+  expect(status.phase).toBe('Draining')
+  expect(planPods(model, [], factsWith()).status).toMatchObject({
+    phase: 'Failed',
+    message: 'The gateway serves Models of the namespace sluice only; create it there.',
+  })
+})

@@ -75,11 +75,17 @@ function verdictOn(pods: readonly Pod[], ready: number, desired: number, obstacl
   return { phase: 'Waking', reason: 'Starting', message: 'A Pod is being created.' }
 }
 
+/** With these it would be pointless even to try: requests are refused at once, instead of waiting for a card. */
+const neverStarts: ReadonlySet<Obstacle['reason']> = new Set(['WrongNamespace', 'ProfileUnknown', 'NoSuchCard'])
+
 function asleepOrDraining(pods: readonly Pod[], obstacle: Obstacle | undefined): Verdict {
   const left = pods.filter((pod) => !isPodFinished(pod)).length
   if (left > 0) {
     const message = `${left === 1 ? 'The last Pod finishes' : `The last ${left} Pods finish`} what is running.`
     return { phase: 'Draining', reason: 'Draining', message }
+  }
+  if (obstacle && neverStarts.has(obstacle.reason)) {
+    return { phase: 'Failed', reason: obstacle.reason, message: obstacle.message }
   }
   if (obstacle) {
     const message = obstacle.passing ? `Asleep. ${obstacle.message}` : `Asleep, and cannot wake: ${obstacle.message}`

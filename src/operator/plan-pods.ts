@@ -26,8 +26,9 @@ const filesCheckMs = 2_000
 /** What to do so that a Model has the Pods it asks for, and the status to report. */
 export function planPods(model: Model, pods: readonly Pod[], facts: OperatorFacts): PodPlan {
   const own = pods.filter((pod) => isPodOf(model, pod))
-  const desired = desiredReplicas(model)
   const obstacle = findObstacle(model, facts)
+  // Nobody can reach it, whatever it asks for, so it holds no card.
+  const desired = obstacle?.reason === 'WrongNamespace' ? 0 : desiredReplicas(model)
   const profile = resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, facts.profiles)
   const spec = profile && modelPodSpec(model, profile, facts)
   const template = spec && { spec, hash: specHash(spec) }

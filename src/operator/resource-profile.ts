@@ -22,6 +22,8 @@ export interface ProfileFacts {
   readonly table: ProfileTable
   /** The kinds of card in the cluster. Each is a profile by itself, and the first is what `default` means. */
   readonly cardKinds: readonly string[]
+  /** The most cards of each kind that a node has; undefined while nobody knows the nodes. */
+  readonly largestNode?: ReadonlyMap<string, number> | undefined
 }
 
 /** Known everywhere; a cluster's operator may extend them or add others. */

@@ -13,6 +13,7 @@ import { imagesFrom } from '../apiserver/admission/image-registry-rule.ts'
 import { ObjectBounds } from '../apiserver/object-bounds/object-bounds.ts'
 import type { PodAccess } from '../apiserver/pods/pod-access.ts'
 import { modelPodsAreMadeHere } from '../apiserver/admission/model-pod-rule.ts'
+import { PolicyAdmission, policiesCompile } from '../apiserver/policies/policy-admission.ts'
 import { QuotaAdmission } from '../apiserver/quota/quota-admission.ts'
 import { QuotaLedger } from '../apiserver/quota/quota-ledger.ts'
 import { RuntimeClassAdmission } from '../apiserver/admission/runtime-class-admission.ts'
@@ -104,6 +105,7 @@ export class ControlPlane implements Component {
       (request: AdmissionRequest) => imagesFrom(registry())(request),
       endpointAddresses(),
       modelPodsAreMadeHere,
+      policiesCompile,
       ...(options.rules ?? []),
       ...this.#access.admission,
     ]
@@ -114,6 +116,7 @@ export class ControlPlane implements Component {
       new ServiceAccountAdmission(this.#store),
       new RuntimeClassAdmission(this.#store),
       new ServiceAddresses({ store: this.#store, ranges: rangesOf(this.#services) }),
+      new PolicyAdmission({ store: this.#store, kinds: () => this.#api.kinds.list() }),
       // Almost the last: what another refuses uses nothing.
       new QuotaAdmission(this.#quotas),
       bounds,

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { AdmissionRule } from '../apiserver/admission/admission.ts'
+import type { AdmissionPlugin, AdmissionRule } from '../apiserver/admission/admission.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { ComingReplicas, Foresee } from '../cluster/foreseen.ts'
 import type { Clock } from '../foundation/clock.ts'
@@ -65,6 +65,7 @@ export interface EmbeddedClusterOptions {
   /** Which kinds of ours it has; all, unless told. */
   readonly customKinds?: readonly Kind[] | undefined
   readonly rules?: readonly AdmissionRule[] | undefined
+  readonly plugins?: readonly AdmissionPlugin[] | undefined
   /** Makes what is in it before anything runs. */
   readonly furnish: (client: ClusterClient) => Promise<void>
   readonly clock: Clock
@@ -110,7 +111,7 @@ export class EmbeddedCluster {
       customKinds: options.customKinds,
       rules: options.rules,
       podAccess: new NodePodAccess({ logs, runtime: this.#runtime, network: options.network, clock }),
-      plugins: [this.foresight.admission],
+      plugins: [...(options.plugins ?? []), this.foresight.admission],
       clock,
       log,
       metrics,

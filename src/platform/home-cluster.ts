@@ -1,8 +1,9 @@
+import { modelsIn } from '../apiserver/admission/model-namespace-rule.ts'
 import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import { ModelController } from '../operator/model-controller.ts'
-import { type ProfileFacts, resolveProfile } from '../operator/resource-profile.ts'
+import { resolveProfile } from '../operator/resource-profile.ts'
 import { clusterKind } from '../resources/cluster.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
 import { controllingModel } from '../resources/model-ownership.ts'
@@ -16,11 +17,13 @@ import type { Credentials } from './data/identity.ts'
 import { EmbeddedCluster, type EmbeddedClusterOptions } from './embedded-cluster.ts'
 import { type CenterFacts, createHomeResources } from './home-resources.ts'
 import { ConfiguredImages } from './images/configured-images.ts'
+import { ClusterCards } from './models/cluster-cards.ts'
 import { DemoModelFetch } from './models/demo-model-fetch.ts'
+import { modelCardWarning } from './models/model-card-warning.ts'
 import { volumesDirectory } from './models/model-storage.ts'
 import { version } from './version.ts'
 
-export interface HomeClusterOptions extends Omit<EmbeddedClusterOptions, 'furnish'> {
+export interface HomeClusterOptions extends Omit<EmbeddedClusterOptions, 'furnish' | 'plugins'> {
   readonly center: CenterFacts
   readonly credentials: Credentials
   /** Undefined keeps the name it has. */
@@ -35,15 +38,20 @@ export class HomeCluster {
   readonly cluster: EmbeddedCluster
   readonly caches: HomeCaches
   readonly #options: HomeClusterOptions
-  readonly #profiles: ProfileFacts
+  readonly #cards: ClusterCards
   #isNew = false
 
   constructor(options: HomeClusterOptions) {
     this.#options = options
-    this.cluster = new EmbeddedCluster({ ...options, furnish: (client) => this.#createHome(client) })
+    this.cluster = new EmbeddedCluster({
+      ...options,
+      rules: [...(options.rules ?? []), modelsIn(gatewayNamespace)],
+      plugins: [modelCardWarning(() => this.#cards.facts())],
+      furnish: (client) => this.#createHome(client),
+    })
     this.caches = homeCaches(this.cluster.informers, this.cluster.caches)
     const { profiles: table } = options.config
-    this.#profiles = { table, cardKinds: [...new Set(options.cards.all.map(({ kind }) => kind))] }
+    this.#cards = new ClusterCards({ own: options.cards.all.map(({ kind }) => kind), nodes: this.caches.nodes, table })
   }
 
   get id(): string {
@@ -57,7 +65,7 @@ export class HomeCluster {
 
   /** The kind of card that a Model's Pods hold; undefined when nobody can say. */
   cardKindOf(model: Model): string | undefined {
-    return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#profiles)?.card
+    return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#cards.facts())?.card
   }
 
   /** In the order they start. `busy` tells how many requests a Pod is serving. */
@@ -103,7 +111,8 @@ export class HomeCluster {
       version,
       wakingStatusMs: 100,
       podNewsMs: 20,
-      profiles: () => this.#profiles,
+      profiles: () => this.#cards.facts(),
+      onProfilesChange: (callback) => this.#cards.onChange(callback),
       engineUnavailable: (engine) => (engine === 'VLLM' ? images.vllmUnavailable : undefined),
       busy: (podName) => {
         const pod = pods.get({ namespace: gatewayNamespace, name: podName })

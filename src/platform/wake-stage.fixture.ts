@@ -14,6 +14,7 @@ import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { modelKind } from '../resources/model.ts'
 import { namespaceKind } from '../resources/namespace.ts'
 import { nodeKind } from '../resources/node.ts'
+import { persistentVolumeClaimKind, userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { secretKind } from '../resources/secret.ts'
 import { MemoryStore } from '../store/memory-store.ts'
@@ -110,7 +111,8 @@ class Run {
     const pods = new Informer({ ...parts, kind: podKind })
     const nodes = new Informer({ ...parts, kind: nodeKind })
     const secrets = new Informer({ ...parts, kind: secretKind, scope: { namespace } })
-    for (const informer of [models, pods, nodes, secrets]) void informer.run(signal)
+    const claims = new Informer({ ...parts, kind: persistentVolumeClaimKind })
+    for (const informer of [models, pods, nodes, secrets, claims]) void informer.run(signal)
     this.#node = new NodeAgent({
       ...parts,
       name: 'here',
@@ -121,7 +123,7 @@ class Run {
       memoryBytes: 2 ** 34,
       cpus: 4,
     })
-    this.#scheduler = new Scheduler({ ...parts, pods, nodes, events, foresee: this.foresight.placement })
+    this.#scheduler = new Scheduler({ ...parts, pods, nodes, claims, events, foresee: this.foresight.placement })
     this.#operator = new ModelController({
       ...parts,
       models,
@@ -222,6 +224,8 @@ export class WakeStage {
   async open(): Promise<this> {
     const { client } = this.#run
     await client.create(namespaceKind, { metadata: { name: namespace } })
+    const claim = { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } }
+    await client.create(persistentVolumeClaimKind, { metadata: { name: userDataClaim, namespace }, spec: claim })
     const spec = {
       url: 'pvc://userdata/models/m',
       engine: 'LlamaCpp',

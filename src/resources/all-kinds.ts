@@ -34,6 +34,7 @@ import { serviceExporterKind } from './service-exporter.ts'
 import { serviceKind } from './service.ts'
 import { statefulSetKind } from './stateful-set.ts'
 import { storageClassKind } from './storage-class.ts'
+import { validatingAdmissionPolicyBindingKind, validatingAdmissionPolicyKind } from './validating-admission-policy.ts'
 
 /** Kubernetes' own kinds that the embedded cluster serves. */
 export const coreKinds: readonly Kind[] = [
@@ -50,6 +51,8 @@ export const coreKinds: readonly Kind[] = [
   secretKind,
   serviceAccountKind,
   serviceKind,
+  validatingAdmissionPolicyBindingKind,
+  validatingAdmissionPolicyKind,
   customResourceDefinitionKind,
   controllerRevisionKind,
   deploymentKind,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Column } from './kind.ts'
+import type { Column, Kind } from './kind.ts'
 import { objectMetaSchema } from './kubernetes-object.ts'
 import { podSpecSchema } from './pod.ts'
 
@@ -19,6 +19,14 @@ export const podTemplateSchema = z.looseObject({
 })
 
 export type PodTemplate = z.infer<typeof podTemplateSchema>
+
+const workloads = new Set(['apps/Deployment', 'apps/ReplicaSet', 'apps/StatefulSet', 'batch/Job'])
+
+/** Where a kind holds the template of its Pods; undefined for kinds that hold none. */
+export function podTemplatePath({ group, kind }: Pick<Kind, 'group' | 'kind'>): readonly string[] | undefined {
+  if (workloads.has(`${group}/${kind}`)) return ['spec', 'template']
+  return group === '' && kind === 'PodTemplate' ? ['template'] : undefined
+}
 
 interface WithTemplate {
   readonly spec: { readonly template: PodTemplate }

@@ -47,7 +47,11 @@ export interface StatusDetails {
   /** The plural of the resource, as Kubernetes has it here. */
   readonly kind?: string | undefined
   readonly uid?: string | undefined
-  readonly causes?: ReadonlyArray<{ readonly reason: string; readonly message: string; readonly field: string }>
+  readonly causes?: ReadonlyArray<{
+    readonly reason?: string | undefined
+    readonly message: string
+    readonly field?: string | undefined
+  }>
   readonly retryAfterSeconds?: number | undefined
 }
 

@@ -92,7 +92,7 @@ export class WorkloadControllers implements Component {
     definitions.onChange(() => caches.follow(owningKinds()))
 
     const events = new EventRecorder({ client, component: 'default-scheduler', clock, log, settleMs: eventSettleMs })
-    const scheduler = new Scheduler({ client, pods, nodes, events, clock, log, foresee: this.#options.foresee })
+    const scheduler = new Scheduler({ client, pods, nodes, claims, events, clock, log, foresee: this.#options.foresee })
     const eventsOf = (component: string) => new EventRecorder({ client, component, clock, log })
     const controllers: readonly Runs[] = [
       scheduler,

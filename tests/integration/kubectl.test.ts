@@ -198,6 +198,9 @@ describe.skipIf(!kubectlPath)(
       expect(await done('set image deployment/web web=registry.test/web:2')).toContain('image updated')
       expect(await done('get deploy -o wide')).toMatch(/^web +0\/2 +0 +0 +\d+s +web +registry\.test\/web:2 +app=web$/m)
       expect(await done('create job once --image=registry.test/web:1 -- true')).toContain('created')
+      expect(await refused('create deployment foreign --image=nginx')).toContain(
+        "spec.template.spec.containers[0].image: Forbidden: the image nginx is not from this cluster's registry; use registry.test/<repository>:<tag>",
+      )
       expect(await done('create quota q --hard=cpu=2000m')).toContain('created')
       expect(await done('get quota q -o jsonpath={.spec.hard.cpu}')).toBe('2')
       expect(await done('expose deployment web --port=80')).toContain('exposed')

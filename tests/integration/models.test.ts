@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { modelKind } from '../../src/resources/model.ts'
-import { isPodReady } from '../../src/resources/pod.ts'
+import { nodeKind } from '../../src/resources/node.ts'
+import { isPodReady, podKind } from '../../src/resources/pod.ts'
 import { ModelStage, namespace } from '../support/model-stage.ts'
 import { kubectlPath, runProgram } from '../support/programs.ts'
 import { until } from '../support/sluice-process.ts'
@@ -88,6 +89,37 @@ describe('Models on a cluster', () => {
     expect(placed.spec.containers[0]?.resources?.requests).toMatchObject({ cpu: '100m', [card]: '1' })
   })
 
+  it('says that no node has its cards, refuses requests at once, and can be woken when such a node comes', async () => {
+    await stage.create('large', { resourceProfile: 'nvidia.com/gpu-h800:8', minReplicas: 0 })
+    const refused = await stage.chat('large')
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({
+      error: { code: 'model_unavailable', message: 'The model large cannot start: No node has nvidia.com/gpu-h800.' },
+    })
+    expect(await message('large', /./)).toMatchObject({ phase: 'Failed', message: 'No node has nvidia.com/gpu-h800.' })
+    const capacity = { 'nvidia.com/gpu-h800': '8', cpu: '8', memory: '64Gi', pods: '10' }
+    await stage.client.create(nodeKind, { metadata: { name: 'arriving' }, status: { capacity, allocatable: capacity } })
+    await stage.untilModel('large', ({ status }) => status?.phase === 'Asleep')
+    await stage.client.delete(nodeKind, { name: 'arriving' })
+    await stage.untilModel('large', ({ status }) => status?.phase === 'Failed')
+  })
+
+  it.skipIf(kubectlPath === undefined)('warns whoever applies a Model that no node can hold', async () => {
+    const apply = async (resourceProfile: string) => {
+      const manifest = {
+        apiVersion: 'sluice.dev/v1',
+        kind: 'Model',
+        metadata: { name: 'warned', namespace },
+        spec: { url: 'pvc://userdata/models/tiny', engine: 'LlamaCpp', resourceProfile },
+      }
+      writeFileSync(join(stage.data, 'warned.json'), JSON.stringify(manifest))
+      const args = ['--kubeconfig', stage.sluice.kubeconfig, 'apply', '-f', join(stage.data, 'warned.json')]
+      return runProgram(kubectlPath ?? '', args)
+    }
+    expect((await apply('nvidia.com/gpu-h800:1')).stderr).toBe('Warning: No node has nvidia.com/gpu-h800.\n')
+    expect((await apply(`${card}:1`)).stderr).toBe('')
+  })
+
   it.each(['pvc://userdata/../x', 'pvc://userdata/a/%2e%2e/x', 'pvc://userdata/a//x', 'pvc://userdata/a/..%2fx'])(
     'refuses %s',
     async (url) => {
@@ -115,6 +147,17 @@ describe('Models on a cluster', () => {
     })
     statuses.add((await stage.chat('steady')).status)
     expect([...statuses]).toEqual([200])
+  })
+
+  it('has the program sluice in its image, as the documentation of its commands writes them', async () => {
+    const image = 'registry.local-1.localhost/sluice/sluice:1'
+    const command = ['sluice', 'serve', '--help']
+    const metadata = { name: 'as-documented', namespace }
+    const containers = [{ name: 'main', image, command }]
+    await stage.client.create(podKind, { metadata, spec: { restartPolicy: 'Never', containers } })
+    const ended = await stage.untilPod(({ status }) => /Succeeded|Failed/.test(status?.phase ?? ''))
+    expect(ended.status?.containerStatuses?.[0]?.state).toMatchObject({ terminated: { exitCode: 0 } })
+    await stage.client.delete(podKind, metadata)
   })
 
   it.skipIf(kubectlPath === undefined)('runs on a node with a role', async () => {

@@ -16,7 +16,7 @@ const changes: Readonly<Record<string, readonly Fields[]>> = {
   'Deployment/d1': [
     { spec: { selector: { matchLabels: { x: 'y' } }, template: { metadata: { labels: { x: 'y' } } } } },
     { spec: { replicas: 3 } },
-    { spec: { template: { spec: { containers: [{ name: 'main', image: 'z' }] } } } },
+    { spec: { template: { spec: { containers: [{ name: 'main', image: 'registry.lab-1.localhost/z' }] } } } },
     { spec: { replicas: -1 } },
   ],
   'ReplicaSet/r1': [

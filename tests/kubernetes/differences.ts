@@ -6,8 +6,11 @@
 export const differences = {
   'version of a new object': 'an object to be created that has a `resourceVersion` is refused with 400 instead of 500',
   'kind of list items': 'items of core lists have `apiVersion` and `kind`, as those of custom ones do',
-  'image registry': 'a Pod whose image is not from the registry of its compute center is refused (422)',
+  'image registry':
+    'a Pod, or a template of Pods, whose image is not from the registry of its compute center is refused (422)',
   'node ports': 'a Service of type NodePort or LoadBalancer is refused (422): a ServiceExporter makes it reachable',
+  'admission policies':
+    'a ValidatingAdmissionPolicy has no `authorizer`, judges no subresource, and its audit annotations are ignored',
   'unfit manifest': 'a manifest with fields that its kind does not have cannot be applied: 400 instead of 500',
   'impersonating nobody': 'groups without a user to impersonate are refused with 400 instead of 500',
   'malformed binding': 'a Binding that names no Node is refused with 400 instead of 500',

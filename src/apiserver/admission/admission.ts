@@ -11,8 +11,12 @@ export interface AdmissionRequest {
   readonly previous?: KubernetesObject | undefined
   /** Who asks; `undefined` when the cluster itself does. */
   readonly user?: User | undefined
+  /** The part of the object that is written, where it is not all of it. */
+  readonly subresource?: string | undefined
   /** True when nothing will be written. */
   readonly dryRun?: boolean | undefined
+  /** Tells the caller something that is no reason to refuse; kubectl prints it. */
+  readonly warn?: ((warning: string) => void) | undefined
 }
 
 /**

@@ -7,7 +7,7 @@ export interface InputSize {
 }
 
 /** The upper bound for a part of a rule: items to iterate over, everything in it, and the steps to compute it. */
-interface Bound {
+export interface Bound {
   readonly items: number
   /** For items of a list this is the average, because a loop over all of them meets the whole list once. */
   readonly weight: number
@@ -29,7 +29,8 @@ export function mostSteps(rule: ASTNode, size: InputSize): number {
   return boundOf(rule, size, new Map()).cost
 }
 
-function boundOf(node: ASTNode, size: InputSize, variables: ReadonlyMap<string, Bound>): Bound {
+/** The same for a part of a larger rule: `variables` are the bounds of values that are no input. */
+export function boundOf(node: ASTNode, size: InputSize, variables: ReadonlyMap<string, Bound> = new Map()): Bound {
   const of = (inner: ASTNode) => boundOf(inner, size, variables)
   switch (node.op) {
     case 'value':

@@ -8,7 +8,8 @@ import { type CelType, TypeDeclarations } from './cel-types.ts'
 
 let shared: Environment | undefined
 
-function sharedEnvironment(): Environment {
+/** The language with Kubernetes' functions, to be cloned. */
+export function sharedEnvironment(): Environment {
   if (shared) return shared
   const limits = { maxAstNodes: 5000, maxDepth: 100, maxListElements: 1000, maxMapEntries: 1000, maxCallArguments: 32 }
   shared = new Environment({ enableOptionalTypes: true, homogeneousAggregateLiterals: false, limits })
@@ -46,11 +47,8 @@ export class CelProgram {
   readonly #optionalOldSelf: boolean
 
   constructor(environment: Environment, source: string, result: 'bool' | 'string', optionalOldSelf: boolean) {
-    const { run, type, inspected } = checked(environment, source)
+    const { run, type, inspected } = compileChecked(environment, source)
     if (type !== result && type !== 'dyn') throw new CelError(wrongResult[result])
-    const fields = askedAbout(source, inspected.presence)
-    // The library accepts any field in `has()`; a rule about a field that does not exist would never complain.
-    if (fields !== source) checked(environment, fields)
     this.#run = run
     this.#optionalOldSelf = optionalOldSelf
     this.usesOldSelf = inspected.names.has('oldSelf')
@@ -72,10 +70,19 @@ const wrongResult = {
   string: 'must evaluate to a string',
 }
 
-interface Checked {
+export interface Checked {
   readonly run: ReturnType<Environment['parse']>
   readonly type: string | undefined
   readonly inspected: Inspection
+}
+
+/** Throws CelError. */
+export function compileChecked(environment: Environment, source: string): Checked {
+  const whole = checked(environment, source)
+  const fields = askedAbout(source, whole.inspected.presence)
+  // The library accepts any field in `has()`; a rule about a field that does not exist would never complain.
+  if (fields !== source) checked(environment, fields)
+  return whole
 }
 
 function checked(environment: Environment, source: string): Checked {

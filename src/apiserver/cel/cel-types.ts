@@ -164,7 +164,7 @@ function durationOf(value: string): unknown {
 }
 
 /** A value without a declared type: whole numbers are integers. */
-function freeValue(value: unknown): unknown {
+export function freeValue(value: unknown): unknown {
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value
   if (Array.isArray(value)) return value.map((item) => freeValue(item))
   if (!isJsonObject(value)) return value

@@ -17,8 +17,8 @@ interface PlaceRules {
   readonly rules: readonly Rule[]
 }
 
-const mostStepsOfRule = 4_000_000
-const mostStepsOfObject = 10_000_000
+export const mostStepsOfRule = 4_000_000
+export const mostStepsOfObject = 10_000_000
 const longestMessage = 5120
 
 /** The validation rules of a schema, compiled once and kept with the schema. */
@@ -177,7 +177,7 @@ function messageOf(message: CelProgram | undefined, self: unknown, oldSelf: unkn
 }
 
 /** In the words of Kubernetes' own implementation. */
-function evaluationProblem(error: unknown): string {
+export function evaluationProblem(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const summary: unknown = Reflect.get(error, 'summary')
   const text = typeof summary === 'string' ? summary : error.message

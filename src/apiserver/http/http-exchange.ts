@@ -98,10 +98,12 @@ export class HttpExchange {
   }
 
   /**
-   * Adds a `Warning: 299` header, which kubectl prints. Bounded, so that no object can make the head too large to send.
+   * Adds a `Warning: 299` header, which kubectl prints; once, however often a write is tried. Bounded, so that no
+   * object can make the head too large to send.
    */
   warn(warning: string): void {
-    if (this.#warnings.length < 32) this.#warnings.push(warning.slice(0, 256))
+    const text = warning.slice(0, 256)
+    if (this.#warnings.length < 32 && !this.#warnings.includes(text)) this.#warnings.push(text)
   }
 
   sendJson(code: number, value: unknown, contentType = 'application/json'): void {

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../foundation/clock.ts'
 import { coreKinds, customKinds } from '../../resources/all-kinds.ts'
 import { configMapKind } from '../../resources/config-map.ts'
+import { deploymentKind } from '../../resources/deployment.ts'
 import { namespaceKind } from '../../resources/namespace.ts'
 import { podKind } from '../../resources/pod.ts'
 import { resourceQuotaKind } from '../../resources/resource-quota.ts'
@@ -116,5 +117,29 @@ describe('quotas', () => {
     const few = await batch(200)
     for (let index = 400; index < 2_000; index += 200) await batch(index)
     expect(await batch(2_000)).toBeLessThan(few * 4)
+  })
+
+  it('warn about a template of which not one Pod could ever be created', async () => {
+    const { api, quota } = await opened()
+    await quota({ 'requests.nvidia.com/gpu-h800': '2', 'limits.memory': '1Gi' })
+    const apply = async (name: string, gpu: string, memory: string | undefined) => {
+      const warnings: string[] = []
+      const limits = { 'nvidia.com/gpu-h800': gpu, ...(memory !== undefined && { memory }) }
+      const labels = { app: name }
+      const template = {
+        metadata: { labels },
+        spec: { containers: [{ name: 'c', image: 'i', resources: { limits } }] },
+      }
+      const input = { metadata: { name }, spec: { selector: { matchLabels: labels }, template } }
+      await api.create(deploymentKind, namespace, input, { warn: (text) => warnings.push(text) })
+      return warnings
+    }
+    expect(await apply('fits', '2', '1Gi')).toEqual([])
+    expect(await apply('large', '4', '2Gi')).toEqual([
+      'no Pod can be created from this template: exceeded quota: q, requested: limits.memory=2Gi,requests.nvidia.com/gpu-h800=4, limited: limits.memory=1Gi,requests.nvidia.com/gpu-h800=2',
+    ])
+    expect(await apply('silent', '1', undefined)).toEqual([
+      'no Pod can be created from this template: failed quota: q: must specify limits.memory for: c',
+    ])
   })
 })

@@ -4,6 +4,7 @@ import { StatusError } from '../../resources/status-error.ts'
 import type { AdmissionPlugin, AdmissionRequest } from '../admission/admission.ts'
 import { type Amounts, amountsText, combined, negated, sum } from './amounts.ts'
 import { canGrow, unaccountable, usageOf } from './object-usage.ts'
+import { hopelessQuotas } from './hopeless-quotas.ts'
 import { type QuotaAccount, type QuotaLedger, storedResource } from './quota-ledger.ts'
 
 /** Refuses what would exceed the quotas of its namespace. */
@@ -16,6 +17,7 @@ export class QuotaAdmission implements AdmissionPlugin {
 
   hold(request: AdmissionRequest): (() => void) | undefined {
     const { operation, kind, object, previous } = request
+    for (const warning of hopelessQuotas(request, this.#ledger)) request.warn?.(warning)
     const resource = storedResource(kind)
     if (!kind.namespaced || (operation !== 'create' && !(operation === 'update' && canGrow(resource)))) return undefined
     const accounts = this.#ledger.accountsFor(resource, object)

@@ -93,11 +93,12 @@ export class ObjectWrites {
       this.#refuseClosedNamespace(kind, tracked)
       this.#definitions.refuseNew(kind, tracked)
       const settled = isDefinition(kind) ? this.#definitions.settle(tracked) : tracked
-      const request = { operation: 'create', kind, user: options.user, dryRun: options.dryRun } as const
+      const { user, dryRun, warn } = options
+      const request = { operation: 'create', kind, user, dryRun, warn } as const
       const object = this.#admission.complete({ ...request, object: settled })
       const release = this.#admission.admit({ ...request, object })
       try {
-        if (options.dryRun) {
+        if (dryRun) {
           if (this.#store.get(kind, refOf(object))) throw alreadyExists(kind, object.metadata.name)
           return object
         }
@@ -149,9 +150,10 @@ export class ObjectWrites {
     return this.#change(anyKind, ref, options, (kind, current) => this.#deleted(kind, current, request, options))
   }
 
-  #deleted(kind: Kind, current: KubernetesObject, request: DeletionOptions, { user }: WriteOptions): Change {
+  #deleted(kind: Kind, current: KubernetesObject, request: DeletionOptions, options: WriteOptions): Change {
+    const { user, dryRun, warn } = options
     checkPreconditions(kind, current, request)
-    this.#admission.admit({ operation: 'delete', kind, object: current, user })
+    this.#admission.admit({ operation: 'delete', kind, object: current, user, dryRun, warn })
     const now = this.#clock.now()
     const isFirst = isDefinition(kind) && current.metadata.deletionTimestamp === undefined
     const step = decideDeletion(kind, isFirst ? withTermination(current, now) : current, request, now)
@@ -169,10 +171,11 @@ export class ObjectWrites {
     change: Omit<ObjectChange, 'input' | 'now'>,
     phasesOf: (change: Omit<ObjectChange, 'input'>) => Phases<KubernetesObject>,
   ): Phases<Change> {
-    const { kind, current, options, subresource } = change
+    const { kind, current, subresource } = change
+    const { user, dryRun, warn } = change.options
     const tracked = yield* phasesOf({ ...change, now: this.#clock.now() })
     const next = isDefinition(kind) && !subresource ? this.#definitions.settle(tracked) : tracked
-    const request = { operation: 'update', kind, previous: current, user: options.user } as const
+    const request = { operation: 'update', kind, previous: current, user, subresource, dryRun, warn } as const
     const object = subresource === 'status' ? next : this.#admission.complete({ ...request, object: next })
     if (sameJson(object, current)) return { type: 'keep' }
     if (subresource === 'status') return { type: 'write', object }

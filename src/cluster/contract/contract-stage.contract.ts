@@ -86,8 +86,8 @@ export async function refusal(act: Promise<unknown>): Promise<StatusError> {
  */
 export function faultsOf(error: StatusError): Record<string, string> {
   const causes = error.details.causes ?? []
-  const own = causes.filter(({ field }) => field !== '' && field !== '<nil>' && !field.startsWith('.'))
-  return Object.fromEntries(own.map(({ field, reason }) => [field, reason]))
+  const own = causes.filter(({ field = '' }) => field !== '' && field !== '<nil>' && !field.startsWith('.'))
+  return Object.fromEntries(own.map(({ field = '', reason = '' }) => [field, reason]))
 }
 
 /** The next events that are not bookmarks. */

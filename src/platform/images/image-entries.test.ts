@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { isExecutable } from '../../node/isolation/detect-isolation.ts'
 import { enginePrograms } from './image-entries.ts'
 
 const registry = 'registry.example.localhost'
@@ -18,6 +19,17 @@ describe('enginePrograms', () => {
     expect(own).toMatchObject({ command: [process.execPath, expect.stringMatching(/bin\/sluice\.mjs$/)] })
     expect(images[`${registry}/sluice/vllm`]).toEqual({ unavailable: vllmUnavailable })
     expect(vllmUnavailable).toContain('no vllm')
+  })
+
+  it('has the program `sluice` in the images of this project, before whatever the machine calls so', () => {
+    const { images } = enginePrograms(registry, {}, '/usr/bin')
+    for (const name of ['sluice', 'llama-cpp']) {
+      const entry = images[`${registry}/sluice/${name}`]
+      const [folder = '', ...others] = entry && 'command' in entry ? (entry.env?.['PATH'] ?? '').split(':') : []
+      expect(others).toEqual(['/usr/bin'])
+      expect(isExecutable(join(folder, 'sluice'))).toBe(true)
+      expect(entry).toMatchObject({ visible: expect.arrayContaining([folder]) })
+    }
   })
 
   it('puts what the operator of the machine added before what is built in', () => {

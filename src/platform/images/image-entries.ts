@@ -35,7 +35,12 @@ export function enginePrograms(
   const compiled = compiledFolder()
   const own = {
     visible: [...visible, ...(compiled === undefined ? [] : [compiled])],
-    env: { SLUICE_GPU_CACHE: `${kept}/gpu`, ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }) },
+    env: {
+      // So that `sluice serve` is a command there, as it is on the machine.
+      PATH: [join(ownFolder, 'bin'), path].filter((part) => part !== '').join(delimiter),
+      SLUICE_GPU_CACHE: `${kept}/gpu`,
+      ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }),
+    },
     kept,
   }
   return {

@@ -8,6 +8,7 @@ import { silentLogger } from '../../foundation/log.ts'
 import { coreKinds } from '../../resources/all-kinds.ts'
 import { namespaceKind } from '../../resources/namespace.ts'
 import { nodeKind } from '../../resources/node.ts'
+import { persistentVolumeClaimKind } from '../../resources/persistent-volume-claim.ts'
 import { type Pod, podKind } from '../../resources/pod.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
 import { PodForesight } from '../../platform/wake-foresight.ts'
@@ -35,18 +36,20 @@ beforeEach(async () => {
   const parts = { client, clock, log: silentLogger }
   const pods = new Informer({ ...parts, kind: podKind })
   const nodes = new Informer({ ...parts, kind: nodeKind })
+  const claims = new Informer({ ...parts, kind: persistentVolumeClaimKind })
   scheduler = new Scheduler({
     ...parts,
     pods,
     nodes,
+    claims,
     events: { record: () => {} },
     foresee: ({ metadata, spec }) => {
       told.push(`${metadata.name} to ${spec.nodeName}`)
       return () => void told.push(`${metadata.name} stays`)
     },
   })
-  stopping.running = [pods.run(signal), nodes.run(signal), scheduler.run(signal)]
-  await Promise.all([pods.whenSynced(), nodes.whenSynced()])
+  stopping.running = [pods.run(signal), nodes.run(signal), claims.run(signal), scheduler.run(signal)]
+  await Promise.all([pods.whenSynced(), nodes.whenSynced(), claims.whenSynced()])
 })
 
 afterEach(async () => {
@@ -121,4 +124,25 @@ it('takes back what it has foreseen of a Pod that somebody else has bound, or de
   await Promise.all([bound, deleted])
   await clock.advance(0)
   expect(told.toSorted()).toEqual(['bound stays', 'bound to here', 'deleted stays', 'deleted to here'])
+})
+
+it('lets a Pod wait for its claim, says so as Kubernetes does, and places it when the claim comes', async () => {
+  const ref = { namespace: 'default', name: 'keeper' }
+  const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }]
+  await client.create(podKind, { metadata: ref, spec: { containers: [{ name: 'main', image: 'i' }], volumes } })
+  await clock.advance(0)
+  const waiting = await client.get(podKind, ref)
+  expect(waiting?.spec.nodeName).toBeUndefined()
+  expect(waiting?.status?.conditions).toMatchObject([
+    {
+      type: 'PodScheduled',
+      status: 'False',
+      reason: 'Unschedulable',
+      message: '0/1 nodes are available: persistentvolumeclaim "data" not found.',
+    },
+  ])
+  const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } }
+  await client.create(persistentVolumeClaimKind, { metadata: { namespace: 'default', name: 'data' }, spec })
+  await clock.advance(0)
+  expect((await client.get(podKind, ref))?.spec.nodeName).toBe('here')
 })

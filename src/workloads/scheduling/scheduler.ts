@@ -8,15 +8,18 @@ import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { type ObjectRef, keyOf, refOf, withCondition } from '../../resources/kubernetes-object.ts'
 import { type Node, isNodeReady } from '../../resources/node.ts'
+import type { PersistentVolumeClaim } from '../../resources/persistent-volume-claim.ts'
 import { type Pod, isPodFinished, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import { NodeLedger } from './node-ledger.ts'
-import { placePod } from './place-pod.ts'
+import { missingClaim } from './missing-claim.ts'
+import { type Placement, placePod } from './place-pod.ts'
 
 export interface SchedulerOptions {
   readonly client: ClusterClient
   readonly pods: ObjectCache<Pod>
   readonly nodes: ObjectCache<Node>
+  readonly claims: ObjectCache<PersistentVolumeClaim>
   readonly events: Pick<EventRecorder, 'record'>
   readonly clock: Clock
   readonly log: Logger
@@ -50,7 +53,7 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     this.#options = options
-    const { clock, log, pods, nodes } = options
+    const { clock, log, pods, nodes, claims } = options
     this.#foreseen = new Foreseen(clock)
     const reconcile = (ref: ObjectRef, signal: AbortSignal) => this.#place(ref, signal)
     this.#queue = new WorkQueue({ name: 'scheduler', clock, log, concurrency: 16, reconcile })
@@ -63,6 +66,9 @@ export class Scheduler {
     })
     nodes.onChange(({ object, previous }) => {
       if (!previous || couldMakeRoom(previous, object)) this.#retry()
+    })
+    claims.onChange(({ type }) => {
+      if (type === 'added') this.#retry()
     })
   }
 
@@ -77,13 +83,20 @@ export class Scheduler {
    */
   foresee(pod: Pod): TakeBack | undefined {
     if (!waitsForNode(pod)) return undefined
-    const placement = placePod(pod, this.#options.nodes.list(), this.#ledger.totals)
+    const placement = this.#findPlace(pod)
     if ('unschedulable' in placement) return undefined
     const assignment = this.#assign(pod, placement.node)
     return this.#foreseen.add(pod.metadata.uid ?? '', assignment, () => {
       this.#ledger.remove(pod)
       assignment.takeBack?.()
     })
+  }
+
+  #findPlace(pod: Pod): Placement {
+    const nodes = this.#options.nodes.list()
+    const missing = missingClaim(pod, this.#options.claims)
+    if (missing !== undefined) return { unschedulable: `0/${nodes.length} nodes are available: ${missing}.` }
+    return placePod(pod, nodes, this.#ledger.totals)
   }
 
   #assign(pod: Pod, node: string): Assignment {
@@ -101,14 +114,14 @@ export class Scheduler {
   }
 
   async #place(ref: ObjectRef, signal: AbortSignal): Promise<void> {
-    const { client, pods, nodes, events } = this.#options
+    const { client, pods, events } = this.#options
     const key = keyOf(ref)
     const pod = pods.get(ref)
     this.#unplaced.delete(key)
     if (!pod || !waitsForNode(pod)) return
     let placed = this.#settle(pod)
     if (!placed) {
-      const placement = placePod(pod, nodes.list(), this.#ledger.totals)
+      const placement = this.#findPlace(pod)
       if ('unschedulable' in placement) {
         this.#unplaced.set(key, ref)
         return this.#explain(pod, placement.unschedulable, signal)
