@@ -52,6 +52,7 @@ import { urlHost } from './listen.ts'
 import { openLogFile } from './data/log-file.ts'
 import { ManagementRole } from './roles/management-role.ts'
 import { defaultServingThreads } from './serving/serving-count.ts'
+import { ServedCertificate } from './data/served-certificate.ts'
 import { ServingRole } from './roles/serving-role.ts'
 import { safeModeNotes } from './safe-mode.ts'
 import { OutsideListeners } from './outside-listeners.ts'
@@ -244,6 +245,8 @@ async function compose(
     clock,
     log,
   })
+  const files = options.exposureCertificate
+  const certificate = await ServedCertificate.open({ files, made: edgeCertificate, clock, log })
   const joined = new JoinedRoutes()
   const exposureOf: Machine['exposure'] = (of) =>
     new ExposureRole({
@@ -256,7 +259,13 @@ async function compose(
       log,
     })
   const proxyDomain = () => centers.of(center.code).proxyDomain
-  const exposure = exposureOf({ client, caches, clusterId: identity.clusterId, proxyDomain })
+  const exposure = exposureOf({
+    client,
+    caches,
+    clusterId: identity.clusterId,
+    proxyDomain,
+    gateway: () => serving.gateway && { host: urlHost(host), port: serving.gateway.port },
+  })
   const machine: Machine & FurtherRules = {
     directory,
     storeThread,
@@ -283,7 +292,7 @@ async function compose(
     gateway: gateway && { port: ports.gateway, served: gateway.served, outside: outside.takeAll('gateway') },
     exposure: {
       port: ports.exposure,
-      served: { tls: edgeCertificate, routes: joined },
+      served: { tls: certificate, routes: joined },
       outside: outside.takeAll('exposure'),
     },
     logPath: directory.path('logs', 'sluice.log'),
@@ -320,6 +329,7 @@ async function compose(
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
   lifecycle.add(edgeCertificate)
+  lifecycle.add(certificate)
   lifecycle.add(exposure)
   lifecycle.add(management)
   lifecycle.add({

@@ -36,6 +36,8 @@ export const clusterFinalizer = 'sluice.dev/cluster'
 
 /** When a Cluster is looked at again though nothing was heard of it: an attached one's kubeconfig may have changed. */
 const lookAgainMs = 5_000
+/** Each takes memory as long as this program runs, whoever asked for it. */
+const mostClusters = 100
 
 interface Entry {
   readonly uid: string
@@ -131,6 +133,7 @@ export class ClusterController implements Component {
     const { enterprise } = cluster.spec
     let running = this.#entries.get(name)?.running
     if (!running) {
+      this.#refuseTooMany()
       const held = await this.#hold(cluster, signal)
       const record = folders.find(name, enterprise) ?? folders.make(name, enterprise)
       await this.#tell(held, { isDeleting: false }, { id: record.id }, signal)
@@ -147,11 +150,18 @@ export class ClusterController implements Component {
     const entry = this.#entries.get(name)
     if (entry?.kubeconfig === kubeconfig) return
     await this.#close(name)
+    this.#refuseTooMany()
     const held = await this.#hold(cluster, signal)
     const { enterprise } = cluster.spec
     const { id } = folders.find(name, enterprise) ?? folders.make(name, enterprise)
     await this.#tell(held, { isDeleting: false }, { id }, signal)
     this.#add(name, uid, await this.#options.attach(id, kubeconfig), kubeconfig)
+  }
+
+  /** Those that run go on; one more is told why it does not. */
+  #refuseTooMany(): void {
+    if (this.#entries.size < mostClusters) return
+    throw new ClusterFault('TooManyClusters', `${mostClusters} clusters run here already; delete one first`)
   }
 
   #add(name: string, uid: string, running: RunningCluster, kubeconfig?: string): void {

@@ -25,6 +25,7 @@ import type { LiveCenters } from '../live-center.ts'
 import type { ExposureRole, ExposureRoleOptions } from '../roles/exposure-role.ts'
 import { openPodNetwork } from '../roles/pod-network-role.ts'
 import { apiServerNames } from '../services/service-network.ts'
+import { ClusterFault } from './cluster-fault.ts'
 import type { ClusterFolder } from './cluster-folders.ts'
 import { shareOf } from './node-share.ts'
 import type { RunningCluster } from './running-cluster.ts'
@@ -44,7 +45,7 @@ export interface Machine {
   /** By which programs of this machine call the control plane. */
   readonly hosts: readonly string[]
   /** Takes a cluster's services to the edge. */
-  exposure(of: Pick<ExposureRoleOptions, 'client' | 'caches' | 'clusterId' | 'proxyDomain'>): ExposureRole
+  exposure(of: Pick<ExposureRoleOptions, 'client' | 'caches' | 'clusterId' | 'proxyDomain' | 'gateway'>): ExposureRole
   readonly finishedPodLimit?: number | undefined
   readonly eventTtlMs?: number | undefined
   readonly clock: Clock
@@ -68,7 +69,8 @@ export async function startFurtherCluster(
   const { id, folder } = record
   const { directory, listener, centers, clock } = machine
   const log = machine.log.child({ cluster: id })
-  const center = cluster.spec.center
+  const { center } = cluster.spec
+  if (!centers.find(center)) throw new ClusterFault('CenterNotFound', `there is no compute center ${center}`)
   const registry = () => centers.of(center).registry
   // Not everybody's to see: what is measured about it stays with it.
   const metrics = new Metrics()
