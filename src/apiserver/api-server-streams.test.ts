@@ -12,6 +12,7 @@ import { namespaceKind } from '../resources/namespace.ts'
 import { podKind } from '../resources/pod.ts'
 import { MemoryStore } from '../store/memory-store.ts'
 import { ApiServer } from './api-server.ts'
+import type { AuditEvent } from './audit/audit-event.ts'
 import { knownTokens } from './access/identity/authentication.ts'
 import { createTestCertificates } from './test-support/certificates.fixture.ts'
 import { ClusterApi } from './cluster-api.ts'
@@ -27,6 +28,7 @@ let echo: Server
 let echoPort = 0
 let execSignal: AbortSignal | undefined
 let logSignal: AbortSignal | undefined
+let audited: AuditEvent[] = []
 
 /** A Pod whose programs are scripted here. */
 const access: PodAccess = {
@@ -67,7 +69,9 @@ beforeEach(async () => {
   await api.create(podKind, 'default', { metadata: { name: 'web' }, spec: { nodeName: 'here', containers } })
   const tls = { ...own, ca }
   const limits = { streamsPerUser: 2 }
-  server = new ApiServer({ tls, log: silentLogger, clock: systemClock, metrics: new Metrics(), limits })
+  audited = []
+  const audit = (event: AuditEvent) => void audited.push(event)
+  server = new ApiServer({ tls, log: silentLogger, clock: systemClock, metrics: new Metrics(), limits, audit })
   const authenticate = knownTokens([{ token: 't', user: { name: 'admin', groups: ['system:masters'] } }])
   server.mount({ id: 'one', api, podAccess: access, authenticate })
   port = (await server.listen('127.0.0.1', 0)).port
@@ -172,6 +176,24 @@ describe('a connection that is upgraded', () => {
     const answer = await refusal(path, [...headers, ...(code === '400' ? ['Connection: close'] : [])])
     expect(answer.slice(0, 3)).toBe(code)
     expect(answer).toContain(why)
+  })
+
+  it('is in the audit log when it is opened, and again when it ends', async () => {
+    const client = await open('exec?command=wait&stdout=true')
+    const [opened] = audited
+    expect(opened).toMatchObject({
+      stage: 'ResponseStarted',
+      verb: 'get',
+      objectRef: { resource: 'pods', name: 'web', subresource: 'exec' },
+      responseStatus: { code: 101 },
+    })
+    client.leave()
+    await expect.poll(() => audited.length).toBe(2)
+    expect(audited[1]).toMatchObject({
+      auditID: opened?.auditID,
+      stage: 'ResponseComplete',
+      responseStatus: { code: 101 },
+    })
   })
 
   it('runs a command and tells its exit code', async () => {

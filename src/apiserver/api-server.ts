@@ -11,6 +11,7 @@ import { markLoop } from '../foundation/loop-marks.ts'
 import type { Metrics } from '../foundation/metrics.ts'
 import { StatusError } from '../resources/status-error.ts'
 import { ApiServerMetrics } from './http/api-server-metrics.ts'
+import type { Audit } from './audit/audit-event.ts'
 import { type Authorizer, mastersOnly } from './access/roles/rbac-authorizer.ts'
 import type { ServiceAccountTokens } from './access/identity/service-account-tokens.ts'
 import type { Authenticator } from './access/identity/authentication.ts'
@@ -73,6 +74,8 @@ export interface ApiServerOptions {
   readonly log: Logger
   readonly clock: Clock
   readonly metrics: Metrics
+  /** Told of every request that changes something or reaches into a Pod. */
+  readonly audit?: Audit | undefined
   readonly limits?: Partial<ApiServerLimits> | undefined
 }
 
@@ -149,6 +152,7 @@ export class ApiServer {
       streams: new WatchSlots(this.#limits.streamsPerUser, 'streams'),
       flow: this.#flow,
       metrics: metrics ?? this.#options.metrics,
+      audit: this.#options.audit,
     })
     const own = tls && { files: { key: tls.key, cert: tls.cert, ca: tls.ca }, serverName: tls.serverName }
     if (own) this.#contexts.set(own.serverName, createSecureContext(own.files))
@@ -277,6 +281,7 @@ export class ApiServer {
     } catch (error) {
       this.#answerFailure(exchange, error, label)
     } finally {
+      exchange.audited?.completed(exchange.answeredCode)
       this.#metrics.finished(label, response.statusCode, this.#options.clock.now() - startedAt)
       const { verb, resource } = label
       this.#options.log.debug({ verb, resource, code: response.statusCode }, 'api request')

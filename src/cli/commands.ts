@@ -1,3 +1,8 @@
+import { accessKeyCreateCommand } from './access-key-create.ts'
+import { accessKeyDisableCommand } from './access-key-disable.ts'
+import { accessKeyListCommand } from './access-key-list.ts'
+import { accessKeyRotateCommand } from './access-key-rotate.ts'
+import { auditCommand } from './audit.ts'
 import type { Command } from './command.ts'
 import { clusterCreateCommand } from './cluster-create.ts'
 import { clusterDeleteCommand } from './cluster-delete.ts'
@@ -26,11 +31,16 @@ export const commands: readonly Command[] = [
   keyCreateCommand,
   keyListCommand,
   keyRevokeCommand,
+  accessKeyCreateCommand,
+  accessKeyListCommand,
+  accessKeyDisableCommand,
+  accessKeyRotateCommand,
   clusterCreateCommand,
   clusterListCommand,
   clusterShowCommand,
   clusterKubeconfigCommand,
   clusterDeleteCommand,
+  auditCommand,
   doctorCommand,
   versionCommand,
 ]

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ApiKey } from '../resources/api-key.ts'
+import { renderAccessKeys } from './access-key-list.ts'
+import { overlapOf } from './access-key-rotate.ts'
 import { findCommand } from './commands.ts'
 import { expiryOf } from './key-expiry.ts'
 import { renderKeys } from './key-list.ts'
@@ -58,5 +60,53 @@ describe('sluice key', () => {
       'off    sk-abc-…   all      disabled   never                  2029-12-01T00:00:00Z',
     ])
     expect(renderKeys([], now)).toContain('sluice key create')
+  })
+})
+
+describe('sluice access-key', () => {
+  it('has its four commands', () => {
+    for (const name of ['create', 'list', 'disable', 'rotate']) {
+      expect(findCommand(['access-key', name, 'x'])).toMatchObject({ command: { name: `access-key ${name}` } })
+    }
+  })
+
+  it('lists key pairs and in which state they are', () => {
+    const key = (name: string, spec: Partial<ApiKey['spec']>): ApiKey => ({
+      apiVersion: 'sluice.dev/v1',
+      kind: 'ApiKey',
+      metadata: { name, creationTimestamp: '2029-12-01T00:00:00Z' },
+      spec: {
+        enterprise: 'home',
+        accessKey: 'SLK1',
+        secretSha256: '0'.repeat(64),
+        disabled: false,
+        use: 'Management',
+        ...spec,
+      },
+    })
+    const previousSecret = { sha256: '1'.repeat(64), expiresAt: '2030-01-02T00:00:00Z' }
+    const keys = [
+      key('a', {}),
+      key('b', { previousSecret }),
+      key('c', { previousSecret: { ...previousSecret, expiresAt: '2029-12-31T00:00:00Z' } }),
+      key('d', { disabled: true, previousSecret }),
+      key('e', { expiresAt: '2029-12-31T00:00:00Z' }),
+    ]
+    const states = ['active', 'rotating until 2030-01-02T00:00:00Z', 'active', 'disabled', 'expired']
+    const lines = renderAccessKeys(keys, now).split('\n')
+    expect(lines.slice(1).map((line) => line.split(/ {2,}/)[3])).toEqual(states)
+    expect(renderAccessKeys([], now)).toContain('sluice access-key create')
+  })
+
+  it.each([
+    ['24h', 86_400_000],
+    ['30m', 1_800_000],
+    ['0', 0],
+  ])('overlaps for %s', (text, ms) => {
+    expect(overlapOf(text)).toBe(ms)
+  })
+
+  it.each(['', '24', '91d', '-1h', 'soon'])('refuses the overlap "%s"', (text) => {
+    expect(() => overlapOf(text)).toThrow('--overlap: ')
   })
 })

@@ -12,6 +12,12 @@ const flags: readonly Flag[] = [
   { name: 'control-plane-port', value: 'PORT', fallback: '6443', help: 'the Kubernetes API' },
   { name: 'gateway-port', value: 'PORT', fallback: '8000', help: 'the OpenAI gateway and the chat page' },
   { name: 'exposure-port', value: 'PORT', fallback: '22443', help: 'exposed services' },
+  {
+    name: 'exposure-cert',
+    value: 'FILE',
+    help: 'the certificate that exposed services show, with its chain (PEM; looked at again when it changes; default: one of our own)',
+  },
+  { name: 'exposure-key', value: 'FILE', help: 'the key of that certificate (PEM)' },
   { name: 'cluster', value: 'NAME', help: 'the name of the cluster (at first: home)' },
   {
     name: 'center',
@@ -105,6 +111,7 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
       gateway: port('gateway-port'),
       exposure: port('exposure-port'),
     },
+    exposureCertificate: exposureCertificate(parsed),
     clusterName: checked('cluster', parsed.text('cluster'), /^.{1,253}$/, '1 to 253 characters'),
     center: checked('center', parsed.text('center'), centerCodePattern, '<site>-<n>, such as local-1'),
     gpus: parsed.text('gpus'),
@@ -124,6 +131,14 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
     demoModel: !parsed.isSet('no-demo-model'),
     gateway: !parsed.isSet('no-gateway'),
   }
+}
+
+function exposureCertificate(parsed: ParsedFlags): UpOptions['exposureCertificate'] {
+  const [cert, key] = [parsed.text('exposure-cert'), parsed.text('exposure-key')]
+  if (cert === undefined && key === undefined) return undefined
+  if (cert !== undefined && key !== undefined) return { cert, key }
+  const flag = cert === undefined ? '--exposure-key' : '--exposure-cert'
+  throw new SluiceError('invalid_flag', { flag, reason: '--exposure-cert and --exposure-key belong together.' })
 }
 
 function podNetwork(asked: string | undefined): NetworkChoice {

@@ -45,6 +45,8 @@ export interface ListOptions {
   readonly namespace?: string | undefined
   /** Equality only: every label must have this value. */
   readonly labels?: Readonly<Record<string, string>> | undefined
+  /** Equality only, and only of fields that the kind can be selected by. */
+  readonly fields?: Readonly<Record<string, string>> | undefined
 }
 
 export interface ObjectList<T> {

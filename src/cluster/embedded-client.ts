@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../apiserver/cluster-api.ts'
+import { parseFieldSelector } from '../apiserver/reading/field-selector.ts'
 import { labelsEqual } from '../apiserver/reading/label-selector.ts'
 import { mergePatch } from '../apiserver/patches/merge-patch.ts'
 import type { ObjectEvent } from '../apiserver/reading/object-watch.ts'
@@ -36,7 +37,7 @@ export class EmbeddedClient implements ClusterClient {
   }
 
   async list<T extends KubernetesObject>(kind: Kind<T>, options: ListOptions = {}): Promise<ObjectList<T>> {
-    const { items, resourceVersion } = this.#api.list(kind, selectionOf(options))
+    const { items, resourceVersion } = this.#api.list(kind, selectionOf(kind, options))
     return { items: items.map((object) => typed(kind, object)), resourceVersion }
   }
 
@@ -85,7 +86,7 @@ export class EmbeddedClient implements ClusterClient {
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncIterableIterator<WatchEvent<T>> {
-    const request = { ...selectionOf(options), fromVersion: options.resourceVersion }
+    const request = { ...selectionOf(kind, options), fromVersion: options.resourceVersion }
     return new EmbeddedWatch(kind, () => this.#api.watch(kind, request, signal))
   }
 
@@ -141,8 +142,9 @@ class EmbeddedWatch<T extends KubernetesObject> implements AsyncIterableIterator
   }
 }
 
-function selectionOf({ namespace, labels = {} }: ListOptions) {
-  return { namespace, labels: labelsEqual(labels) }
+function selectionOf(kind: Kind, { namespace, labels = {}, fields = {} }: ListOptions) {
+  const asked = Object.entries(fields).map(([field, value]) => `${field}=${value}`)
+  return { namespace, labels: labelsEqual(labels), fields: parseFieldSelector(kind, asked.join(',')) }
 }
 
 function typed<T extends KubernetesObject>(kind: Kind<T>, object: KubernetesObject): T {

@@ -15,7 +15,7 @@ import type {
 } from './cluster-client.ts'
 import { jsonLines } from './kubernetes/json-lines.ts'
 import { KubernetesConnection } from './kubernetes/kubernetes-connection.ts'
-import { labelSelectorText, resourcePath } from './kubernetes/resource-path.ts'
+import { selectorText, resourcePath } from './kubernetes/resource-path.ts'
 import { statusErrorOf } from './kubernetes/status-response.ts'
 
 const pageSize = 500
@@ -196,8 +196,8 @@ export class KubernetesClient implements ClusterClient {
   }
 }
 
-function selection({ labels = {} }: ListOptions): Record<string, string | undefined> {
-  return { labelSelector: Object.keys(labels).length === 0 ? undefined : labelSelectorText(labels) }
+function selection({ labels = {}, fields = {} }: ListOptions): Record<string, string | undefined> {
+  return { labelSelector: selectorText(labels) || undefined, fieldSelector: selectorText(fields) || undefined }
 }
 
 function named(kind: Kind, object: object): object {

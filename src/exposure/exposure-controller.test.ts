@@ -8,9 +8,11 @@ import { silentLogger } from '../foundation/log.ts'
 import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 import { endpointSliceKind } from '../resources/endpoint-slice.ts'
 import { namespaceKind } from '../resources/namespace.ts'
+import { secretKind, tlsSecretType } from '../resources/secret.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
 import { type Service, serviceKind } from '../resources/service.ts'
 import { MemoryStore } from '../store/memory-store.ts'
+import { makeCertificate } from './certificates/made-certificate.fixture.ts'
 import { ExposureController } from './exposure-controller.ts'
 import { RouteTable } from './route-table.ts'
 
@@ -25,23 +27,25 @@ async function startExposure() {
   const exporters = new Informer({ ...common, kind: serviceExporterKind })
   const services = new Informer({ ...common, kind: serviceKind })
   const slices = new Informer({ ...common, kind: endpointSliceKind })
+  const secrets = new Informer({ ...common, kind: secretKind, scope: { fields: { type: tlsSecretType } } })
   const routes = new RouteTable({
     exporters,
     services,
     slices,
+    secrets,
     facts: { clusterId: 'c1', proxyDomain: 'site-1.localhost', port: 22443 },
   })
   const told: string[] = []
   const events = { record: (_about: unknown, _type: string, reason: string) => void told.push(reason) }
   const controller = new ExposureController({ ...common, exporters, routes, events })
-  const running = [exporters, services, slices, controller].map((part) => part.run(stop.signal))
+  const running = [exporters, services, slices, secrets, controller].map((part) => part.run(stop.signal))
   onTestFinished(async () => {
     stop.abort()
     await Promise.allSettled(running)
     routes.close()
     await store.close()
   })
-  await Promise.all([exporters, services, slices].map((informer) => informer.whenSynced()))
+  await Promise.all([exporters, services, slices, secrets].map((informer) => informer.whenSynced()))
   /** The exporter as soon as it says what is expected. */
   const when = (name: string, holds: (exporter: ServiceExporter) => boolean) =>
     new Promise<ServiceExporter>((resolve) => {
@@ -59,6 +63,13 @@ async function startExposure() {
 
 const reasonOf = ({ status }: ServiceExporter) => status?.conditions?.find(({ type }) => type === 'Ready')?.reason
 
+const slice = {
+  metadata: { name: 'shop-1', namespace: 'web', labels: { 'kubernetes.io/service-name': 'shop' } },
+  addressType: 'IPv4',
+  endpoints: [{ addresses: ['127.64.0.7'] }],
+  ports: [{ name: 'http', port: 8080 }],
+}
+
 describe('ExposureController', () => {
   it('tells a ServiceExporter why it is not reachable, and where it is once the Service is there', async () => {
     const { client, routes, when, told } = await startExposure()
@@ -72,26 +83,26 @@ describe('ExposureController', () => {
       metadata: { name: 'shop', namespace: 'web' },
       spec: { ports: [{ name: 'http', port: 80, targetPort: 8080 }] },
     })
-    const exposed = await when('shop', (one) => reasonOf(one) === 'Exposed')
-    expect(exposed.status?.url).toBe('https://shop-x-web-x-c1.site-1.localhost:22443')
-    expect(told).toEqual(['ServiceNotFound'])
-    expect(exposed.status?.conditions).toMatchObject([{ type: 'Ready', status: 'True' }])
+    const url = 'https://shop-x-web-x-c1.site-1.localhost:22443'
+    const alone = await when('shop', (one) => reasonOf(one) === 'NoReadyEndpoint')
+    expect(alone.status).toMatchObject({ url, conditions: [{ type: 'Ready', status: 'False' }] })
 
-    await client.create(endpointSliceKind, {
-      metadata: { name: 'shop-1', namespace: 'web', labels: { 'kubernetes.io/service-name': 'shop' } },
-      addressType: 'IPv4',
-      endpoints: [{ addresses: ['127.64.0.7'] }],
-      ports: [{ name: 'http', port: 8080 }],
-    })
+    await client.create(endpointSliceKind, slice)
+    const exposed = await when('shop', (one) => reasonOf(one) === 'Exposed')
+    expect(exposed.status).toMatchObject({ url, conditions: [{ type: 'Ready', status: 'True' }] })
     const host = 'shop-x-web-x-c1.site-1.localhost'
-    while (routes.find(host)?.endpoints.length === 0) await new Promise((resolve) => setImmediate(resolve))
     expect(routes.find(host)?.endpoints).toEqual([{ host: '127.64.0.7', port: 8080 }])
+
+    await client.delete(endpointSliceKind, slice.metadata)
+    await when('shop', (one) => reasonOf(one) === 'NoReadyEndpoint')
+    expect(told).toEqual(['ServiceNotFound', 'NoReadyEndpoint', 'Exposed', 'NoReadyEndpoint'])
   })
 
   it('takes the address back when the Service goes', async () => {
     const { client, routes, when } = await startExposure()
     const metadata = { name: 'shop', namespace: 'web' }
-    await client.create(serviceKind, { metadata, spec: { ports: [{ port: 80 }] } })
+    await client.create(endpointSliceKind, slice)
+    await client.create(serviceKind, { metadata, spec: { ports: [{ name: 'http', port: 80 }] } })
     await client.create(serviceExporterKind, { metadata, spec: { serviceName: 'shop', servicePort: 80 } })
     await when('shop', (one) => reasonOf(one) === 'Exposed')
     await client.delete(serviceKind, metadata)
@@ -100,10 +111,39 @@ describe('ExposureController', () => {
     expect(routes.find('shop-x-web-x-c1.site-1.localhost')).toBeUndefined()
   })
 
+  it('says which certificate is shown, and why it is not the one that was named', async () => {
+    const { client, routes, when, told } = await startExposure()
+    const metadata = { name: 'shop', namespace: 'web' }
+    const host = 'shop-x-web-x-c1.site-1.localhost'
+    const certificate = await makeCertificate([host], { notAfter: new Date(Date.now() + 3_600_000) })
+    await client.create(endpointSliceKind, slice)
+    await client.create(serviceKind, { metadata, spec: { ports: [{ name: 'http', port: 80 }] } })
+    await client.create(serviceExporterKind, {
+      metadata,
+      spec: { serviceName: 'shop', servicePort: 80, tlsSecretName: 'mine' },
+    })
+    const shown = (reason: string) =>
+      when('shop', ({ status }) => status?.conditions?.some((one) => one.reason === reason) === true)
+    expect((await shown('SecretNotFound')).status?.conditions).toMatchObject([
+      { type: 'Ready', status: 'True' },
+      { type: 'Certificate', status: 'False' },
+    ])
+    const stringData = { 'tls.crt': certificate.cert, 'tls.key': certificate.key }
+    const secret = { metadata: { name: 'mine', namespace: 'web' }, type: tlsSecretType, stringData }
+    await client.create(secretKind, secret)
+    await shown('OwnCertificate')
+    expect(routes.find(host)?.certificate).toEqual(certificate)
+    await client.patch(serviceExporterKind, metadata, { spec: { tlsSecretName: null } })
+    const plain = await when('shop', ({ status }) => status?.conditions?.length === 1)
+    expect([plain.status?.conditions?.[0]?.type, routes.find(host)?.certificate]).toEqual(['Ready', undefined])
+    expect(told).toEqual(['Exposed', 'SecretNotFound', 'OwnCertificate'])
+  })
+
   it('writes nothing when nothing changed', async () => {
     const { client, when } = await startExposure()
     const metadata = { name: 'shop', namespace: 'web' }
-    await client.create(serviceKind, { metadata, spec: { ports: [{ port: 80 }] } })
+    await client.create(endpointSliceKind, slice)
+    await client.create(serviceKind, { metadata, spec: { ports: [{ name: 'http', port: 80 }] } })
     await client.create(serviceExporterKind, { metadata, spec: { serviceName: 'shop', servicePort: 80 } })
     const { metadata: told } = await when('shop', (one) => reasonOf(one) === 'Exposed')
     await client.patch(serviceKind, metadata, { metadata: { labels: { any: 'change' } } })

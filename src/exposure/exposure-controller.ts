@@ -7,7 +7,7 @@ import type { Logger } from '../foundation/log.ts'
 import { type ObjectRef, keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { isStatusError } from '../resources/status-error.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
-import { statusFor } from './exporter-status.ts'
+import { changesOf, statusFor } from './exporter-status.ts'
 import type { RouteTable } from './route-table.ts'
 
 export interface ExposureControllerOptions {
@@ -65,8 +65,9 @@ export class ExposureController {
       if (isStatusError(error, 'Conflict', 'NotFound')) return
       throw error
     }
-    const outcome = verdict.exposed ? { url: verdict.url } : { reason: verdict.reason }
-    if (!verdict.exposed) events?.record(exporter, 'Warning', verdict.reason, verdict.message)
-    log.info({ exporter: keyOf(ref), ...outcome }, verdict.exposed ? 'service exposed' : 'service not exposed')
+    for (const { type, reason, message } of changesOf(exporter.status, status)) {
+      events?.record(exporter, type, reason, message)
+      log.info({ exporter: keyOf(ref), url: status.url, reason, type }, 'an exposed service has changed')
+    }
   }
 }

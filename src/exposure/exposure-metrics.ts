@@ -2,14 +2,16 @@ import { Metrics } from '../foundation/metrics.ts'
 
 export class ExposureMetrics {
   readonly requests
-  readonly inFlight
+  /** Requests being served. */
+  inFlight = 0
 
   constructor(metrics: Metrics = new Metrics()) {
-    this.requests = metrics.counter(
+    this.requests = metrics.heldCounter(
       'sluice_exposure_requests_total',
       'Finished requests by ServiceExporter (empty: no such host); status 499: the client left.',
       ['exporter', 'status'],
     )
-    this.inFlight = metrics.gauge('sluice_exposure_in_flight_requests', 'Requests being served.')
+    const name = 'sluice_exposure_in_flight_requests'
+    metrics.gauge(name, 'Requests being served.', [], (gauge) => gauge.set(this.inFlight))
   }
 }

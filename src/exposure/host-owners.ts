@@ -49,8 +49,10 @@ export function namespaceOf({ metadata }: ServiceExporter): string {
 }
 
 /** Times have whole seconds: of two of one second, the one that already has its address keeps it. */
-export function byAge(one: ServiceExporter, other: ServiceExporter): number {
-  return compare(ageKey(one), ageKey(other))
+export function byAge(exporters: readonly ServiceExporter[]): ServiceExporter[] {
+  // What they are sorted by is made once for each: routes are planned anew with every change.
+  const keyed = exporters.map((exporter) => ({ exporter, key: ageKey(exporter) }))
+  return keyed.sort((one, other) => compare(one.key, other.key)).map(({ exporter }) => exporter)
 }
 
 function ageKey(exporter: ServiceExporter): string {

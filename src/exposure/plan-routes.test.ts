@@ -112,10 +112,39 @@ describe('planRoutes', () => {
     expect([...plan.routes.values()][0]?.endpoints).toEqual([{ host: '10.0.0.1', port: found }])
   })
 
-  it('keeps the address of a Service that has no ready endpoint', () => {
+  it('keeps the address of a Service that has no ready endpoint, and says that nobody answers there', () => {
     const { routes, verdicts } = planRoutes([exporter('e', 'shop', 80)], [shop], [], facts)
     expect([...routes.values()][0]?.endpoints).toEqual([])
-    expect(verdicts.get('web/e')).toMatchObject({ exposed: true })
+    expect(verdicts.get('web/e')).toMatchObject({ exposed: true, unready: { reason: 'NoReadyEndpoint' } })
+  })
+
+  it('leads only where it may, and says so when nothing else is left', () => {
+    const tcp = [{ name: 'http', port: 8080, protocol: 'TCP' as const }]
+    const slices = [slice('shop', ['10.0.0.1', '169.254.169.254'], tcp)]
+    const planned = (mayReach: (namespace: string, endpoint: { host: string }) => boolean) =>
+      planRoutes([exporter('e', 'shop', 80)], [shop], slices, facts, new Map(), { mayReach })
+    const some = planned((namespace, { host }) => namespace === 'web' && host !== '169.254.169.254')
+    expect([...some.routes.values()][0]?.endpoints).toEqual([{ host: '10.0.0.1', port: 8080 }])
+    expect(some.verdicts.get('web/e')).toMatchObject({ exposed: true, unready: undefined })
+    const none = planned(() => false)
+    expect([...none.routes.values()][0]?.endpoints).toEqual([])
+    expect(none.verdicts.get('web/e')).toMatchObject({
+      unready: { reason: 'EndpointsRefused', message: expect.stringContaining('10.0.0.1:8080') },
+    })
+  })
+
+  it('leads neither to the addresses of other Services nor to the API of the cluster', () => {
+    const tcp = [{ name: 'http', port: 8080, protocol: 'TCP' as const }]
+    const other = service('bank', [http], 'money')
+    const bank = { ...other, spec: { ...other.spec, clusterIP: '10.9.0.1', clusterIPs: ['10.9.0.1', 'fd09::1'] } }
+    const kubernetes = slice('kubernetes', ['203.0.113.7'], [{ name: 'https', port: 6443, protocol: 'TCP' }])
+    const api = { ...kubernetes, metadata: { ...kubernetes.metadata, namespace: 'default' } }
+    const byHand = [
+      slice('shop', ['10.9.0.1', '203.0.113.8'], tcp),
+      slice('shop', ['203.0.113.7'], [{ name: 'http', port: 6443, protocol: 'TCP' }]),
+    ]
+    const { routes } = planRoutes([exporter('e', 'shop', 80)], [shop, bank], [...byHand, api], facts)
+    expect([...routes.values()][0]?.endpoints).toEqual([{ host: '203.0.113.8', port: 8080 }])
   })
 
   it.each([

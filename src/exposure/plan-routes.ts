@@ -3,20 +3,36 @@ import { keyOf, refOf } from '../resources/kubernetes-object.ts'
 import { exposedHostLabel, longestHostLabel, type ServiceExporter } from '../resources/service-exporter.ts'
 import type { Service } from '../resources/service.ts'
 import { byAge, type ExposureFacts, hostOf, type HostOwners, namespaceOf, planOwners } from './host-owners.ts'
-import { readyEndpoints, type RouteEndpoint, servicePortOf } from './service-endpoints.ts'
+import { type CertificateVerdict, type HostCertificate, secretMissing } from './certificates/secret-certificate.ts'
+import { upstreamKey } from './pick-upstream.ts'
+import { type MayReach, readyEndpoints, type RouteEndpoint, servicePortOf } from './service-endpoints.ts'
 
 export interface ExposureRoute {
   readonly host: string
   /** `namespace/name` of the ServiceExporter. */
   readonly exporter: string
   readonly endpoints: readonly RouteEndpoint[]
+  /** Shown at this host; without one it is the installation's. */
+  readonly certificate?: HostCertificate | undefined
 }
 
 export type RefusalReason = 'ServiceNotFound' | 'PortNotFound' | 'HostTaken' | 'NameTooLong'
 
+/** Why an address that is given answers nothing but 503. */
+export interface Unready {
+  readonly reason: 'NoReadyEndpoint' | 'EndpointsRefused'
+  readonly message: string
+}
+
 /** What a ServiceExporter is told about itself. */
 export type ExporterVerdict =
-  | { readonly exposed: true; readonly url: string }
+  | {
+      readonly exposed: true
+      readonly url: string
+      readonly unready?: Unready | undefined
+      /** Where the exporter names one. */
+      readonly certificate?: CertificateVerdict | undefined
+    }
   | { readonly exposed: false; readonly reason: RefusalReason; readonly message: string }
 
 export interface RoutePlan {
@@ -26,6 +42,13 @@ export interface RoutePlan {
   readonly verdicts: ReadonlyMap<string, ExporterVerdict>
   /** Whose hosts are whose, by namespace: also those that lead nowhere at the moment. */
   readonly owners: HostOwners
+}
+
+/** What else a plan asks for. */
+export interface RouteRules {
+  readonly mayReach?: MayReach | undefined
+  /** The certificate in a Secret, by its name and namespace, for a host. */
+  readonly certificateFor?: ((secret: string, namespace: string, host: string) => CertificateVerdict) | undefined
 }
 
 /**
@@ -38,12 +61,14 @@ export function planRoutes(
   slices: readonly EndpointSlice[],
   facts: ExposureFacts,
   before: HostOwners = new Map(),
+  { mayReach = () => true, certificateFor = secretMissing }: RouteRules = {},
 ): RoutePlan {
   const serviceByKey = new Map(services.map((service) => [keyOf(refOf(service)), service]))
   const slicesByService = groupByService(slices)
+  const isClosed = clusterPlaces(services, slicesByService)
   const routes = new Map<string, ExposureRoute>()
   const verdicts = new Map<string, ExporterVerdict>()
-  const claims = exporters.filter(({ metadata }) => metadata.deletionTimestamp === undefined).toSorted(byAge)
+  const claims = byAge(exporters.filter(({ metadata }) => metadata.deletionTimestamp === undefined))
   const owners = planOwners(claims, facts, before)
   for (const exporter of claims) {
     const key = keyOf(refOf(exporter))
@@ -85,10 +110,46 @@ export function planRoutes(
       refuse('HostTaken', `The host ${host} already belongs to the ServiceExporter ${holder.exporter}.`)
       continue
     }
-    routes.set(host, { host, exporter: key, endpoints: readyEndpoints(port, slicesByService.get(serviceKey) ?? []) })
-    verdicts.set(key, { exposed: true, url: `https://${host}:${facts.port}` })
+    const ready = readyEndpoints(port, slicesByService.get(serviceKey) ?? [])
+    const endpoints = ready.filter((endpoint) => !isClosed(endpoint) && mayReach(namespace, endpoint))
+    const { tlsSecretName } = exporter.spec
+    const certificate = tlsSecretName === undefined ? undefined : certificateFor(tlsSecretName, namespace, host)
+    routes.set(host, { host, exporter: key, endpoints, certificate: certificate?.certificate })
+    const url = `https://${host}:${facts.port}`
+    verdicts.set(key, { exposed: true, url, unready: unreadyOf(serviceName, namespace, ready, endpoints), certificate })
   }
   return { routes, verdicts, owners }
+}
+
+function unreadyOf(
+  serviceName: string,
+  namespace: string,
+  ready: readonly RouteEndpoint[],
+  endpoints: readonly RouteEndpoint[],
+): Unready | undefined {
+  if (endpoints.length > 0) return undefined
+  const [first] = ready
+  if (!first) {
+    const message = `The Service ${serviceName} has no ready endpoint; requests are answered with 503.`
+    return { reason: 'NoReadyEndpoint', message }
+  }
+  const message = `The Service ${serviceName} leads to ${first.host}:${first.port}, which is neither a Pod of the namespace ${namespace} nor outside of this machine and its clusters; requests are answered with 503.`
+  return { reason: 'EndpointsRefused', message }
+}
+
+/** Where no Service leads: to the address of another, and to the cluster's API. */
+function clusterPlaces(
+  services: readonly Service[],
+  slicesByService: ReadonlyMap<string, readonly EndpointSlice[]>,
+): (endpoint: RouteEndpoint) => boolean {
+  const addresses = new Set(services.flatMap(({ spec }) => [spec.clusterIP ?? '', ...(spec.clusterIPs ?? [])]))
+  const api = new Set<string>()
+  for (const { endpoints, ports } of slicesByService.get('default/kubernetes') ?? []) {
+    for (const host of endpoints.flatMap((endpoint) => endpoint.addresses)) {
+      for (const { port = 0 } of ports ?? []) api.add(upstreamKey({ host, port }))
+    }
+  }
+  return (endpoint) => addresses.has(endpoint.host) || api.has(upstreamKey(endpoint))
 }
 
 function groupByService(slices: readonly EndpointSlice[]): Map<string, EndpointSlice[]> {

@@ -83,6 +83,8 @@ function isSame(one: ExposureRoute, other: ExposureRoute | undefined): boolean {
   return (
     other !== undefined &&
     one.exporter === other.exporter &&
+    one.certificate?.cert === other.certificate?.cert &&
+    one.certificate?.key === other.certificate?.key &&
     one.endpoints.length === other.endpoints.length &&
     one.endpoints.every((endpoint, at) => {
       const same = other.endpoints[at]

@@ -1,7 +1,10 @@
 import type { ObjectCache } from '../cluster/informer.ts'
 import type { EndpointSlice } from '../resources/endpoint-slice.ts'
 import type { ServiceExporter } from '../resources/service-exporter.ts'
+import type { Secret } from '../resources/secret.ts'
 import type { Service } from '../resources/service.ts'
+import { type CertificateVerdict, certificateOf, secretMissing } from './certificates/secret-certificate.ts'
+import type { EndpointReach } from './endpoint-reach.ts'
 import type { ExposureFacts, HostOwners } from './host-owners.ts'
 import { type ExporterVerdict, type ExposureRoute, planRoutes, type RoutePlan } from './plan-routes.ts'
 
@@ -10,6 +13,11 @@ export interface RouteTableOptions {
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
   readonly facts: ExposureFacts
+  /** With the certificates that exporters name. */
+  readonly secrets?: ObjectCache<Secret> | undefined
+  readonly now?: (() => number) | undefined
+  /** Which endpoints are connected to at all; all of them unless told. */
+  readonly reach?: Pick<EndpointReach, 'mayReach' | 'onChange'> | undefined
 }
 
 /** The routes of one cluster, planned anew after changes: many at once cost one plan. */
@@ -26,8 +34,9 @@ export class RouteTable {
   constructor(options: RouteTableOptions) {
     this.#options = options
     this.#facts = options.facts
-    this.#unsubscribe = [options.exporters, options.services, options.slices].map((cache) =>
-      cache.onChange(() => this.#invalidate()),
+    const { exporters, services, slices, secrets, reach } = options
+    this.#unsubscribe = [exporters, services, slices, secrets, reach].flatMap((one) =>
+      one ? [one.onChange(() => this.#invalidate())] : [],
     )
   }
 
@@ -40,9 +49,11 @@ export class RouteTable {
     return this.#current().routes
   }
 
-  /** Where hosts lead is known before it is known where the edge listens: this is the port that clients use. */
+  /**
+   * Where hosts lead is known before it is known where the edge and the gateway listen: this is the port that clients
+   * use, and what was not to be reached before may be now.
+   */
   listensAt(port: number): void {
-    if (port === this.#facts.port) return
     this.#facts = { ...this.#facts, port }
     this.#invalidate()
   }
@@ -64,8 +75,8 @@ export class RouteTable {
 
   /** False until everything it is planned from has been seen. */
   get synced(): boolean {
-    const { exporters, services, slices } = this.#options
-    return exporters.synced && services.synced && slices.synced
+    const { exporters, services, slices, secrets } = this.#options
+    return exporters.synced && services.synced && slices.synced && secrets?.synced !== false
   }
 
   onChange(listener: () => void): () => void {
@@ -75,6 +86,12 @@ export class RouteTable {
 
   close(): void {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
+  }
+
+  #certificateFor(name: string, namespace: string, host: string): CertificateVerdict {
+    const { secrets, now = Date.now } = this.#options
+    const secret = secrets?.get({ namespace, name })
+    return secret ? certificateOf(secret, host, now()) : secretMissing(name, namespace)
   }
 
   #invalidate(): void {
@@ -88,8 +105,11 @@ export class RouteTable {
   }
 
   #current(): RoutePlan {
-    const { exporters, services, slices } = this.#options
-    this.#plan ??= planRoutes(exporters.list(), services.list(), slices.list(), this.#facts, this.#owners)
+    const { exporters, services, slices, reach } = this.#options
+    this.#plan ??= planRoutes(exporters.list(), services.list(), slices.list(), this.#facts, this.#owners, {
+      mayReach: reach?.mayReach,
+      certificateFor: (...asked) => this.#certificateFor(...asked),
+    })
     // Before all are seen, whoever is seen first would seem to be the first.
     if (exporters.synced) this.#owners = this.#plan.owners
     return this.#plan

@@ -12,6 +12,9 @@ export function servicePortOf(service: Service, port: number): ServicePort | und
   return service.spec.ports?.find((one) => one.port === port && one.protocol === 'TCP')
 }
 
+/** Whether a Service of the namespace may lead there. */
+export type MayReach = (namespace: string, endpoint: RouteEndpoint) => boolean
+
 /** The ready addresses behind one port of a Service, sorted and each once. */
 export function readyEndpoints(port: ServicePort, slices: readonly EndpointSlice[]): readonly RouteEndpoint[] {
   const found = new Map<string, RouteEndpoint>()

@@ -106,14 +106,24 @@ export const errorCatalog = {
   // The exposure edge
   host_not_exposed: {
     status: 404,
-    message: 'No service is exposed as {host}. `kubectl get serviceexporters -A` lists those that are.',
+    // Anybody may ask: what there is instead, and how to find it, is for those who may look into the cluster.
+    message: 'There is nothing at this address.',
   },
+  host_disagrees: {
+    status: 421,
+    message: 'The host of this request is not the one that its connection was opened for. Open another connection.',
+  },
+  tls_required: { status: 400, message: 'HTTPS is spoken at this port: use https:// in the address.' },
   service_without_endpoints: { status: 503, message: 'The service behind {host} has no ready endpoint.' },
   // The management API
   credential_refused: {
     status: 401,
     message:
       'Send the header "Authorization: plain Credential=<ACCESS_KEY>,Signature=<SECRET_KEY>" with a valid key pair.',
+  },
+  too_many_attempts: {
+    status: 429,
+    message: 'Key pairs from your address were wrong too often. Try again in {retryAfterSeconds} s.',
   },
   key_disabled: { status: 403, message: 'This API key is disabled.' },
   cluster_id_malformed: {
@@ -125,6 +135,10 @@ export const errorCatalog = {
   // Starting and commands
   invalid_flag: { status: 400, message: '{flag}: {reason}' },
   unknown_command: { status: 400, message: 'There is no command {command}. `sluice --help` lists them.' },
+  audit_log_missing: {
+    status: 404,
+    message: 'There is no audit log at {path} yet. --data names the data directory of a `sluice up`.',
+  },
   data_directory_in_use: {
     status: 409,
     message: 'The data directory {path} is in use by the process {pid}. Stop it, or choose another with --data.',
@@ -147,6 +161,15 @@ export const errorCatalog = {
     message: 'The cluster of {kubeconfig} cannot be reached: {reason}. Start it with `sluice up`, or name another.',
   },
   cluster_refused: { status: 400, message: 'The cluster refused: {reason}' },
+  access_key_not_found: {
+    status: 404,
+    message: 'There is no key pair {name}. `sluice access-key list` shows those there are.',
+  },
+  key_being_rotated: {
+    status: 409,
+    message:
+      'The key pair {name} has two secrets until {until}. `sluice access-key rotate {name} --finish` ends the older one at once.',
+  },
   cluster_kubeconfig_missing: {
     status: 404,
     message: 'The cluster {name} has no kubeconfig yet. `sluice cluster show {name}` says how it is.',

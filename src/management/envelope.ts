@@ -14,7 +14,9 @@ export function success(data: unknown): Answer {
 }
 
 export function failure(error: SluiceError): Answer {
-  return { status: error.status, headers: json, body: failureBody(error.message) }
+  const { retryAfterSeconds } = error.details
+  const headers = retryAfterSeconds === undefined ? json : { ...json, 'retry-after': String(retryAfterSeconds) }
+  return { status: error.status, headers, body: failureBody(error.message) }
 }
 
 export function text(status: number, body: string, contentType = 'text/plain; charset=utf-8'): Answer {

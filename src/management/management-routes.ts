@@ -5,24 +5,21 @@ import type { ComputeCenter } from '../resources/compute-center.ts'
 import { clusterDetail } from './cluster-detail.ts'
 import type { ClusterDirectory } from './cluster-directory.ts'
 import { computeCenterEntries } from './compute-center-entry.ts'
-import { parseCredential } from './credential.ts'
-import type { KeyRing } from './key-ring.ts'
+import type { Caller, ManagementAccess } from './management-access.ts'
 
-export interface ManagementRequest {
+export interface ManagementRequest extends Caller {
   readonly method: string
   /** The request target as it came: path and query. */
   readonly target: string
-  /** Every Authorization header. */
-  readonly authorization: readonly string[] | undefined
 }
 
 export interface ManagementResources {
-  readonly keys: KeyRing
+  readonly access: ManagementAccess
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ClusterDirectory
 }
 
-export type RouteName = 'cluster' | 'centers' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
+export type RouteName = 'cluster' | 'centers' | 'openapi' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
 
 export interface Route {
   readonly name: RouteName
@@ -40,6 +37,7 @@ export function routeOf(target: string): Route {
   if (path === '/healthz') return { name: 'healthz' }
   if (path === '/readyz') return { name: 'readyz' }
   if (path === '/metrics') return { name: 'metrics' }
+  if (path === '/openapi.json') return { name: 'openapi' }
   if (path === '/api/aidc/v1/list') return { name: 'centers' }
   const segment = path.startsWith(clusterPrefix) ? path.slice(clusterPrefix.length) : undefined
   return segment === undefined || segment.includes('/') ? { name: 'unknown' } : { name: 'cluster', segment }
@@ -53,7 +51,7 @@ export function answerApi(request: ManagementRequest, route: Route, resources: M
     throw new SluiceError('method_not_allowed', details)
   }
   // Before anything is looked at: who is not known learns nothing, not even what an ID looks like.
-  const enterprise = resources.keys.authenticate(parseCredential(request.authorization))
+  const enterprise = resources.access.authenticate(request)
   if (route.name === 'centers') return computeCenterEntries(resources.centers.list(), enterprise)
   return findCluster(clusterIdOf(route.segment ?? ''), enterprise, resources.clusters)
 }

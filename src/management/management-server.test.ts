@@ -380,6 +380,31 @@ describe('ManagementServer', () => {
       expect(JSON.parse(body)).toEqual({ code: -1, msg: expect.any(String) })
     })
 
+    it('a key that was wrong too often, unheard and with the time to wait, and nobody else', async () => {
+      const wrong = { ...acme, secretKey: 'wrong-secret-of-somebody' }
+      let failures = 0
+      // A slow machine has time for a few more.
+      while ((await ask('/api/aidc/v1/list', credential(wrong))).status === 401 && failures < 1_000) failures += 1
+      expect(failures).toBeGreaterThanOrEqual(60)
+      expect(failures).toBeLessThan(1_000)
+      const refused = await ask('/api/aidc/v1/list', credential(acme))
+      expect(refused.status).toBe(429)
+      expect(refused.json).toEqual({ code: -1, msg: expect.any(String) })
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect((await ask('/api/aidc/v1/list', credential(rival))).status).toBe(200)
+      const lines = logLines.join('')
+      expect(lines).toContain(`"source":"127.0.0.1","key":"${acme.accessKey.toLowerCase()}"`)
+      expect(lines).toContain('refused unheard')
+      expect(lines).not.toContain(wrong.secretKey)
+    })
+
+    it('an unknown key without a word of it in the log, for it may be a secret in the wrong place', async () => {
+      const swapped = { accessKey: acme.secretKey, secretKey: acme.accessKey }
+      expect((await ask('/api/aidc/v1/list', credential(swapped))).status).toBe(401)
+      expect(logLines.join('')).toContain('"key":null')
+      expect(logLines.join('')).not.toContain(acme.secretKey)
+    })
+
     it('a head that does not arrive with 408', async () => {
       await restart({ limits: { headMs: 100, requestMs: 100 } })
       const { status, body } = await sendRaw('GET /healthz HTTP/1.1\r\nHost: a\r\n')

@@ -10,9 +10,11 @@ import type { Metrics } from '../foundation/metrics.ts'
 import type { ApiKey } from '../resources/api-key.ts'
 import type { ComputeCenter } from '../resources/compute-center.ts'
 import type { ClusterDirectory } from './cluster-directory.ts'
-import { parseCredential } from './credential.ts'
 import { type Answer, failure, rawFailure, success, text } from './envelope.ts'
+import { openApiText } from './openapi/openapi-document.ts'
+import { AttemptLimiter } from './attempt-limiter.ts'
 import { KeyRing } from './key-ring.ts'
+import { type Caller, ManagementAccess } from './management-access.ts'
 import { type ManagementResources, type Route, allowedMethods, answerApi, routeOf } from './management-routes.ts'
 
 export interface ManagementServerOptions {
@@ -54,7 +56,7 @@ const defaultLimits: ManagementLimits = {
 export class ManagementServer {
   readonly name = 'management'
   readonly #options: ManagementServerOptions
-  readonly #keys: KeyRing
+  readonly #access: ManagementAccess
   readonly #resources: ManagementResources
   readonly #server: Server
   readonly #requests
@@ -62,8 +64,9 @@ export class ManagementServer {
 
   constructor(options: ManagementServerOptions) {
     this.#options = options
-    this.#keys = new KeyRing(options.keys, () => options.clock.now())
-    this.#resources = { keys: this.#keys, centers: options.centers, clusters: options.clusters }
+    const now = () => options.clock.now()
+    this.#access = new ManagementAccess(new KeyRing(options.keys, now), new AttemptLimiter(now), options.log)
+    this.#resources = { access: this.#access, centers: options.centers, clusters: options.clusters }
     this.#requests = options.metrics.counter(
       'sluice_management_requests_total',
       'Requests to the management API, by route and status',
@@ -96,7 +99,7 @@ export class ManagementServer {
 
   /** Takes nothing new, lets running answers end, and cuts what is left when the signal is aborted. */
   stop(signal?: AbortSignal): Promise<void> {
-    this.#keys.close()
+    this.#access.close()
     return new Promise((resolve) => {
       const cut = () => this.#server.closeAllConnections()
       signal?.addEventListener('abort', cut, { once: true })
@@ -136,22 +139,22 @@ export class ManagementServer {
     const route = routeOf(request.url ?? '/')
     const startedAt = this.#options.clock.now()
     const requestId = randomUUID()
-    const log = this.#options.log.child({ requestId, route: route.name })
-    response.setHeader('x-request-id', requestId)
+    const { log } = this.#options
+    const about = { requestId, route: route.name }
     response.on('close', () => {
       const seconds = (this.#options.clock.now() - startedAt) / 1000
       this.#seconds.observe({ route: route.name }, seconds)
       this.#requests.inc({ route: route.name, status: response.statusCode })
-      log.info({ method: request.method, status: response.statusCode, seconds }, 'management request')
+      log.info({ ...about, method: request.method, status: response.statusCode, seconds }, 'management request')
     })
     this.#answer(request, route)
       .catch((error: unknown) => {
-        log.error({ err: error }, 'a management request failed')
+        log.error({ ...about, err: error }, 'a management request failed')
         return failure(new SluiceError('internal_error'))
       })
-      .then((answer) => this.#finish(request, response, route, answer))
+      .then((answer) => this.#finish(request, response, route, answer, requestId))
       .catch((error: unknown) => {
-        log.error({ err: error }, 'a management answer could not be sent')
+        log.error({ ...about, err: error }, 'a management answer could not be sent')
         response.destroy()
       })
   }
@@ -165,13 +168,14 @@ export class ManagementServer {
       const reading = allowedMethods.includes(request.method ?? '')
       if (route.name === 'healthz' && reading) return text(200, 'ok\n')
       if (route.name === 'readyz' && reading) return this.#isReady() ? text(200, 'ok\n') : text(503, 'not ready\n')
-      const { method = '', url: target = '/', headersDistinct } = request
+      if (route.name === 'openapi' && reading) return text(200, openApiText(), 'application/json')
+      const { method = '', url: target = '/', headersDistinct, socket } = request
+      const caller = { authorization: headersDistinct['authorization'], source: socket.remoteAddress ?? '' }
       if (route.name === 'metrics' && reading) {
-        this.#requireMetricsReader(headersDistinct['authorization'])
+        this.#requireMetricsReader(caller)
         return text(200, await metrics.text(), metrics.contentType)
       }
-      const asked = { method, target, authorization: headersDistinct['authorization'] }
-      return success(answerApi(asked, route, this.#resources))
+      return success(answerApi({ method, target, ...caller }, route, this.#resources))
     } catch (error) {
       if (error instanceof SluiceError) return failure(error)
       throw error
@@ -179,8 +183,8 @@ export class ManagementServer {
   }
 
   /** In the words of a wrong key pair: another enterprise's learns nothing, either. */
-  #requireMetricsReader(authorization: readonly string[] | undefined): void {
-    const enterprise = this.#keys.authenticate(parseCredential(authorization))
+  #requireMetricsReader(caller: Caller): void {
+    const enterprise = this.#access.authenticate(caller)
     if (this.#options.mayReadMetrics?.(enterprise) === false) throw new SluiceError('credential_refused')
   }
 
@@ -189,9 +193,16 @@ export class ManagementServer {
     return keys.synced && centers.synced && (ready?.() ?? true)
   }
 
-  #finish(request: IncomingMessage, response: ServerResponse, route: Route, answer: Answer): void {
+  #finish(
+    request: IncomingMessage,
+    response: ServerResponse,
+    route: Route,
+    answer: Answer,
+    requestId: string = randomUUID(),
+  ): void {
     if (response.headersSent || response.destroyed) return
     response.writeHead(answer.status, {
+      'x-request-id': requestId,
       ...answer.headers,
       'content-length': Buffer.byteLength(answer.body),
       'cache-control': 'no-store',

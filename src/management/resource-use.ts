@@ -21,19 +21,42 @@ export function usedBy(pods: readonly Pod[]): MilliAmounts {
   return total(pods.filter((pod) => pod.spec.nodeName !== undefined && !isPodFinished(pod)).map(requestsOf))
 }
 
-/** Containers run side by side, init containers one after the other before them. */
+/** Objects are never changed in place: what one asks for is worked out once. */
+const known = new WeakMap<Pod['spec'], MilliAmounts>()
+
 function requestsOf({ spec }: Pod): MilliAmounts {
+  const found = known.get(spec)
+  if (found) return found
+  const made = requestsIn(spec)
+  known.set(spec, made)
+  return made
+}
+
+/** Containers run side by side, init containers one after the other before them. */
+function requestsIn(spec: Pod['spec']): MilliAmounts {
   const sideBySide = total(spec.containers.map(containerRequests))
   return [...(spec.initContainers ?? [])].map(containerRequests).reduce(larger, sideBySide)
 }
 
 /** A limit without a request is a request too. */
 function containerRequests({ resources }: Container): MilliAmounts {
-  return amounts({ ...resources?.limits, ...resources?.requests })
+  return amountsIn({ ...resources?.limits, ...resources?.requests })
 }
 
+const read = new WeakMap<object, MilliAmounts>()
+const nothing: MilliAmounts = new Map()
+
 function amounts(quantities: Readonly<Record<string, string>> | undefined): MilliAmounts {
-  return new Map(Object.entries(quantities ?? {}).map(([name, text]) => [name, milliQuantity(text) ?? 0]))
+  if (quantities === undefined) return nothing
+  const found = read.get(quantities)
+  if (found) return found
+  const made = amountsIn(quantities)
+  read.set(quantities, made)
+  return made
+}
+
+function amountsIn(quantities: Readonly<Record<string, string>>): MilliAmounts {
+  return new Map(Object.entries(quantities).map(([name, text]) => [name, milliQuantity(text) ?? 0]))
 }
 
 function total(list: readonly MilliAmounts[]): MilliAmounts {

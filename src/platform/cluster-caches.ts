@@ -9,7 +9,7 @@ import { type NetworkPolicy, networkPolicyKind } from '../resources/network-poli
 import { type Node, nodeKind } from '../resources/node.ts'
 import { type Pod, podKind } from '../resources/pod.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
-import { type Secret, secretKind } from '../resources/secret.ts'
+import { type Secret, secretKind, tlsSecretType } from '../resources/secret.ts'
 import { type ServiceExporter, serviceExporterKind } from '../resources/service-exporter.ts'
 import { type Service, serviceKind } from '../resources/service.ts'
 import type { Informers } from './informers.ts'
@@ -18,6 +18,8 @@ import type { Informers } from './informers.ts'
 export interface ClusterCaches {
   readonly pods: ObjectCache<Pod>
   readonly nodes: ObjectCache<Node>
+  /** Those with certificates, of all namespaces. */
+  readonly tlsSecrets: ObjectCache<Secret>
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
   readonly exporters: ObjectCache<ServiceExporter>
@@ -42,6 +44,7 @@ export function clusterCaches(informers: Informers): ClusterCaches {
   return {
     pods: informers.add(podKind),
     nodes: informers.add(nodeKind),
+    tlsSecrets: informers.add(secretKind, { fields: { type: tlsSecretType } }),
     services: informers.add(serviceKind),
     slices: informers.add(endpointSliceKind),
     exporters: informers.add(serviceExporterKind),

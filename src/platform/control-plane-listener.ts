@@ -1,4 +1,5 @@
 import { ApiServer } from '../apiserver/api-server.ts'
+import type { Audit } from '../apiserver/audit/audit-event.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Logger } from '../foundation/log.ts'
 import type { Metrics } from '../foundation/metrics.ts'
@@ -10,6 +11,8 @@ export interface ListenerPlace {
   readonly port: number
   /** A socket that listens there already, where that is not in this program's own network. */
   readonly outside?: number | undefined
+  /** Told of every request that changes something or reaches into a Pod, in any of the clusters there. */
+  readonly audit?: Audit | undefined
 }
 
 export interface ControlPlaneListenerOptions extends ListenerPlace {
@@ -29,8 +32,8 @@ export class ControlPlaneListener {
 
   constructor(options: ControlPlaneListenerOptions) {
     this.#options = options
-    const { tls, log, clock, metrics } = options
-    this.server = new ApiServer({ tls, log, clock, metrics })
+    const { tls, log, clock, metrics, audit } = options
+    this.server = new ApiServer({ tls, log, clock, metrics, audit })
   }
 
   async start(): Promise<void> {

@@ -3,14 +3,14 @@ import { Informer, type ObjectCache } from '../cluster/informer.ts'
 import type { Clock } from '../foundation/clock.ts'
 import type { Component } from '../foundation/lifecycle.ts'
 import type { Logger } from '../foundation/log.ts'
-import { type Kind, resourceNameOf } from '../resources/kind.ts'
+import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 
-/** One informer per kind, shared by every controller of the process. */
+/** One informer for each kind or part of one, shared by every controller of the process. */
 export class Informers implements Component {
   readonly name = 'informers'
   readonly #options: { readonly client: ClusterClient; readonly clock: Clock; readonly log: Logger }
-  readonly #informers = new Map<string, Running>()
+  readonly #informers: Running[] = []
   readonly #stop = new AbortController()
   #runs: Array<Promise<void>> = []
 
@@ -18,16 +18,16 @@ export class Informers implements Component {
     this.#options = options
   }
 
-  /** Makes the informer of a kind, of one namespace or of all; it fills once the informers are started. */
+  /** Makes the informer of a kind, of all there is or of what the scope selects; it fills once all are started. */
   add<T extends KubernetesObject>(kind: Kind<T>, scope: ListOptions = {}): ObjectCache<T> {
     const informer = new Informer({ ...this.#options, kind, scope })
-    this.#informers.set(resourceNameOf(kind), informer)
+    this.#informers.push(informer)
     return informer
   }
 
   /** Resolves when every cache holds what the cluster held. */
   async start(signal: AbortSignal): Promise<void> {
-    const informers = [...this.#informers.values()]
+    const informers = this.#informers
     this.#runs = informers.map((informer) => informer.run(this.#stop.signal))
     await Promise.all(informers.map((informer) => informer.whenSynced(signal)))
   }

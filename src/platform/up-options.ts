@@ -1,3 +1,4 @@
+import type { CertificateFiles } from './data/served-certificate.ts'
 import type { NetworkChoice } from '../node/network/open-network.ts'
 import type { UserNetworkFacts } from '../node/network/user/user-network.ts'
 
@@ -16,6 +17,8 @@ export interface UpOptions {
   /** Undefined keeps what the data directory has; a new one gets `home` and `local-1`. */
   readonly clusterName: string | undefined
   readonly center: string | undefined
+  /** What the edge shows where a host has nothing of its own; undefined has it made. */
+  readonly exposureCertificate?: CertificateFiles | undefined
   /** `KIND=COUNT,...`; undefined lets the machine decide. */
   readonly gpus: string | undefined
   /** Path of a file with further images and resource profiles. */

@@ -12,6 +12,8 @@ import { programRunner } from '../node/processes/run-program.ts'
 import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.ts'
 import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
+import { auditFile } from './audit/audit-files.ts'
+import { AuditTrail } from './audit/audit-trail.ts'
 import { CertificateAuthority } from './data/certificates.ts'
 import { type StoreInterruption, openClusterStore } from './cluster-store.ts'
 import { LiveCenters } from './live-center.ts'
@@ -27,7 +29,7 @@ import { ClusterFolders } from './clusters/cluster-folders.ts'
 import { homeStays, modelsAreAtHome } from './clusters/cluster-rules.ts'
 import { ClusterSecrets } from './clusters/cluster-secrets.ts'
 import { watchAttachedCluster } from './clusters/attached-cluster.ts'
-import { type FurtherRules, type Machine, startFurtherCluster } from './clusters/further-cluster.ts'
+import { type FurtherRules, type Machine, reserveCards, startFurtherCluster } from './clusters/further-cluster.ts'
 import { homeAsCluster } from './clusters/home-as-cluster.ts'
 import { shareOf } from './clusters/node-share.ts'
 import { EdgeCertificate } from './edge-certificate.ts'
@@ -45,10 +47,12 @@ import {
 } from './home-resources.ts'
 import { openCredentials, openIdentity } from './data/identity.ts'
 import { renderKubeconfig } from './data/kubeconfig.ts'
+import { KeyEvents } from './key-events.ts'
 import { urlHost } from './listen.ts'
 import { openLogFile } from './data/log-file.ts'
 import { ManagementRole } from './roles/management-role.ts'
 import { defaultServingThreads } from './serving/serving-count.ts'
+import { ServedCertificate } from './data/served-certificate.ts'
 import { ServingRole } from './roles/serving-role.ts'
 import { safeModeNotes } from './safe-mode.ts'
 import { OutsideListeners } from './outside-listeners.ts'
@@ -149,6 +153,8 @@ async function compose(
   const board = new LoopBoard()
   lifecycle.add(new LoopWatch({ loop: 'main', clock, log, metrics, board, watchGarbage: true }))
   exportControllerFigures(metrics)
+  const audit = new AuditTrail({ path: auditFile(directory.root), clock, log, metrics })
+  lifecycle.add(audit)
   directory.folder('volumes', userDataClaim)
 
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
@@ -185,6 +191,8 @@ async function compose(
     owner: '',
   })
   const machineCards = new MachineCards(cards)
+  const clusterFolders = new ClusterFolders(directory)
+  reserveCards(machineCards, clusterFolders)
   const home = new HomeCluster({
     directory,
     store,
@@ -198,7 +206,7 @@ async function compose(
     network,
     services,
     config,
-    at: { host, port: ports.controlPlane, outside: outside.take('controlPlane') },
+    at: { host, port: ports.controlPlane, outside: outside.take('controlPlane'), audit: audit.write },
     tls: controlPlaneTls,
     rules: [homeStays(identity.clusterId)],
     share: () => shareOf(caches.clusters.get({ name: identity.clusterId }) ?? { spec: {} }),
@@ -239,6 +247,8 @@ async function compose(
     clock,
     log,
   })
+  const files = options.exposureCertificate
+  const certificate = await ServedCertificate.open({ files, made: edgeCertificate, clock, log })
   const joined = new JoinedRoutes()
   const exposureOf: Machine['exposure'] = (of) =>
     new ExposureRole({
@@ -251,7 +261,13 @@ async function compose(
       log,
     })
   const proxyDomain = () => centers.of(center.code).proxyDomain
-  const exposure = exposureOf({ client, caches, clusterId: identity.clusterId, proxyDomain })
+  const exposure = exposureOf({
+    client,
+    caches,
+    clusterId: identity.clusterId,
+    proxyDomain,
+    gateway: () => serving.gateway && { host: urlHost(host), port: serving.gateway.port },
+  })
   const machine: Machine & FurtherRules = {
     directory,
     storeThread,
@@ -278,7 +294,7 @@ async function compose(
     gateway: gateway && { port: ports.gateway, served: gateway.served, outside: outside.takeAll('gateway') },
     exposure: {
       port: ports.exposure,
-      served: { tls: edgeCertificate, routes: joined },
+      served: { tls: certificate, routes: joined },
       outside: outside.takeAll('exposure'),
     },
     logPath: directory.path('logs', 'sluice.log'),
@@ -287,7 +303,7 @@ async function compose(
   const clusters = new ClusterController({
     client,
     clusters: caches.clusters,
-    folders: new ClusterFolders(directory),
+    folders: clusterFolders,
     secrets: new ClusterSecrets(client),
     events: new EventRecorder({ client, component: 'sluice-clusters', clock, log }),
     home: homeAsCluster(home),
@@ -310,10 +326,12 @@ async function compose(
   const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
   const components = options.startsPods ? home.components(busy) : cluster.quietComponents()
   for (const component of components) lifecycle.add(component)
+  lifecycle.add(new KeyEvents({ client, keys: caches.keys, clock, log }))
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
   lifecycle.add(edgeCertificate)
+  lifecycle.add(certificate)
   lifecycle.add(exposure)
   lifecycle.add(management)
   lifecycle.add({

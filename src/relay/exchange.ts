@@ -64,6 +64,8 @@ export interface RequestHead {
 export interface ClientFacts {
   readonly address: string
   readonly secure: boolean
+  /** The name that a client over TLS has asked for in its handshake. */
+  readonly serverName?: string | undefined
 }
 
 export type HeaderPairs = ReadonlyArray<readonly [name: string, value: string]>

@@ -8,6 +8,7 @@ import { ClientCounts } from './client/client-counts.ts'
 import { clientNetwork } from './client/client-network.ts'
 import type { Answer, Handler } from './exchange.ts'
 import { type RelayLimits, defaultRelayLimits } from './limits.ts'
+import { sortByFirstByte } from './socket/first-byte.ts'
 import { ReadBatch } from './socket/read-batch.ts'
 import { SocketInput } from './socket/socket-input.ts'
 import { TurnClock } from './socket/turn-clock.ts'
@@ -22,6 +23,8 @@ export interface RelayServerOptions {
   readonly clock?: TurnClock
   /** If set, the server speaks TLS. A function is called again on every `reloadTls`. */
   readonly tls?: tls.SecureContextOptions | (() => tls.SecureContextOptions)
+  /** What is shown to clients that ask for this name, where it is something else. */
+  readonly contextOf?: (serverName: string) => tls.SecureContext | undefined
   readonly limits?: Partial<RelayLimits>
   /** Whether an address is a proxy's, used by many clients: it is exempt from limits per address. */
   readonly isShared?: (address: string) => boolean
@@ -33,6 +36,8 @@ const retryAfterSeconds = 5
 const mostRefused = 1_000
 /** How many of the oldest connections are checked for one that can be closed to make room. */
 const lookedAtConnections = 1_000
+
+const socketOptions = { allowHalfOpen: true, noDelay: true }
 
 export interface ListenOptions {
   /** Whether other threads may listen on the same port and share its connections. */
@@ -52,6 +57,8 @@ export class RelayServer {
   readonly #limits: RelayLimits
   readonly #pool: UpstreamPool
   readonly #server: net.Server
+  /** Gets the connections of those that speak TLS, where that is spoken. */
+  readonly #secure: tls.Server | undefined
   /** Takes clients from another network, and hands them to the server. */
   #outside: net.Server | undefined
   readonly #connections = new Set<ClientConnection>()
@@ -68,9 +75,12 @@ export class RelayServer {
     this.#limits = { ...defaultRelayLimits, ...options.limits }
     this.#batch = new ReadBatch(this.#clock)
     this.#pool = new UpstreamPool(this.#limits, this.#clock, this.#batch)
-    this.#server = this.#createServer()
+    this.#secure = options.tls && this.#createSecure()
+    this.#server = net.createServer(socketOptions, (socket) => {
+      if (this.#secure) this.#greet(socket, this.#secure)
+      else this.#accept(socket, false)
+    })
     this.#server.maxConnections = this.#limits.maxConnections + 2 * mostRefused
-    if (options.tls) this.#server.on('connection', (socket) => this.#keep(socket))
   }
 
   listen(
@@ -104,7 +114,7 @@ export class RelayServer {
 
   /** New connections use what the `tls` function returns now; open ones keep theirs. */
   reloadTls(): void {
-    if (this.#server instanceof tls.Server) this.#server.setSecureContext(this.#secureContext())
+    this.#secure?.setSecureContext(this.#secureContext())
   }
 
   /**
@@ -137,13 +147,27 @@ export class RelayServer {
     })
   }
 
-  #createServer(): net.Server {
-    const socketOptions = { allowHalfOpen: true, noDelay: true }
-    if (!this.#options.tls) return net.createServer(socketOptions, (socket) => this.#accept(socket, false))
+  /** Who speaks plain HTTP where TLS is spoken is told so, instead of being cut off. */
+  #greet(socket: net.Socket, secure: tls.Server): void {
+    this.#keep(socket)
+    const cancel = this.#clock.after(this.#limits.headTimeoutMs, () => socket.destroy())
+    sortByFirstByte(socket, {
+      tls: () => void secure.emit('connection', socket),
+      http: () => {
+        // Another socket takes its place.
+        this.#sockets.delete(socket)
+        this.#accept(socket, false, new SluiceError('tls_required'))
+      },
+      decided: cancel,
+    })
+  }
+
+  #createSecure(): tls.Server {
     const options = {
       ...socketOptions,
       ...this.#secureContext(),
       ALPNProtocols: ['http/1.1'],
+      SNICallback: this.#named,
       handshakeTimeout: this.#limits.headTimeoutMs,
     }
     const server = tls.createServer(options, (socket) => this.#accept(socket, true))
@@ -152,6 +176,10 @@ export class RelayServer {
       socket.destroy()
     })
     return server
+  }
+
+  readonly #named: NonNullable<tls.TlsOptions['SNICallback']> = (name, done) => {
+    done(null, this.#options.contextOf?.(name))
   }
 
   #secureContext(): tls.SecureContextOptions {
@@ -164,12 +192,12 @@ export class RelayServer {
     socket.once('close', () => this.#sockets.delete(socket))
   }
 
-  #accept(accepted: net.Socket, secure: boolean): void {
+  #accept(accepted: net.Socket, secure: boolean, unwanted?: SluiceError): void {
     const input = new SocketInput(this.#batch)
     const socket = input.accept(accepted)
     if (!secure) this.#keep(socket)
     const client = clientNetwork(addressOf(socket))
-    const refusal = this.#refusalOf(client, addressOf(socket))
+    const refusal = unwanted ?? this.#refusalOf(client, addressOf(socket))
     if (refusal && this.#refused === mostRefused) {
       socket.destroy()
       return

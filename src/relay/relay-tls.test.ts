@@ -23,8 +23,10 @@ async function makeIdentity(name: string): Promise<{ key: string; cert: string }
   return { key: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`, cert: certificate.toString('pem') }
 }
 
-async function secureClient(port: number): Promise<{ peer: RawPeer; socket: TLSSocket }> {
-  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols: ['h2', 'http/1.1'] })
+async function secureClient(port: number, servername?: string): Promise<{ peer: RawPeer; socket: TLSSocket }> {
+  const ALPNProtocols = ['h2', 'http/1.1']
+  const named = servername === undefined ? {} : { servername }
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false, ALPNProtocols, ...named })
   const peer = new RawPeer(socket)
   await new Promise((resolve, reject) => {
     socket.once('secureConnect', resolve)
@@ -67,7 +69,34 @@ it('uses a renewed certificate for new connections', async () => {
   second.socket.destroy()
 })
 
-it('closes a client that does not speak TLS', async () => {
-  const { port } = await stage.relay((exchange) => exchange.respond({ status: 200, body: 'ok' }), { tls: identity })
-  expect(await stage.ask(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')).not.toContain('ok')
+it('tells a client that speaks plain HTTP to use TLS, and closes one that speaks neither', async () => {
+  const { port } = await stage.relay((exchange) => exchange.respond({ status: 200, body: 'served' }), { tls: identity })
+  const told = await stage.ask(port, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(told).toMatch(/^HTTP\/1\.1 400 [^]*connection: close\r\n[^]*tls_required/i)
+  expect(told).not.toContain('served')
+  expect(await stage.ask(port, 'hello\r\n\r\n')).toBe('')
+})
+
+it('lets go of clients that never say anything, and of those that leave at once', async () => {
+  const { port, server } = await stage.relay((exchange) => exchange.respond({ status: 200 }), {
+    tls: identity,
+    limits: { headTimeoutMs: 50 },
+  })
+  expect(await stage.ask(port, '')).toBe('')
+  await server.close({ graceMs: 0 })
+})
+
+it('tells the handler which name the client asked for in its handshake', async () => {
+  const { port } = await stage.relay(
+    (exchange) => exchange.respond({ status: 200, body: `named ${exchange.client.serverName}` }),
+    { tls: identity },
+  )
+  const named = await secureClient(port, 'shop.example')
+  named.peer.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(await named.peer.until('named ')).toContain('named shop.example')
+  const unnamed = await secureClient(port)
+  unnamed.peer.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  expect(await unnamed.peer.until('named ')).toContain('named undefined')
+  named.socket.destroy()
+  unnamed.socket.destroy()
 })

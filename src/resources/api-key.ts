@@ -13,6 +13,13 @@ export const apiKeySchema = z.object({
     accessKey: z.string().min(8).max(128),
     /** Hex SHA-256 of the secret. The secret is long and random, so it cannot be guessed from a plain hash. */
     secretSha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a hex SHA-256'),
+    /** While the secret is changed for another: the one before, which opens the same until then. */
+    previousSecret: z
+      .object({
+        sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be a hex SHA-256'),
+        expiresAt: z.string().meta({ format: 'date-time' }),
+      })
+      .optional(),
     disabled: z.boolean().default(false),
     /**
      * What the key is for: the management API, or the inference endpoints. Never both, because inference keys are given

@@ -20,6 +20,9 @@ export const secretSchema = z.looseObject({
 
 export type Secret = z.infer<typeof secretSchema>
 
+/** What has a certificate (`tls.crt`) and its key (`tls.key`). */
+export const tlsSecretType = 'kubernetes.io/tls'
+
 export const secretKind = coreKind(secretSchema, {
   kind: 'Secret',
   plural: 'secrets',

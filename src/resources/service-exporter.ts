@@ -13,6 +13,12 @@ export const serviceExporterSchema = z.object({
       .max(63)
       .regex(/^[a-z]([-a-z0-9]*[a-z0-9])?$/, 'must be the name of a Service in this namespace'),
     servicePort: z.int().min(1, 'must be between 1 and 65535').max(65535, 'must be between 1 and 65535'),
+    /** A Secret of this namespace with a certificate for the host; without one it is the installation's. */
+    tlsSecretName: z
+      .string()
+      .max(253)
+      .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'must be the name of a Secret in this namespace')
+      .optional(),
   }),
   status: z
     .object({
@@ -39,6 +45,7 @@ export const serviceExporterKind = customKind<ServiceExporter>({
   columns: [
     { name: 'Service', type: 'string', jsonPath: '.spec.serviceName' },
     { name: 'Port', type: 'integer', jsonPath: '.spec.servicePort' },
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'URL', type: 'string', jsonPath: '.status.url' },
     { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' },
   ],

@@ -140,6 +140,26 @@ describe('a second embedded cluster', () => {
     expect(await gpuOf(id)).toMatchObject({ used: 1 })
   })
 
+  it('has its Pods run on when sluice is killed, and nobody else gets their cards', async () => {
+    const { client: two } = await administrator('two')
+    const pidOf = async (client: KubernetesClient) => {
+      const pod = await untilPod(client, 'stays', 'running', isRunning)
+      return Number(pod?.status?.containerStatuses?.[0]?.containerID?.replace('process://', ''))
+    }
+    const pid = await pidOf(two)
+    await sluice.killHard()
+    await start()
+    await home.create(podKind, podWith(sluice, 'greedy', { [card]: '2' }))
+    await untilPod(home, 'greedy', 'refused a node', (pod) =>
+      (pod?.status?.conditions?.[0]?.message ?? '').includes(`Insufficient ${card}`),
+    )
+    await untilPhase(home, 'two', 'Running')
+    const { client: again } = await administrator('two')
+    expect(await pidOf(again)).toBe(pid)
+    expect((await home.get(podKind, { namespace: 'default', name: 'greedy' }))?.spec.nodeName).toBeUndefined()
+    await home.delete(podKind, { namespace: 'default', name: 'greedy' }, { graceSeconds: 0 })
+  })
+
   it('is Abnormal while no node is Ready, and says so', async () => {
     const { client: two } = await administrator('two')
     const [node] = (await two.list(nodeKind)).items

@@ -21,6 +21,8 @@ export interface ServerAddress {
   readonly token: string
   /** Identifies the user carol of the group testers. */
   readonly certificate: { readonly key: string; readonly cert: string }
+  /** The file with an audit line for every write. */
+  readonly auditLog?: string | undefined
   /** How many past events can be watched, if that is known. */
   readonly historyLimit: number | undefined
 }

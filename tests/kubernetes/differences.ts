@@ -19,6 +19,8 @@ export const differences = {
     'rules are not estimated when they are defined: one that would run too long is refused with the object',
   'functions of rules':
     '`ip`, `cidr`, `format` checks and loops of two variables are refused when a rule is defined (422)',
+  'audit lines':
+    'without what may hold a secret: message and details of a refusal, query of what is proxied; with their cluster',
   'refused patches': 'what a patch made of an object is not repeated when it is refused: it may be a Secret',
 } as const
 

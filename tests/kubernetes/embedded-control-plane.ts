@@ -5,6 +5,7 @@ import { createTestCertificates } from '../../src/apiserver/test-support/certifi
 import { systemClock } from '../../src/foundation/clock.ts'
 import { silentLogger } from '../../src/foundation/log.ts'
 import { Metrics } from '../../src/foundation/metrics.ts'
+import { AuditTrail } from '../../src/platform/audit/audit-trail.ts'
 import { openClusterStore } from '../../src/platform/cluster-store.ts'
 import { ControlPlane as EmbeddedControlPlane } from '../../src/platform/control-plane.ts'
 import { namespaceKind } from '../../src/resources/namespace.ts'
@@ -19,6 +20,8 @@ export async function startEmbeddedControlPlane(historyLimit?: number, ipv6Range
   const clusterId = 'contract'
   const parts = { clock: systemClock, log: silentLogger, metrics: new Metrics() }
   const store = await openClusterStore({ path: join(folder, 'sluice.db'), historyLimit, ...parts })
+  const auditLog = join(folder, 'audit.log')
+  const trail = new AuditTrail({ path: auditLog, ...parts })
   const plane = new EmbeddedControlPlane({
     store,
     identity: { clusterId, adminToken: token },
@@ -26,7 +29,7 @@ export async function startEmbeddedControlPlane(historyLimit?: number, ipv6Range
     // As the real one has it, so that the same addresses can be asked for.
     services: { range: '10.96.0.0/16', ipv6Range, apiServer: '10.96.0.1', isLocal: false },
     tls: { ...certificate, ca },
-    at: { host: '127.0.0.1', port: 0 },
+    at: { host: '127.0.0.1', port: 0, audit: trail.write },
     podAccess: {
       // oxlint-disable-next-line require-yield -- there is no node, so no log
       async *logs() {
@@ -63,8 +66,10 @@ export async function startEmbeddedControlPlane(historyLimit?: number, ipv6Range
     token,
     certificate: client,
     pids: [],
+    auditLog,
     async stop() {
       await plane.stop()
+      trail.stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }

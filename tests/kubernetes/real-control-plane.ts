@@ -19,6 +19,8 @@ export interface ControlPlane {
   readonly certificate: { readonly key: string; readonly cert: string }
   /** The IDs of its processes, if it has its own. */
   readonly pids: readonly number[]
+  /** A file with an audit line for every write, if it was asked for. */
+  readonly auditLog?: string | undefined
   stop(): Promise<void>
 }
 
@@ -37,9 +39,10 @@ export function missingControlPlane(): string | undefined {
 /**
  * A real etcd and kube-apiserver on loopback, in a folder of their own that is removed with them. `durable`: etcd syncs
  * every write to disk, as in production; tests do without. `ipv6Range`: Services also get IPv6 addresses from there.
+ * `audited`: it keeps an audit log of writes.
  */
 export async function startRealControlPlane(
-  options: { readonly durable?: boolean; readonly ipv6Range?: string } = {},
+  options: { readonly durable?: boolean; readonly ipv6Range?: string; readonly audited?: boolean } = {},
 ): Promise<ControlPlane> {
   const assets = process.env['KUBEBUILDER_ASSETS'] ?? ''
   const folder = mkdtempSync(join(tmpdir(), 'sluice-kubernetes-'))
@@ -64,14 +67,18 @@ export async function startRealControlPlane(
     const token = randomBytes(16).toString('hex')
     const { ca, client } = await createTestCertificates('CN=carol, O=testers')
     writeFileSync(join(folder, 'client-ca.crt'), ca)
-    const apiserver = start('kube-apiserver', apiserverFlags(folder, etcd, apiPort ?? 0, token, options.ipv6Range))
+    const auditLog = options.audited ? join(folder, 'audit.log') : undefined
+    const apiserver = start('kube-apiserver', [
+      ...apiserverFlags(folder, etcd, apiPort ?? 0, token, options.ipv6Range),
+      ...(auditLog === undefined ? [] : auditFlags(folder, auditLog)),
+    ])
     const server = `https://${host}:${apiPort}`
     const certificate = join(folder, 'certs', 'apiserver.crt')
     await untilReady(server, certificate, token, apiserver, join(folder, 'kube-apiserver.log'))
     const kubeconfig = join(folder, 'kubeconfig')
     writeFileSync(kubeconfig, kubeconfigText(server, certificate, token), { mode: 0o600 })
     const pids = children.flatMap(({ pid }) => pid ?? [])
-    return { kubeconfig, server, token, certificate: client, pids, stop }
+    return { kubeconfig, server, token, certificate: client, pids, auditLog, stop }
   } catch (error) {
     await stop()
     throw error
@@ -116,6 +123,24 @@ function apiserverFlags(folder: string, etcd: string, port: number, token: strin
     `--service-account-key-file=${verifyingKey}`,
     `--service-cluster-ip-range=${['10.96.0.0/16', ...(ipv6Range === undefined ? [] : [ipv6Range])].join(',')}`,
   ]
+}
+
+/** The requests that the embedded server writes lines about, at the level that it has. */
+function auditFlags(folder: string, log: string): string[] {
+  const connections = ['pods/exec', 'pods/attach', 'pods/portforward', 'pods/proxy', 'services/proxy', 'nodes/proxy']
+  const policy = {
+    apiVersion: 'audit.k8s.io/v1',
+    kind: 'Policy',
+    omitStages: ['RequestReceived'],
+    rules: [
+      { level: 'Metadata', verbs: ['create', 'update', 'patch', 'delete', 'deletecollection', 'post', 'put'] },
+      { level: 'Metadata', resources: [{ group: '', resources: connections }] },
+      { level: 'None' },
+    ],
+  }
+  const file = join(folder, 'audit-policy.json')
+  writeFileSync(file, JSON.stringify(policy))
+  return [`--audit-policy-file=${file}`, `--audit-log-path=${log}`, '--audit-log-mode=blocking']
 }
 
 function kubeconfigText(server: string, certificate: string, token: string): string {

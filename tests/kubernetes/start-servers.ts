@@ -24,12 +24,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     project.provide('contractServers', [])
     return async () => {}
   }
-  const plane = real ? await startRealControlPlane() : await startEmbeddedControlPlane(historyLimit)
+  const plane = real ? await startRealControlPlane({ audited: true }) : await startEmbeddedControlPlane(historyLimit)
   if (real) await serveOurKinds(plane.kubeconfig)
-  const { kubeconfig, server, token, certificate } = plane
+  const { kubeconfig, server, token, certificate, auditLog } = plane
   const name = real ? 'real' : 'embedded'
   project.provide('contractServers', [
-    { name, kubeconfig, server, token, certificate, historyLimit: real ? undefined : historyLimit },
+    { name, kubeconfig, server, token, certificate, auditLog, historyLimit: real ? undefined : historyLimit },
   ])
   return () => plane.stop()
 }

@@ -2,13 +2,15 @@ import type { IncomingMessage } from 'node:http'
 import type { Metrics } from '../../foundation/metrics.ts'
 import { resourceNameOf } from '../../resources/kind.ts'
 import { StatusError } from '../../resources/status-error.ts'
-import { type Attempt, attemptOf, forbidden } from '../access/attempt.ts'
+import { type Attempt, type Decision, attemptOf, forbidden } from '../access/attempt.ts'
 import { impersonated } from '../access/identity/impersonation.ts'
 import type { Authorizer } from '../access/roles/rbac-authorizer.ts'
 import { type ReviewToken, answerReview } from '../access/reviews.ts'
 import type { ServiceAccountTokens } from '../access/identity/service-account-tokens.ts'
 import { type User, anonymous } from '../access/identity/user.ts'
 import { type Authenticator, TokenCredential, credentialsOf } from '../access/identity/authentication.ts'
+import type { Audit } from '../audit/audit-event.ts'
+import { AuditedRequest, isAudited } from '../audit/audited-request.ts'
 import type { ClusterApi } from '../cluster-api.ts'
 import { ClusterDocuments } from '../discovery/cluster-documents.ts'
 import { subresourcesOf } from '../discovery/discovery.ts'
@@ -45,6 +47,7 @@ export interface RequestLabel {
 export type Describe = (label: RequestLabel) => void
 
 export interface ClusterFaceOptions {
+  readonly id: string
   readonly api: ClusterApi
   readonly base: string
   readonly podAccess: PodAccess
@@ -56,6 +59,7 @@ export interface ClusterFaceOptions {
   readonly streams: WatchSlots
   readonly flow: FlowControl
   readonly metrics: Metrics
+  readonly audit?: Audit | undefined
 }
 
 const labelled = new Set(['api', 'apis', 'openapi', 'healthz', 'livez', 'readyz', 'version', 'metrics'])
@@ -86,9 +90,10 @@ export class ClusterFace {
     const method = request.method ?? ''
     const target = parseResourcePath(this.#api.kinds, url.segments)
     describe(labelOf(method, url, target))
-    const user = this.#user(request)
     const attempt = attemptOf(method, url.segments, url.query)
-    this.#refuseUnless(user, attempt)
+    exchange.audited = this.#audited(request, attempt, url.segments)
+    const user = this.#user(exchange)
+    this.#refuseUnless(user, attempt, (decision) => exchange.audited?.decided(decision))
     if (target) {
       const refuseUnless = (verb: string) => this.#refuseUnless(user, { ...attempt, verb })
       const resource = { exchange, target, query: url.query, user, refuseUnless }
@@ -131,16 +136,25 @@ export class ClusterFace {
     }
   }
 
+  #audited(request: IncomingMessage, attempt: Attempt, segments: readonly string[]): AuditedRequest | undefined {
+    const { audit: write, id: clusterId, api } = this.#options
+    if (!write || !isAudited(attempt)) return undefined
+    return new AuditedRequest({ request, attempt, segments, clusterId, clock: api.clock, write })
+  }
+
   maySeeMetrics(request: IncomingMessage): boolean {
     const user = this.#identify(request)
     return !!user && this.#authorizer.decide(user, { type: 'path', verb: 'get', path: '/metrics' }).allowed
   }
 
-  #user(request: IncomingMessage): User {
+  #user({ request, audited }: HttpExchange): User {
     const user = this.#identify(request)
     // An invalid token, an expired one and one of another cluster get the same answer.
     if (!user) throw new StatusError('Unauthorized', 'Unauthorized')
-    return impersonated(user, request, this.#authorizer)
+    audited?.by(user)
+    const as = impersonated(user, request, this.#authorizer)
+    if (as !== user) audited?.by(user, as)
+    return as
   }
 
   #identify(request: IncomingMessage): User | undefined {
@@ -153,8 +167,10 @@ export class ClusterFace {
     return undefined
   }
 
-  #refuseUnless(user: User, attempt: Attempt): void {
-    const { allowed, reason } = this.#authorizer.decide(user, attempt)
+  #refuseUnless(user: User, attempt: Attempt, tell?: (decision: Decision) => void): void {
+    const decision = this.#authorizer.decide(user, attempt)
+    tell?.(decision)
+    const { allowed, reason } = decision
     if (!allowed) throw forbidden(user, attempt, reason)
   }
 

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { StatusError } from '../../resources/status-error.ts'
 import type { EncodedObjects, EventType } from '../answers/encoded-objects.ts'
 import { type ShownList, pieceBytes, sendList } from '../answers/list-answer.ts'
+import type { AuditedRequest } from '../audit/audited-request.ts'
 import { type BodyLimits, RequestBody } from '../bodies/request-body.ts'
 import type { FlowTicket } from '../flow-control/flow-control.ts'
 import type { ConnectionUpgrade } from '../streams/connection-upgrade.ts'
@@ -35,6 +36,8 @@ export class HttpExchange {
   readonly #warnings: string[] = []
   /** Its share of what is bounded, once it is known who asks. */
   ticket: FlowTicket | undefined
+  /** Set when a line about it goes into the audit log. */
+  audited: AuditedRequest | undefined
   #taken: Promise<unknown> | undefined
   #gone: AbortController | undefined
 
@@ -72,6 +75,11 @@ export class HttpExchange {
 
   get isGone(): boolean {
     return this.response.destroyed || this.#gone?.signal.aborted === true
+  }
+
+  /** `undefined` when nothing was answered: the client had left. */
+  get answeredCode(): number | undefined {
+    return this.response.headersSent || this.upgrade?.accepted ? this.response.statusCode : undefined
   }
 
   #controller(): AbortController {
@@ -150,6 +158,7 @@ export class HttpExchange {
 
   /** Once the first byte is out, all that can be done is to break off. */
   sendError(error: StatusError): void {
+    this.audited?.refused(error.reason)
     if (this.upgrade?.accepted) return this.upgrade.destroy()
     if (this.response.headersSent) {
       this.response.destroy()
@@ -253,13 +262,16 @@ export class HttpExchange {
   switchTo(headers: Readonly<Record<string, string>>): Duplex {
     if (!this.upgrade) throw new StatusError('BadRequest', 'Upgrade request required')
     this.ticket?.leave()
-    return this.upgrade.accept(headers)
+    const socket = this.upgrade.accept(headers)
+    this.audited?.started(this.response.statusCode)
+    return socket
   }
 
   /** Writes the head in one call: in Node, setting headers one by one costs several times as much. */
   #head(code: number, headers: OutgoingHttpHeaders): void {
     headers['Cache-Control'] = 'no-cache, private'
     headers['X-Content-Type-Options'] = 'nosniff'
+    if (this.audited) headers['Audit-Id'] = this.audited.id
     if (this.#warnings.length > 0) {
       headers['Warning'] = this.#warnings.map(
         (text) => `299 - "${text.replaceAll(/[^\x20-\x7e]/g, '?').replaceAll(/(["\\])/g, '\\$1')}"`,

@@ -99,11 +99,14 @@ export class ResourceRequests {
         return this.#watch(request)
       case 'create': {
         const body = await exchange.body.readObject()
+        exchange.audited?.about(body)
         const created = await this.#api.create(target.kind, target.namespace, body, options)
+        exchange.audited?.named(created.metadata.name)
         return this.#sendWritten(request, 201, created)
       }
       case 'update': {
         const body = await exchange.body.readObject()
+        exchange.audited?.about(body)
         const updated = await this.#api.update(target.kind, refOf(target), body, options)
         return this.#sendWritten(request, 200, updated)
       }
@@ -147,7 +150,9 @@ export class ResourceRequests {
     }
     if (verb !== 'update') throw methodNotAllowed()
     const options = readWriteOptions(request)
-    const updated = await this.#api.update(kind, refOf(target), await exchange.body.readObject(), options, subresource)
+    const body = await exchange.body.readObject()
+    exchange.audited?.about(body)
+    const updated = await this.#api.update(kind, refOf(target), body, options, subresource)
     exchange.sendJson(200, subresource === 'scale' ? scaleOf(scalePathsOf(kind), updated) : updated)
   }
 

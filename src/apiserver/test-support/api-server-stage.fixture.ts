@@ -10,6 +10,7 @@ import { MemoryStore } from '../../store/memory-store.ts'
 import { certificateUsers, firstKnown, knownTokens } from '../access/identity/authentication.ts'
 import { mastersOnly } from '../access/roles/rbac-authorizer.ts'
 import { ApiServer } from '../api-server.ts'
+import type { AuditEvent } from '../audit/audit-event.ts'
 import { ClusterApi } from '../cluster-api.ts'
 import type { LogOptions } from '../pods/pod-access.ts'
 import type { TestCertificates } from './certificates.fixture.ts'
@@ -39,6 +40,7 @@ export class ApiServerStage {
   readonly logLines: string[] = []
   /** The options of the log requests that arrived. */
   readonly logRequests: LogOptions[] = []
+  readonly audited: AuditEvent[] = []
   readonly api: ClusterApi
   readonly server: ApiServer
   storeIsHealthy = true
@@ -53,7 +55,8 @@ export class ApiServerStage {
     this.api = new ClusterApi({ store: new MemoryStore(), kinds: [...coreKinds, ...customKinds], clock })
     const tls = { ...certificates.server, ca: certificates.ca }
     const limits = { watchesPerUser: 2, bodyBytes: 64 * 1024, jsonDepth: 20 }
-    this.server = new ApiServer({ tls, log, clock, metrics: new Metrics(), limits })
+    const audit = (event: AuditEvent) => void this.audited.push(event)
+    this.server = new ApiServer({ tls, log, clock, metrics: new Metrics(), limits, audit })
     this.#mount()
   }
 

@@ -4,6 +4,7 @@ import { configMapKind } from '../../resources/config-map.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { type Model, modelKind } from '../../resources/model.ts'
 import { podKind } from '../../resources/pod.ts'
+import { secretKind } from '../../resources/secret.ts'
 import type { ClusterClient } from '../cluster-client.ts'
 import { type ContractStage, faultsOf, refusal } from './contract-stage.contract.ts'
 
@@ -96,6 +97,18 @@ export function objectVerbsContract(stage: ContractStage): void {
       expect(await names({ tier: 'front' })).toEqual(['a', 'b'])
       expect(await names({ tier: 'front', zone: '2' })).toEqual(['a'])
       expect(await names({ tier: 'none' })).toEqual([])
+    })
+
+    it('selects by fields', async () => {
+      await configMap('a')
+      await configMap('b')
+      const { items } = await client.list(configMapKind, { namespace, fields: { 'metadata.name': 'b' } })
+      expect(items.map((item) => item.metadata.name)).toEqual(['b'])
+      const secret = (name: string, type: string) => client.create(secretKind, { metadata: { name, namespace }, type })
+      await secret('one', 'example.com/one')
+      await secret('two', 'example.com/two')
+      const { items: secrets } = await client.list(secretKind, { namespace, fields: { type: 'example.com/two' } })
+      expect(secrets.map((item) => item.metadata.name)).toEqual(['two'])
     })
 
     it('shows all namespaces when none is named', async () => {

@@ -20,8 +20,12 @@ export function watchContract(stage: ContractStage): void {
   const configMap: ContractStage['configMap'] = (...args) => stage.configMap(...args)
   const model: ContractStage['model'] = (...args) => stage.model(...args)
 
-  const watching = (options: { resourceVersion: string; namespace?: string; labels?: Record<string, string> }) =>
-    client.watch(configMapKind, { namespace, ...options }, stage.signal)[Symbol.asyncIterator]()
+  const watching = (options: {
+    resourceVersion: string
+    namespace?: string
+    labels?: Record<string, string>
+    fields?: Record<string, string>
+  }) => client.watch(configMapKind, { namespace, ...options }, stage.signal)[Symbol.asyncIterator]()
 
   const lines = (events: ReadonlyArray<{ type: string; object: ConfigMap }>) =>
     events.map(({ type, object }) => `${type} ${object.metadata.name}`)
@@ -72,6 +76,14 @@ export function watchContract(stage: ContractStage): void {
       await client.patch(configMapKind, ref, { metadata: { labels: { tier: 'x' } } })
       await client.delete(configMapKind, ref)
       expect(lines(await take(iterator, 5))).toEqual(['ADDED a', 'MODIFIED a', 'DELETED a', 'ADDED a', 'DELETED a'])
+    })
+
+    it('shows only what the fields select', async () => {
+      const { resourceVersion } = await client.list(configMapKind, { namespace })
+      const iterator = watching({ resourceVersion, fields: { 'metadata.name': 'b' } })
+      await configMap('a')
+      await configMap('b')
+      expect(lines(await take(iterator, 1))).toEqual(['ADDED b'])
     })
 
     it('ends quietly when it is aborted', async () => {

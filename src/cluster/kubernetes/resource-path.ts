@@ -24,7 +24,7 @@ function segment(text: string): string {
 }
 
 /** `a=b,c=d`, as selectors of lists and watches are written. */
-export function labelSelectorText(labels: Readonly<Record<string, string>>): string {
+export function selectorText(labels: Readonly<Record<string, string>>): string {
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',')

@@ -22,7 +22,8 @@ const places = [
   { first: (172n << 24n) | (16n << 16n), bits: 12 },
   { first: (198n << 24n) | (18n << 16n), bits: 15 },
 ]
-const blockBits = 19
+/** Of a cluster's block: the first half is the Pods', the second the Services'. */
+export const blockBits = 19
 
 /**
  * Chooses a block that the machine has no route to; the first half is for Pods, the second for Services. `seed` says
@@ -46,7 +47,7 @@ function halvesOf(first: bigint): FamilyRanges {
   return { pods: { family: 4, first, bits }, services: { family: 4, first: services, bits } }
 }
 
-const siteBits = 48
+export const siteBits = 48
 const mostSites = 16
 
 /**

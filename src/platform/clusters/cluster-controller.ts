@@ -36,6 +36,8 @@ export const clusterFinalizer = 'sluice.dev/cluster'
 
 /** When a Cluster is looked at again though nothing was heard of it: an attached one's kubeconfig may have changed. */
 const lookAgainMs = 5_000
+/** Each takes memory as long as this program runs, whoever asked for it. */
+const mostClusters = 100
 
 interface Entry {
   readonly uid: string
@@ -131,6 +133,7 @@ export class ClusterController implements Component {
     const { enterprise } = cluster.spec
     let running = this.#entries.get(name)?.running
     if (!running) {
+      this.#refuseTooMany()
       const held = await this.#hold(cluster, signal)
       const record = folders.find(name, enterprise) ?? folders.make(name, enterprise)
       await this.#tell(held, { isDeleting: false }, { id: record.id }, signal)
@@ -147,11 +150,18 @@ export class ClusterController implements Component {
     const entry = this.#entries.get(name)
     if (entry?.kubeconfig === kubeconfig) return
     await this.#close(name)
+    this.#refuseTooMany()
     const held = await this.#hold(cluster, signal)
     const { enterprise } = cluster.spec
     const { id } = folders.find(name, enterprise) ?? folders.make(name, enterprise)
     await this.#tell(held, { isDeleting: false }, { id }, signal)
     this.#add(name, uid, await this.#options.attach(id, kubeconfig), kubeconfig)
+  }
+
+  /** Those that run go on; one more is told why it does not. */
+  #refuseTooMany(): void {
+    if (this.#entries.size < mostClusters) return
+    throw new ClusterFault('TooManyClusters', `${mostClusters} clusters run here already; delete one first`)
   }
 
   #add(name: string, uid: string, running: RunningCluster, kubeconfig?: string): void {
@@ -172,13 +182,25 @@ export class ClusterController implements Component {
     const { name, finalizers = [] } = cluster.metadata
     if (!finalizers.includes(clusterFinalizer)) return
     await this.#tell(cluster, { isDeleting: true }, undefined, signal)
-    await this.#close(name)
     const record = folders.find(name, cluster.spec.enterprise)
+    if (record && !isAttached(cluster)) await this.#takeOver(cluster, record)
+    await this.#close(name)
     if (record && (cluster.spec.deletionPolicy === 'Delete' || isAttached(cluster))) await folders.purge(record)
     if (!isAttached(cluster)) await secrets.remove(cluster, signal)
     log.info({ cluster: name, id: record?.id, policy: cluster.spec.deletionPolicy }, 'a cluster was deleted')
     const left = finalizers.filter((finalizer) => finalizer !== clusterFinalizer)
     await client.patch(clusterKind, { name }, { metadata: { finalizers: left } }, signal)
+  }
+
+  /** What a killed run left running is ended by its own node, which has to be started for that. */
+  async #takeOver(cluster: Cluster, record: ClusterFolder): Promise<void> {
+    const { name, uid = '' } = cluster.metadata
+    if (this.#entries.has(name)) return
+    try {
+      this.#add(name, uid, await this.#options.startEmbedded(record, cluster))
+    } catch (error) {
+      this.#options.log.warn({ err: error, cluster: name }, 'a cluster that is deleted could not be looked at')
+    }
   }
 
   /** From now on it is not gone before it was taken down. */

@@ -45,6 +45,11 @@ export class ClusterFolders {
     return found
   }
 
+  /** Of all that can be read: where each keeps its data. */
+  get roots(): ReadonlyMap<string, string> {
+    return new Map(this.#all().records.map(({ id, folder }) => [id, folder.root]))
+  }
+
   /** With an ID that nobody guesses, kept before anything is made of it. */
   make(name: string, enterprise: string): ClusterFolder {
     const id = newClusterId()

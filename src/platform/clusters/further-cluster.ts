@@ -4,6 +4,7 @@ import type { Clock } from '../../foundation/clock.ts'
 import { Lifecycle } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import { Metrics } from '../../foundation/metrics.ts'
+import { heldCards } from '../../node/cards/held-cards.ts'
 import type { MachineCards } from '../../node/cards/machine-cards.ts'
 import type { Isolation } from '../../node/isolation/detect-isolation.ts'
 import type { NetworkChoice } from '../../node/network/open-network.ts'
@@ -25,9 +26,27 @@ import type { LiveCenters } from '../live-center.ts'
 import type { ExposureRole, ExposureRoleOptions } from '../roles/exposure-role.ts'
 import { openPodNetwork } from '../roles/pod-network-role.ts'
 import { apiServerNames } from '../services/service-network.ts'
-import type { ClusterFolder } from './cluster-folders.ts'
+import { ClusterFault } from './cluster-fault.ts'
+import type { ClusterFolder, ClusterFolders } from './cluster-folders.ts'
 import { shareOf } from './node-share.ts'
 import type { RunningCluster } from './running-cluster.ts'
+
+/** Who has the cards of a cluster that does not run yet, as far as its former run left anything that does. */
+const formerRun = (id: string) => `the former run of ${id}`
+
+/**
+ * After a crash, Pods of further clusters go on, and these are started later than the home cluster: nobody else gets
+ * their cards meanwhile.
+ */
+export function reserveCards(cards: MachineCards, folders: ClusterFolders): void {
+  const known = new Set(cards.all.map(({ index }) => index))
+  for (const [id, root] of folders.roots) {
+    cards.hold(
+      formerRun(id),
+      heldCards(root).filter((index) => known.has(index)),
+    )
+  }
+}
 
 /** What all clusters of the machine share. */
 export interface Machine {
@@ -44,7 +63,7 @@ export interface Machine {
   /** By which programs of this machine call the control plane. */
   readonly hosts: readonly string[]
   /** Takes a cluster's services to the edge. */
-  exposure(of: Pick<ExposureRoleOptions, 'client' | 'caches' | 'clusterId' | 'proxyDomain'>): ExposureRole
+  exposure(of: Pick<ExposureRoleOptions, 'client' | 'caches' | 'clusterId' | 'proxyDomain' | 'gateway'>): ExposureRole
   readonly finishedPodLimit?: number | undefined
   readonly eventTtlMs?: number | undefined
   readonly clock: Clock
@@ -68,7 +87,8 @@ export async function startFurtherCluster(
   const { id, folder } = record
   const { directory, listener, centers, clock } = machine
   const log = machine.log.child({ cluster: id })
-  const center = cluster.spec.center
+  const { center } = cluster.spec
+  if (!centers.find(center)) throw new ClusterFault('CenterNotFound', `there is no compute center ${center}`)
   const registry = () => centers.of(center).registry
   // Not everybody's to see: what is measured about it stays with it.
   const metrics = new Metrics()
@@ -139,6 +159,8 @@ export async function startFurtherCluster(
   for (const component of embedded.components()) lifecycle.add(component)
   lifecycle.add(exposure)
   await lifecycle.start()
+  // What still runs has been taken over, with its cards.
+  machine.cards.release(formerRun(id))
   const server = embedded.address
   const listeners = new Set<() => void>()
   const tell = () => {

@@ -13,6 +13,7 @@ const bytesPerCharacter = 3
  */
 export class LineFile {
   readonly #path: string
+  readonly #onLost: (lines: number) => void
   #fd: number
   #isMoved = false
   readonly #full: Buffer[] = []
@@ -23,8 +24,12 @@ export class LineFile {
   #lost = 0
   #closed = false
 
-  /** The folder is made where it is missing; a new file is for its owner only. */
-  constructor(path: string) {
+  /**
+   * The folder is made where it is missing; a new file is for its owner only. `onLost` is told how many lines were left
+   * out.
+   */
+  constructor(path: string, onLost: (lines: number) => void = () => {}) {
+    this.#onLost = onLost
     mkdirSync(dirname(path), { recursive: true })
     this.#path = path
     this.#fd = openSync(path, 'a', 0o600)
@@ -82,6 +87,7 @@ export class LineFile {
   #makeRoom(bytes: number): boolean {
     if (this.#full.length >= mostBlocks) {
       this.#lost++
+      this.#onLost(1)
       return false
     }
     this.flush()
@@ -124,6 +130,7 @@ export class LineFile {
   #letGo(block: Buffer, lostLines: number): void {
     this.#full.shift()
     this.#lost += lostLines
+    if (lostLines > 0) this.#onLost(lostLines)
     if (block.buffer.byteLength === blockBytes) this.#spare ??= Buffer.from(block.buffer)
     if (this.#lost === 0) return
     const lost = this.#lost

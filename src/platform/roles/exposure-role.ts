@@ -1,11 +1,15 @@
 import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import { EventRecorder, eventSettleMs } from '../../cluster/event-recorder.ts'
 import { ExposureController } from '../../exposure/exposure-controller.ts'
+import { EndpointReach } from '../../exposure/endpoint-reach.ts'
 import type { JoinedRoutes } from '../../exposure/joined-routes.ts'
 import { RouteTable } from '../../exposure/route-table.ts'
+import type { RouteEndpoint } from '../../exposure/service-endpoints.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
+import { closedAddresses } from '../../node/network/cluster-blocks.ts'
+import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { backgroundTask } from '../background-task.ts'
 import type { ClusterCaches } from '../cluster-caches.ts'
 import { type Listening, urlHost } from '../listen.ts'
@@ -23,6 +27,8 @@ export interface ExposureRoleOptions {
   readonly port: number
   /** Where the threads listen, once they do. */
   readonly listening: () => Listening
+  /** Where the gateway is, in the cluster that has it: what is behind its Service is this very program. */
+  readonly gateway?: (() => RouteEndpoint | undefined) | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -32,15 +38,29 @@ export class ExposureRole implements Component {
   readonly name = 'exposure'
   readonly #options: ExposureRoleOptions
   readonly #routes: RouteTable
+  readonly #reach: EndpointReach
   #controller: Component | undefined
   #forget: ReadonlyArray<() => void> = []
 
   constructor(options: ExposureRoleOptions) {
     this.#options = options
-    const { caches, clusterId, proxyDomain, port, joined, onDomainChange } = options
-    const { exporters, services, slices } = caches
-    const facts = { clusterId, proxyDomain: proxyDomain(), port }
-    this.#routes = new RouteTable({ exporters, services, slices, facts })
+    const { caches, clusterId, proxyDomain, port, joined, onDomainChange, gateway, clock } = options
+    const { exporters, services, slices, tlsSecrets: secrets, pods } = caches
+    const isGateway = ({ host, port: at }: RouteEndpoint) => gateway?.()?.host === host && gateway()?.port === at
+    this.#reach = new EndpointReach({
+      pods,
+      closed: () => closedAddresses(),
+      isOwn: (namespace, endpoint) => namespace === gatewayNamespace && isGateway(endpoint),
+    })
+    this.#routes = new RouteTable({
+      exporters,
+      services,
+      slices,
+      secrets,
+      facts: { clusterId, proxyDomain: proxyDomain(), port },
+      reach: this.#reach,
+      now: () => clock.now(),
+    })
     this.#forget = [joined.add(this.#routes), onDomainChange(() => this.#routes.livesBelow(proxyDomain()))]
   }
 
@@ -59,6 +79,7 @@ export class ExposureRole implements Component {
     await this.#controller?.stop?.(signal)
     for (const forget of this.#forget) forget()
     this.#routes.close()
+    this.#reach.close()
   }
 
   get url(): string {

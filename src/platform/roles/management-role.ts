@@ -30,10 +30,12 @@ export class ManagementRole implements Component {
   constructor({ caches, homeId, running, host, port, outside, clock, log, metrics }: ManagementRoleOptions) {
     this.#host = host
     const { keys, centers, clusters } = caches
+    // Home has its ID as its name: of a directory of former versions nothing else says it until everything runs.
+    const idOf = (cluster: Cluster) => clusterIdOf(cluster) ?? (cluster.metadata.name === homeId ? homeId : '')
     let byId: ReadonlyMap<string, Cluster> | undefined
     clusters.onChange(() => (byId = undefined))
     const find = (id: string) => {
-      byId ??= new Map(clusters.list().map((cluster) => [clusterIdOf(cluster) ?? '', cluster]))
+      byId ??= new Map(clusters.list().map((cluster) => [idOf(cluster), cluster]))
       const cluster = byId.get(id)
       if (!cluster) return undefined
       const view = running(cluster.metadata.name) ?? nothingRuns

@@ -98,6 +98,7 @@ class ServingProgram {
       clock: this.#clock,
       log: this.#log,
       metrics: this.#metrics,
+      metricsText: () => this.#metricsOfAll(),
     })
   }
 
@@ -113,13 +114,15 @@ class ServingProgram {
       log: this.#log,
       turnClock: clock,
       metrics: this.#metrics,
-      metricsText: async () => {
-        const text = await this.#texts.ask((id) => this.#tell({ type: 'metrics', id }))
-        if (text === undefined) throw new SluiceError('metrics_unavailable')
-        return text
-      },
+      metricsText: () => this.#metricsOfAll(),
       chatPageDirectory: settings.chatPageDirectory,
     })
+  }
+
+  async #metricsOfAll(): Promise<string> {
+    const text = await this.#texts.ask((id) => this.#tell({ type: 'metrics', id }))
+    if (text === undefined) throw new SluiceError('metrics_unavailable')
+    return text
   }
 
   async #listen({ face, host, port, reusePort, outside }: Extract<ToServingThread, { type: 'listen' }>): Promise<void> {

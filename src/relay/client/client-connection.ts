@@ -63,7 +63,7 @@ export class ClientConnection implements ClientLink {
     this.#socket = socket
     this.#input = input
     this.#tools = tools
-    this.client = { address: addressOf(socket), secure }
+    this.client = { address: addressOf(socket), secure, serverName: serverNameOf(socket) }
     this.#output = new SocketOutput(socket, () => this.#onDrain())
     this.out = new OutputBatch(this.#output)
     this.#reader = new HeadReader(tools.limits, requestHeads)
@@ -395,4 +395,10 @@ export class ClientConnection implements ClientLink {
 
 export function addressOf(socket: Socket): string {
   return (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
+}
+
+/** Node has it at every socket of TLS, and in no type. */
+function serverNameOf(socket: Socket): string | undefined {
+  const name: unknown = Reflect.get(socket, 'servername')
+  return typeof name === 'string' ? name : undefined
 }

@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import { clusterIdPattern, clusterStatuses } from '../../resources/cluster.ts'
+import type { ClusterDetail } from '../cluster-detail.ts'
+import type { ComputeCenterEntry } from '../compute-center-entry.ts'
+
+const count = z.int().min(0)
+const use = z.strictObject({
+  hard: count.meta({ description: 'The quota.' }),
+  used: count.meta({ description: 'What is in use, rounded up.' }),
+})
+
+/** What the answers look like, for the document. That the answers are so is the compiler's and a test's business. */
+export const clusterDetailSchema = z.strictObject({
+  id: z.string().regex(clusterIdPattern).meta({ description: 'The cluster ID: the last segment of its address.' }),
+  name: z.string(),
+  status: z.enum(clusterStatuses),
+  utilizationRate: z.strictObject({
+    gpu: z.array(
+      z.strictObject({
+        name: z.string().meta({ description: '<vendor>.com/gpu-<model>' }),
+        displayName: z.string(),
+        ...use.shape,
+        ratio: z
+          .string()
+          .regex(/^\d+:\d+:\d+$/)
+          .meta({ description: 'Cards, cores and GiB that come with one card.' }),
+      }),
+    ),
+    mem: use.meta({ description: 'Whole GiB.' }),
+    cpu: use.meta({ description: 'Whole cores.' }),
+  }),
+})
+
+export const computeCenterSchema = z.strictObject({
+  id: z.string(),
+  code: z.string().meta({ description: '<site>-<n>' }),
+  name: z.string(),
+  nameEn: z.string(),
+  country: z.string(),
+  address: z.string(),
+  endpoInt: z.string().optional().meta({ description: 'Its access URL; the field is spelled so.' }),
+  osmEndpoInt: z.string().optional(),
+  onlineDate: z.string().optional().meta({ description: 'YYYY-MM-DD HH:MM:SS' }),
+  createdTime: z.string().nullable().optional(),
+})
+
+export const failureSchema = z.strictObject({ code: z.literal(-1), msg: z.string().min(1) })
+
+export function successOf<T extends z.ZodType>(data: T) {
+  return z.strictObject({ code: z.literal(0), data })
+}
+
+// The compiler refuses a field that is in the answers and not here, or the other way round.
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never
+true satisfies Same<keyof ClusterDetail, keyof z.infer<typeof clusterDetailSchema>>
+true satisfies Same<keyof ComputeCenterEntry, keyof z.infer<typeof computeCenterSchema>>
