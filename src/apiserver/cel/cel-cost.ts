@@ -157,15 +157,22 @@ function largest(bounds: readonly Bound[]): Bound {
   }
 }
 
-/** Measures a JSON value. */
-export function sizeOf(value: unknown): InputSize {
+/** More than any bound of steps allows. */
+const immeasurable: InputSize = { items: 1e9, weight: 1e12 }
+
+/**
+ * Measures a JSON value, or one of the language that was made of such. What is in a value several times counts as often,
+ * so with a budget measuring ends when it has looked at that much.
+ */
+export function sizeOf(value: unknown, budget?: { left: number }): InputSize {
+  if (budget && --budget.left < 0) return immeasurable
   if (typeof value === 'string') return { items: 1, weight: value.length + 1 }
   if (typeof value !== 'object' || value === null) return { items: 1, weight: 1 }
-  const parts: unknown[] = Object.values(value)
+  const parts: unknown[] = value instanceof Map ? [...value.values()] : Object.values(value)
   let items = Math.max(parts.length, 1)
   let weight = 1 + parts.length
   for (const part of parts) {
-    const size = sizeOf(part)
+    const size = sizeOf(part, budget)
     items = Math.max(items, size.items)
     weight += size.weight
   }

@@ -94,10 +94,18 @@ describe('policies', () => {
     [
       'through variables',
       [
-        { name: 'two', expression: 'object.data.map(a, object.data.map(b, a + b))' },
+        { name: 'two', expression: 'object.data.map(a, object.data.map(b, a))' },
         { name: 'four', expression: 'variables.two.map(a, variables.two.map(b, a + b))' },
       ],
       'size(variables.four) > 0',
+    ],
+    [
+      'by a value that holds another again and again',
+      Array.from({ length: 60 }, (_, index) => ({
+        name: `v${index}`,
+        expression: index === 0 ? '[1, 2]' : `[variables.v${index - 1}, variables.v${index - 1}]`,
+      })),
+      'size(variables.v59) > 0',
     ],
   ])('are stopped before they run too long: %s', async (_where, variables, expression) => {
     const { api } = await opened()

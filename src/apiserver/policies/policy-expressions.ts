@@ -75,67 +75,95 @@ class Variables {
   [name: string]: unknown
 }
 
+type Settled = { readonly value: unknown; readonly size: InputSize } | { readonly problem: unknown }
+
 /** Evaluates the expressions of one policy about one request, within a number of steps that is known beforehand. */
 export class PolicyEvaluation {
+  readonly #variables: readonly PolicyVariable[]
   readonly #size: InputSize
   readonly #bounds: ReadonlyMap<string, Bound>
   readonly #context: Record<string, unknown>
+  readonly #settled = new Map<string, Settled>()
   #stepsLeft = mostStepsOfObject
 
   constructor({ variables }: PolicyNames, input: PolicyInput) {
+    this.#variables = variables
     this.#size = sizeOf(input)
-    this.#bounds = variableBounds(variables, this.#size)
-    const given = Object.entries(input).map(([name, value]) => [name, freeValue(value ?? null)])
-    this.#context = Object.fromEntries(given)
-    this.#context['variables'] = this.#lazily(variables)
+    const given = Object.entries(input)
+    this.#bounds = new Map(given.map(([name, value]) => [name, boundFor([sizeOf(value)])]))
+    this.#context = Object.fromEntries(given.map(([name, value]) => [name, freeValue(value ?? null)]))
+    this.#context['variables'] = this.#shown()
   }
 
   /** Throws what went wrong. */
-  evaluate({ compiled }: PolicyExpression): unknown {
-    const { cost } = boundOf(compiled.run.ast, this.#size, this.#bounds)
-    const variables = compiled.inspected.names.has('variables') ? (this.#bounds.get('variables')?.cost ?? 0) : 0
-    const steps = cost + variables
-    this.#stepsLeft -= steps
-    if (steps > mostStepsOfRule || this.#stepsLeft < 0) {
+  evaluate({ source, compiled }: PolicyExpression): unknown {
+    const sizes = compiled.inspected.names.has('variables') ? this.#settleNamed(source) : []
+    const bounds = new Map(this.#bounds).set('variables', boundFor(sizes))
+    const { cost } = boundOf(compiled.run.ast, largest([this.#size, ...sizes]), bounds)
+    this.#stepsLeft -= cost
+    if (cost > mostStepsOfRule || this.#stepsLeft < 0) {
       this.#stepsLeft = -1
       throw new CelError('operation cancelled: actual cost limit exceeded')
     }
     return compiled.run(this.#context)
   }
 
-  /** A variable is computed when it is first asked for, so that one that cannot be does no harm where it is not used. */
-  #lazily(variables: readonly PolicyVariable[]): Variables {
+  /**
+   * Computes the variables that an expression may ask for, because their sizes tell how long it can take. One that
+   * cannot be computed does no harm where it is not asked for.
+   */
+  #settleNamed(source: string): readonly InputSize[] {
+    const words = new Set(source.match(/\w+/g))
+    return this.#variables.flatMap((variable) => {
+      const settled = words.has(variable.name) ? this.#settle(variable) : undefined
+      return settled && 'value' in settled ? [settled.size] : []
+    })
+  }
+
+  #settle({ name, expression }: PolicyVariable): Settled {
+    const known = this.#settled.get(name)
+    if (known) return known
+    // One that names itself means an earlier one, which there is not: it was refused when it was compiled.
+    this.#settled.set(name, { problem: new CelError(`variable "${name}" is being computed`) })
+    const settled = this.#compute(name, expression)
+    this.#settled.set(name, settled)
+    return settled
+  }
+
+  #compute(name: string, expression: PolicyExpression): Settled {
+    try {
+      const value = this.evaluate(expression)
+      const budget = { left: this.#stepsLeft }
+      const size = sizeOf(value, budget)
+      this.#stepsLeft = Math.max(budget.left, 0)
+      return { value, size }
+    } catch (error) {
+      return { problem: new CelError(`composited variable "${name}" fails to evaluate: ${evaluationProblem(error)}`) }
+    }
+  }
+
+  #shown(): Variables {
     const values = new Variables()
-    for (const { name, expression } of variables) {
-      let known: { readonly value: unknown } | undefined
+    for (const { name } of this.#variables) {
       const get = () => {
-        known ??= { value: this.#compute(name, expression) }
-        return known.value
+        const settled = this.#settled.get(name)
+        if (settled && 'value' in settled) return settled.value
+        throw settled?.problem ?? new CelError(`variable "${name}" was not computed`)
       }
       Object.defineProperty(values, name, { enumerable: true, get })
     }
     return values
   }
-
-  #compute(name: string, { compiled }: PolicyExpression): unknown {
-    try {
-      return compiled.run(this.#context)
-    } catch (error) {
-      throw new CelError(`composited variable "${name}" fails to evaluate: ${evaluationProblem(error)}`)
-    }
-  }
 }
 
-function variableBounds(variables: readonly PolicyVariable[], size: InputSize): ReadonlyMap<string, Bound> {
-  let all: Bound = { items: 1, weight: 1, most: 1, cost: 0 }
-  for (const { expression } of variables) {
-    const { items, weight, most, cost } = boundOf(expression.compiled.run.ast, size, new Map([['variables', all]]))
-    all = {
-      items: Math.max(all.items, items),
-      weight: all.weight + weight,
-      most: all.most + most,
-      cost: all.cost + cost,
-    }
+function boundFor(sizes: readonly InputSize[]): Bound {
+  const weight = sizes.reduce((sum, size) => sum + size.weight, 1)
+  return { items: largest(sizes).items, weight, most: weight, cost: 0 }
+}
+
+function largest(sizes: readonly InputSize[]): InputSize {
+  return {
+    items: sizes.reduce((most, { items }) => Math.max(most, items), 1),
+    weight: sizes.reduce((most, { weight }) => Math.max(most, weight), 1),
   }
-  return new Map([['variables', all]])
 }
