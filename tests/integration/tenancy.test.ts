@@ -1,12 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type KubernetesClient, connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
 import { apiKeySpec, generateKeyPair } from '../../src/management/key-pair.ts'
 import { findProgram } from '../../src/node/isolation/detect-isolation.ts'
-import { CertificateAuthority, type KeyAndCertificate } from '../../src/platform/data/certificates.ts'
+import { CertificateAuthority } from '../../src/platform/data/certificates.ts'
 import { DataFolder } from '../../src/platform/data/data-directory.ts'
 import { apiKeyKind } from '../../src/resources/api-key.ts'
 import { clusterKind, controlPlaneName } from '../../src/resources/cluster.ts'
@@ -15,63 +14,14 @@ import { nodeKind } from '../../src/resources/node.ts'
 import { podKind } from '../../src/resources/pod.ts'
 import { secretKind } from '../../src/resources/secret.ts'
 import { serviceAccountKind } from '../../src/resources/service-account.ts'
-import { serviceExporterKind } from '../../src/resources/service-exporter.ts'
 import { serviceKind } from '../../src/resources/service.ts'
 import { type ControlPlane, missingControlPlane, startRealControlPlane } from '../kubernetes/real-control-plane.ts'
-import {
-  administratorOf,
-  card,
-  isRunning,
-  messageOf,
-  reasonOf,
-  sluiceCluster,
-  untilPhase,
-  untilPod,
-} from '../support/cluster-stage.ts'
+import { administratorOf, card, messageOf, reasonOf, sluiceCluster, untilPhase } from '../support/cluster-stage.ts'
 import { managementCredential } from '../support/management-credential.ts'
 import { SluiceProcess, until } from '../support/sluice-process.ts'
+import { type Answer, type Tenant, ask, furnish } from '../support/tenants.ts'
 
 const ownNetworks = process.getuid?.() === 0 && ['ip', 'nft', 'nsenter'].every((name) => findProgram(name))
-
-/** A cluster as those know it who belong to it. */
-interface Tenant {
-  readonly name: string
-  readonly id: string
-  readonly client: KubernetesClient
-  /** Where its API is, without the prefix, and how it is called in a handshake. */
-  readonly server: string
-  readonly adminToken: string
-  readonly accountToken: string
-  readonly certificate: KeyAndCertificate
-  readonly serverName: string | undefined
-  /** What is in every object of it that somebody else must not see. */
-  readonly mark: string
-}
-
-interface Answer {
-  readonly code: number
-  readonly text: string
-}
-
-/** Says who it is, and asks where it is told to. */
-const program = `
-const { createServer } = require('node:http')
-const { connect } = require('node:net')
-createServer((_request, response) => response.end(process.env.MARK)).listen(8000, '0.0.0.0')
-console.log(process.env.MARK)
-const targets = () => { try { return require('node:fs').readFileSync('/targets/list', 'utf8').split(' ').filter(Boolean) } catch { return [] } }
-const told = new Set()
-setInterval(() => {
-  for (const target of targets()) {
-    if (told.has(target)) continue
-    told.add(target)
-    const [port, ...host] = target.split(':').reverse()
-    const socket = connect({ host: host.reverse().join(':'), port: Number(port), timeout: 1500 })
-    const say = (what) => { console.log(what + ' ' + target); socket.destroy() }
-    socket.on('connect', () => say('reached')).on('timeout', () => say('silent')).on('error', () => say('silent'))
-  }
-}, 200)
-`
 
 describe.skipIf(missingControlPlane() !== undefined)('clusters of one program, and one that is attached to it', () => {
   let data: string
@@ -80,80 +30,6 @@ describe.skipIf(missingControlPlane() !== undefined)('clusters of one program, a
   let home: Tenant
   let two: Tenant
   const clients: KubernetesClient[] = []
-
-  const ask = (
-    tenant: Pick<Tenant, 'server' | 'serverName'>,
-    path: string,
-    options: {
-      token?: string
-      certificate?: KeyAndCertificate
-      method?: string
-      body?: object
-      headers?: Record<string, string>
-    } = {},
-  ): Promise<Answer> => {
-    const { token, certificate, method = 'GET', body } = options
-    const { hostname, port } = new URL(tenant.server)
-    const headers = {
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-      ...(body && { 'content-type': 'application/json' }),
-      ...options.headers,
-    }
-    const servername = tenant.serverName
-    return new Promise((resolve, reject) => {
-      const outgoing = request({
-        host: hostname,
-        port,
-        path,
-        method,
-        rejectUnauthorized: false,
-        agent: false,
-        ...(servername !== undefined && { servername }),
-        ...certificate,
-        headers,
-      })
-      outgoing.on('response', (response) => {
-        let text = ''
-        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-        response.on('end', () => resolve({ code: response.statusCode ?? 0, text }))
-      })
-      outgoing.on('upgrade', (_response, socket) => {
-        socket.destroy()
-        resolve({ code: 101, text: '' })
-      })
-      outgoing.on('error', reject)
-      outgoing.end(body && JSON.stringify(body))
-    })
-  }
-
-  const furnish = async (client: KubernetesClient, mark: string) => {
-    await client.create(configMapKind, { metadata: { name: 'ours', namespace: 'default' }, data: { mark } })
-    const data = { mark: Buffer.from(mark).toString('base64') }
-    await client.create(secretKind, { metadata: { name: 'ours', namespace: 'default' }, data })
-    await client.create(configMapKind, { metadata: { name: 'targets', namespace: 'default' }, data: { list: '' } })
-    const image = `${sluice.endpoints.registry}/sluice/sluice:1`
-    const container = {
-      name: 'main',
-      image,
-      command: [process.execPath, '-e', program],
-      env: [{ name: 'MARK', value: mark }],
-      ports: [{ containerPort: 8000 }],
-      volumeMounts: [{ name: 'targets', mountPath: '/targets' }],
-    }
-    const volumes = [{ name: 'targets', configMap: { name: 'targets' } }]
-    await client.create(podKind, {
-      metadata: { name: 'web', namespace: 'default', labels: { app: 'web' } },
-      spec: { containers: [container], volumes, terminationGracePeriodSeconds: 0 },
-    })
-    const ports = [{ port: 80, targetPort: 8000 }]
-    await client.create(serviceKind, {
-      metadata: { name: 'web', namespace: 'default' },
-      spec: { selector: { app: 'web' }, ports },
-    })
-    const exported = { serviceName: 'web', servicePort: 80 }
-    await client.create(serviceExporterKind, { metadata: { name: 'web', namespace: 'default' }, spec: exported })
-    await untilPod(client, 'web', 'running', isRunning)
-  }
 
   const tenantOf = async (name: string, folder: string, kubeconfig: string): Promise<Tenant> => {
     const client = await connectKubernetes(kubeconfig)
@@ -175,7 +51,7 @@ describe.skipIf(missingControlPlane() !== undefined)('clusters of one program, a
     )
     const accountToken = (JSON.parse(made.text) as { status: { token: string } }).status.token
     const mark = `only-of-${name}-${id}`
-    await furnish(client, mark)
+    await furnish(client, mark, sluice.endpoints.registry)
     return { name, id, client, server, adminToken, accountToken, certificate, serverName, mark }
   }
 
