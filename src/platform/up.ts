@@ -9,6 +9,7 @@ import { Metrics } from '../foundation/metrics.ts'
 import type { Card } from '../node/cards/card.ts'
 import { detectCards } from '../node/cards/gpu-inventory.ts'
 import { programRunner } from '../node/processes/run-program.ts'
+import { leaveUserNetwork } from '../node/network/user/user-network.ts'
 import { gatewayNamespace, gatewayServiceName } from '../resources/model-labels.ts'
 import { userDataClaim } from '../resources/persistent-volume-claim.ts'
 import { exposedHostLabel } from '../resources/service-exporter.ts'
@@ -157,6 +158,7 @@ async function compose(
   lifecycle.add(audit)
   directory.folder('volumes', userDataClaim)
 
+  lifecycle.add({ name: 'user network', stop: () => leaveUserNetwork(options.userNetwork) })
   const hosts = [...new Set([urlHost(host), 'localhost', '127.0.0.1', hostname()])]
   const { isolation, network, services } = await openPodNetwork({
     directory,

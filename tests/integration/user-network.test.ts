@@ -13,6 +13,7 @@ import { networkPolicyKind } from '../../src/resources/network-policy.ts'
 import { nodeKind } from '../../src/resources/node.ts'
 import { podKind } from '../../src/resources/pod.ts'
 import { serviceKind } from '../../src/resources/service.ts'
+import { sluiceCluster } from '../support/cluster-stage.ts'
 import { killIfThere, podProcesses, processesMentioning, until } from '../support/sluice-process.ts'
 import { UserSluice, whyNotAsUser } from '../support/user-sluice.ts'
 
@@ -148,6 +149,12 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
     const places = [`http://127.0.0.1:${port}/`, `http://${gateway}:${port}/`, `http://10.0.2.2:${port}/`]
     expect(await askFromPod(`http://${outside.far}:8000/`, ...places)).toEqual(['outside', 'none', 'none', 'none'])
   })
+
+  it('keep their way out when another cluster of the same Sluice comes and goes', async () => {
+    await sluiceCluster(sluice.data, 'create', 'other')
+    await sluiceCluster(sluice.data, 'delete', 'other', '--purge')
+    expect(await askFromPod(`http://${outside.far}:8000/`, 'http://one/')).toEqual(['outside', 'one'])
+  }, 120_000)
 
   it('are kept apart by NetworkPolicies', async () => {
     await client.create(networkPolicyKind, {

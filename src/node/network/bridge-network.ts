@@ -13,7 +13,7 @@ import { NetworkPool } from './network-pool.ts'
 import type { NetworkTool } from './network-tool.ts'
 import type { NetworkFacts, Placement, PodGuard, PodNetwork, PodPlace } from './pod-network.ts'
 import { objectsOf, textOf } from './spec-text.ts'
-import { type UserNetwork, leaveUserNetwork } from './user/user-network.ts'
+import type { UserNetwork } from './user/user-network.ts'
 
 export interface BridgeNetworkOptions {
   readonly nodeId: string
@@ -250,11 +250,9 @@ export class BridgeNetwork implements PodNetwork {
   }
 
   async close(): Promise<void> {
-    const { user, tool } = this.#options
     await this.#pool.close()
     await this.#closeBridge()
-    tool.close()
-    if (user && !this.isInUse) leaveUserNetwork(user)
+    this.#options.tool.close()
   }
 
   async #closeBridge(): Promise<void> {

@@ -1,9 +1,10 @@
-import { readFileSync } from 'node:fs'
+import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { errorMessage } from '../../../foundation/errors.ts'
 import { type AddressRange, parseRange } from '../../../resources/address-range.ts'
 import { isAlive, readProcess, signalProcess } from '../../processes/process-identity.ts'
+import { NetworkNames } from '../network-names.ts'
 import { objectsOf, textOf } from '../spec-text.ts'
 
 /**
@@ -57,8 +58,17 @@ export function routesOutside({ folder }: UserNetwork): AddressRange[] {
   }
 }
 
-/** Lets it go once this program has ended: nobody else is in it. */
-export function leaveUserNetwork({ keeper }: UserNetwork): void {
-  const there = readProcess(keeper)
+/** Lets it go once this program has ended, unless Pods are still in it. */
+export function leaveUserNetwork(facts: UserNetworkFacts | undefined): void {
+  if (!facts || 'reason' in facts || hasNetworksOfPods()) return
+  const there = readProcess(facts.keeper)
   if (there && isAlive(there)) signalProcess(there, 'SIGTERM')
+}
+
+function hasNetworksOfPods(): boolean {
+  try {
+    return readdirSync(NetworkNames.namespaceFolder).length > 0
+  } catch {
+    return false
+  }
 }
