@@ -1,6 +1,7 @@
 import { afterEach, expect, it } from 'vitest'
 import { askUntil } from './ask-until.ts'
 import type { ContractServer } from './contract-server.ts'
+import { followParameters } from './followed-parameters.ts'
 import { onEachServer } from './on-each-server.ts'
 
 const made: Array<() => Promise<unknown>> = []
@@ -189,6 +190,7 @@ onEachServer((server) => {
   })
 
   it('judges by parameters that a binding names, each by itself', async () => {
+    await followParameters(server)
     const namespace = server.namespace
     const limits = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'limits' }, data: { most: '2' } }
     expect((await server.http('POST', server.path('configmaps'), limits)).code).toBe(201)

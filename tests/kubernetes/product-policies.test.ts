@@ -2,6 +2,7 @@ import { afterEach, expect, it } from 'vitest'
 import { productBindings, productPolicies } from '../../src/resources/product-policies.ts'
 import { askUntil } from './ask-until.ts'
 import type { ContractServer } from './contract-server.ts'
+import { followParameters } from './followed-parameters.ts'
 import { onEachServer } from './on-each-server.ts'
 
 // The embedded server has these rules without the policies; a real one has them from the chart's file.
@@ -54,6 +55,7 @@ onEachServer((server) => {
   const service = (type: string) => codeOf('services', 'v1', { kind: 'Service', spec: { type, ports: [{ port: 80 }] } })
 
   it('the product’s own rules decide alike', async () => {
+    await followParameters(server)
     await install(server)
     // A real server hears of policies and their parameters a moment later.
     await askUntil(
