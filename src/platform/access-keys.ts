@@ -4,7 +4,7 @@ import { SluiceError, errorMessage } from '../foundation/errors.ts'
 import { type KeyPair, apiKeySpec, generateKeyPair, secretDigest } from '../management/key-pair.ts'
 import { type ApiKey, apiKeyKind } from '../resources/api-key.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
-import { KeyCluster } from './key-cluster.ts'
+import { CommandedCluster } from './commanded-cluster.ts'
 
 export interface NewAccessKey {
   readonly name: string
@@ -20,16 +20,16 @@ export interface Rotated extends KeyPair {
 
 /** The key pairs of the management API, as their administrator handles them: through the cluster's own API. */
 export class AccessKeys {
-  readonly #cluster: Pick<KeyCluster, 'ask' | 'close'>
+  readonly #cluster: Pick<CommandedCluster, 'ask' | 'close'>
   readonly #now: () => number
 
-  constructor(cluster: Pick<KeyCluster, 'ask' | 'close'>, now: () => number = Date.now) {
+  constructor(cluster: Pick<CommandedCluster, 'ask' | 'close'>, now: () => number = Date.now) {
     this.#cluster = cluster
     this.#now = now
   }
 
   static async connect(kubeconfig: string): Promise<AccessKeys> {
-    return new AccessKeys(await KeyCluster.connect(kubeconfig))
+    return new AccessKeys(await CommandedCluster.connect(kubeconfig))
   }
 
   /** The pair itself: told here and nowhere else, for only the hash of its secret is kept. */

@@ -2,7 +2,7 @@ import { SluiceError } from '../foundation/errors.ts'
 import { bearerKeyText, generateBearerKey, secretDigest } from '../gateway/access/bearer-key.ts'
 import { type ApiKey, apiKeyKind } from '../resources/api-key.ts'
 import { timestamp } from '../resources/kubernetes-object.ts'
-import { KeyCluster } from './key-cluster.ts'
+import { CommandedCluster } from './commanded-cluster.ts'
 
 export interface NewKey {
   readonly name: string
@@ -15,14 +15,14 @@ export interface NewKey {
 
 /** The keys of the inference endpoints, as their administrator handles them: through the cluster's own API. */
 export class InferenceKeys {
-  readonly #cluster: KeyCluster
+  readonly #cluster: CommandedCluster
 
-  private constructor(cluster: KeyCluster) {
+  private constructor(cluster: CommandedCluster) {
     this.#cluster = cluster
   }
 
   static async connect(kubeconfig: string): Promise<InferenceKeys> {
-    return new InferenceKeys(await KeyCluster.connect(kubeconfig))
+    return new InferenceKeys(await CommandedCluster.connect(kubeconfig))
   }
 
   /** The key itself: told here and nowhere else, for only its hash is kept. */

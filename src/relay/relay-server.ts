@@ -89,7 +89,7 @@ export class RelayServer {
     { reusePort = false, outside }: ListenOptions = {},
   ): Promise<{ host: string; port: number }> {
     if (outside === undefined) return this.#listen(this.#server, { host, port, reusePort })
-    const server = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const server = net.createServer(socketOptions, (socket) => {
       this.#server.emit('connection', socket)
     })
     server.maxConnections = this.#server.maxConnections

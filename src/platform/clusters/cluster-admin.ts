@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
-import type { ClusterClient } from '../../cluster/cluster-client.ts'
-import { connectKubernetes } from '../../cluster/kubernetes-client.ts'
 import { type Clock, systemClock } from '../../foundation/clock.ts'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 import { type Cluster, clusterIdOf, clusterKind, isAttached } from '../../resources/cluster.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { secretKind } from '../../resources/secret.ts'
-import { StatusError, isStatusError } from '../../resources/status-error.ts'
+import { isStatusError } from '../../resources/status-error.ts'
+import { CommandedCluster } from '../commanded-cluster.ts'
 
 export interface NewCluster {
   readonly name: string
@@ -20,31 +19,24 @@ export interface NewCluster {
   readonly attach: string | undefined
 }
 
-const answerDeadlineMs = 10_000
 const pollMs = 50
 
 /** Clusters as their administrator handles them: through the home cluster's own API. */
 export class ClusterAdmin {
-  readonly #client: ClusterClient & { close(): void }
-  readonly #kubeconfig: string
+  readonly #cluster: CommandedCluster
   readonly #clock: Clock
 
-  private constructor(client: ClusterClient & { close(): void }, kubeconfig: string, clock: Clock) {
-    this.#client = client
-    this.#kubeconfig = kubeconfig
+  private constructor(cluster: CommandedCluster, clock: Clock) {
+    this.#cluster = cluster
     this.#clock = clock
   }
 
   static async connect(kubeconfig: string, clock: Clock = systemClock): Promise<ClusterAdmin> {
-    try {
-      return new ClusterAdmin(await connectKubernetes(kubeconfig, { answerDeadlineMs }), kubeconfig, clock)
-    } catch (error) {
-      throw unreachable(kubeconfig, error)
-    }
+    return new ClusterAdmin(await CommandedCluster.connect(kubeconfig), clock)
   }
 
   async list(): Promise<readonly Cluster[]> {
-    return (await this.#ask(() => this.#client.list(clusterKind))).items
+    return (await this.#cluster.ask((client) => client.list(clusterKind))).items
   }
 
   /** By its name or its ID. */
@@ -67,7 +59,7 @@ export class ClusterAdmin {
       ...(quota && { quota }),
       ...(secret && { kubeconfigSecret: { ...secret, key: 'kubeconfig' } }),
     }
-    return this.#ask(() => this.#client.create(clusterKind, { metadata: { name }, spec }))
+    return this.#cluster.ask((client) => client.create(clusterKind, { metadata: { name }, spec }))
   }
 
   /** Resolves with the Cluster once it runs, or cannot: its status says which. */
@@ -84,9 +76,9 @@ export class ClusterAdmin {
   /** For its administrator. Of the home cluster it is the one that this was called with. */
   async kubeconfig(nameOrId: string): Promise<string> {
     const cluster = await this.find(nameOrId)
-    if (isHome(cluster)) return readFileSync(this.#kubeconfig, 'utf8')
+    if (isHome(cluster)) return readFileSync(this.#cluster.kubeconfig, 'utf8')
     const where = isAttached(cluster) ? cluster.spec.kubeconfigSecret : cluster.status?.kubeconfigSecret
-    const secret = where && (await this.#ask(() => this.#client.get(secretKind, where)))
+    const secret = where && (await this.#cluster.ask((client) => client.get(secretKind, where)))
     const text = secret?.data?.[cluster.spec.kubeconfigSecret?.key ?? 'kubeconfig']
     if (text === undefined) throw new SluiceError('cluster_kubeconfig_missing', { name: cluster.metadata.name })
     return Buffer.from(text, 'base64').toString('utf8')
@@ -97,12 +89,12 @@ export class ClusterAdmin {
     const { metadata } = await this.find(nameOrId)
     const { name, uid } = metadata
     if (options.purge) {
-      await this.#ask(() => this.#client.patch(clusterKind, { name }, { spec: { deletionPolicy: 'Delete' } }))
+      await this.#cluster.ask((client) => client.patch(clusterKind, { name }, { spec: { deletionPolicy: 'Delete' } }))
     }
-    await this.#ask(() => this.#client.delete(clusterKind, { name }, { uid }))
+    await this.#cluster.ask((client) => client.delete(clusterKind, { name }, { uid }))
     const until = this.#clock.now() + options.deadlineMs
     for (;;) {
-      const there = await this.#ask(() => this.#client.get(clusterKind, { name }))
+      const there = await this.#cluster.ask((client) => client.get(clusterKind, { name }))
       if (there?.metadata.uid !== uid) return
       if (this.#clock.now() >= until) throw new SluiceError('cluster_still_deleting', { name })
       await this.#clock.sleep(pollMs)
@@ -110,7 +102,7 @@ export class ClusterAdmin {
   }
 
   close(): void {
-    this.#client.close()
+    this.#cluster.close()
   }
 
   async #keepKubeconfig(name: string, file: string): Promise<{ readonly namespace: string; readonly name: string }> {
@@ -122,36 +114,19 @@ export class ClusterAdmin {
     }
     const ref = { namespace: gatewayNamespace, name: `${name}-attached` }
     const data = { kubeconfig: Buffer.from(text).toString('base64') }
-    try {
-      await this.#client.create(secretKind, { metadata: ref, data })
-    } catch (error) {
-      if (!isStatusError(error, 'AlreadyExists')) throw this.#refusal(error)
-      await this.#ask(() => this.#client.patch(secretKind, ref, { data }))
-    }
+    await this.#cluster.ask(async (client) => {
+      try {
+        await client.create(secretKind, { metadata: ref, data })
+      } catch (error) {
+        if (!isStatusError(error, 'AlreadyExists')) throw error
+        await client.patch(secretKind, ref, { data })
+      }
+    })
     return ref
-  }
-
-  async #ask<T>(request: () => Promise<T>): Promise<T> {
-    try {
-      return await request()
-    } catch (error) {
-      throw this.#refusal(error)
-    }
-  }
-
-  #refusal(error: unknown): SluiceError {
-    if (!(error instanceof StatusError) || error.reason === 'Timeout') return unreachable(this.#kubeconfig, error)
-    return new SluiceError('cluster_refused', { reason: error.message }, { cause: error })
   }
 }
 
 /** The only one whose name is its ID. */
 function isHome(cluster: Cluster): boolean {
   return clusterIdOf(cluster) === cluster.metadata.name
-}
-
-function unreachable(kubeconfig: string, error: unknown): SluiceError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : undefined
-  const reason = errorMessage(error) || code || 'no answer'
-  return new SluiceError('cluster_unreachable', { kubeconfig, reason }, { cause: error })
 }

@@ -9,12 +9,12 @@
 # that one and `pasta`, by which the network reaches what the machine reaches, as its children. FOLDER/keeper says who they are; the
 # next program enters the same namespaces. The keeper ends on SIGTERM, and when FOLDER/keeper no longer names it.
 use strict;
-use Socket qw(getaddrinfo AF_INET6 AI_PASSIVE IPPROTO_IPV6 IPV6_V6ONLY SOCK_STREAM SOL_SOCKET SO_REUSEADDR SOMAXCONN sockaddr_family unpack_sockaddr_in unpack_sockaddr_in6);
+use Socket qw(getaddrinfo AI_PASSIVE SOCK_STREAM SOL_SOCKET SO_REUSEADDR);
 
 my ($arch, $folder, $pasta, $listen, @program) = @ARGV;
 my %calls = (
-  x64 => { mount => 165, capset => 126, prctl => 157, unshare => 272, setns => 308, setsid => 112, getpid => 39 },
-  arm64 => { mount => 40, capset => 91, prctl => 167, unshare => 97, setns => 268, setsid => 157, getpid => 172 },
+  x64 => { mount => 165, capset => 126, prctl => 157, unshare => 272, setns => 308, setsid => 112 },
+  arm64 => { mount => 40, capset => 91, prctl => 167, unshare => 97, setns => 268, setsid => 157 },
 );
 my $callOf = $calls{$arch} or die "there is no table of system calls for $arch\n";
 my %namespace = (mnt => 0x20000, user => 0x10000000, net => 0x40000000);

@@ -5,19 +5,19 @@ import { StatusError } from '../resources/status-error.ts'
 
 const answerDeadlineMs = 10_000
 
-/** The cluster that keys are kept in, as commands see it: through its own API. */
-export class KeyCluster {
-  readonly client: ClusterClient & { close(): void }
-  readonly #kubeconfig: string
+/** A cluster as commands see it: through its own API. */
+export class CommandedCluster {
+  readonly #client: ClusterClient & { close(): void }
+  readonly kubeconfig: string
 
   private constructor(client: ClusterClient & { close(): void }, kubeconfig: string) {
-    this.client = client
-    this.#kubeconfig = kubeconfig
+    this.#client = client
+    this.kubeconfig = kubeconfig
   }
 
-  static async connect(kubeconfig: string): Promise<KeyCluster> {
+  static async connect(kubeconfig: string): Promise<CommandedCluster> {
     try {
-      return new KeyCluster(await connectKubernetes(kubeconfig, { answerDeadlineMs }), kubeconfig)
+      return new CommandedCluster(await connectKubernetes(kubeconfig, { answerDeadlineMs }), kubeconfig)
     } catch (error) {
       throw unreachable(kubeconfig, error)
     }
@@ -26,15 +26,15 @@ export class KeyCluster {
   /** What goes wrong is told in words for the person at the terminal. */
   async ask<T>(request: (client: ClusterClient) => Promise<T>): Promise<T> {
     try {
-      return await request(this.client)
+      return await request(this.#client)
     } catch (error) {
-      if (!(error instanceof StatusError) || error.reason === 'Timeout') throw unreachable(this.#kubeconfig, error)
+      if (!(error instanceof StatusError) || error.reason === 'Timeout') throw unreachable(this.kubeconfig, error)
       throw new SluiceError('cluster_refused', { reason: error.message }, { cause: error })
     }
   }
 
   close(): void {
-    this.client.close()
+    this.#client.close()
   }
 }
 
