@@ -51,13 +51,18 @@ export class RequestRecord {
   }
 
   count(metrics: GatewayMetrics, now: number): void {
-    const { route, model = '', status, firstByteMs, bytes } = this
-    metrics.requests.series(route, model, String(status)).add()
-    metrics.requestSeconds.series(route).observe(this.elapsedMs(now) / 1000)
-    if (model === '') return
+    const { route, model, status, firstByteMs, bytes } = this
+    const seconds = this.elapsedMs(now) / 1000
+    if (model === undefined) {
+      metrics.requests.series(route, '', String(status)).add()
+      metrics.requestSeconds.series(route).observe(seconds)
+      return
+    }
+    const series = metrics.countAnswer(model, route, status)
+    series.requestSeconds.observe(seconds)
     if (firstByteMs !== undefined) {
-      metrics.firstByteSeconds.series(model).observe(firstByteMs / 1000)
-      metrics.responseBytes.series(model).add(bytes)
+      series.firstByteSeconds.observe(firstByteMs / 1000)
+      series.responseBytes.add(bytes)
     }
     if (!this.complete) metrics.brokenOff.inc({ model })
     if (this.usage) metrics.countTokens(model, this.usage)

@@ -85,7 +85,16 @@ export class UpstreamPool {
   }
 }
 
-/** The pool's key for an upstream. */
-function addressOf({ host, port }: Upstream): string {
-  return `${host}|${port}`
+/**
+ * Remembers the pool's key of each upstream while somebody holds the upstream. Those who forward much have one object for
+ * each, and a text that is put together anew has to be hashed anew before it can be looked up.
+ */
+const addresses = new WeakMap<Upstream, string>()
+
+function addressOf(upstream: Upstream): string {
+  const known = addresses.get(upstream)
+  if (known !== undefined) return known
+  const address = `${upstream.host}|${upstream.port}`
+  addresses.set(upstream, address)
+  return address
 }
