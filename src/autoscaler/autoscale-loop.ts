@@ -62,6 +62,8 @@ interface Watched {
   scaling: boolean
   /** Somebody asked while a change was being written: decide again right after it. */
   again: boolean
+  /** Whether the last reading was partial: what happened meanwhile is only known in part. */
+  wasPartial: boolean
   /** Refused writes in a row, and when the next one may be tried. */
   failures: number
   retryAt: number | undefined
@@ -133,7 +135,7 @@ export class AutoscaleLoop {
     }
     const current = this.#currentReplicas(model, watched, now)
     const input = { now, samples: watched.history.samples, settings, current }
-    const wish = decide(input)
+    const wish = heldDown(decide(input), current, reading)
     // Free room is only asked for when more is wanted, because it takes a look at every Pod.
     const isMore = wish !== 'hold' && wish.replicas > current
     const decision = isMore ? decide({ ...input, settings: { ...settings, replicasThatFit: this.#fit(model) } }) : wish
@@ -146,8 +148,11 @@ export class AutoscaleLoop {
     const { demand, namespace } = this.#options
     const { name } = model.metadata
     const reading = model.metadata.namespace === namespace ? demand.sample(name) : undefined
-    if (reading === undefined) watched.history.forget()
-    else watched.history.record(now, reading, keepMs, demand.lastActiveAt(name))
+    const isPartial = reading?.isPartial === true
+    // What was only known in part cannot be held against a model later: the window begins afresh.
+    if (reading === undefined || (watched.wasPartial && !isPartial)) watched.history.forget()
+    watched.wasPartial = isPartial
+    if (reading) watched.history.record(now, reading, keepMs, demand.lastActiveAt(name))
     this.#metrics.observe(name, reading)
     return reading
   }
@@ -193,7 +198,8 @@ export class AutoscaleLoop {
     const { metadata, spec } = model
     const watched = this.#watchedOf(model)
     const reading = metadata.namespace === namespace ? demand.sample(metadata.name) : undefined
-    const isIdle = reading !== undefined && reading.active + reading.waiting === 0 && !watched.scaling
+    const isKnown = reading !== undefined && reading.isPartial !== true
+    const isIdle = isKnown && reading.active + reading.waiting === 0 && !watched.scaling
     const since = demand.lastActiveAt(metadata.name) ?? watched.history.samples[0]?.at
     return {
       key,
@@ -271,6 +277,16 @@ export class AutoscaleLoop {
   }
 }
 
+/** While demand is only known in part, there may be requests for what seems to be too much. */
+function heldDown(
+  wish: ScaleDecision | 'hold',
+  current: number,
+  reading: DemandReading | undefined,
+): ScaleDecision | 'hold' {
+  if (wish === 'hold' || wish.reason === 'LoweredToMaximum' || reading?.isPartial !== true) return wish
+  return wish.replicas < current ? 'hold' : wish
+}
+
 /** A clock that was set back must not delay a Model longer than the longest wait. */
 function isPaced({ retryAt }: Watched, now: number): boolean {
   return retryAt !== undefined && now < retryAt && retryAt - now <= retryLimits.longestMs
@@ -282,6 +298,7 @@ function newlyWatched(): Watched {
     written: undefined,
     scaling: false,
     again: false,
+    wasPartial: false,
     failures: 0,
     retryAt: undefined,
   }

@@ -40,10 +40,10 @@ export class AutoscalerMetrics {
 
   observe(model: string, reading: DemandReading | undefined): void {
     const shown = this.#shownOf(model)
-    const isKnown = reading !== undefined
+    const isKnown = reading !== undefined && reading.isPartial !== true
     if (shown.isKnown !== isKnown) this.#known.set({ model }, isKnown ? 1 : 0)
     shown.isKnown = isKnown
-    for (const state of isKnown ? (['active', 'waiting'] as const) : []) {
+    for (const state of reading ? (['active', 'waiting'] as const) : []) {
       const count = reading?.[state] ?? 0
       if (shown[state] !== count) this.#demand.set({ model, state }, count)
       shown[state] = count

@@ -13,6 +13,8 @@ export interface DemandReading {
   readonly active: number
   /** Requests waiting for a Pod. */
   readonly waiting: number
+  /** There may be more that nobody knows of: no reason to take a replica away. */
+  readonly isPartial?: boolean
 }
 
 export interface DemandSample extends DemandReading {

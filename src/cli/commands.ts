@@ -10,6 +10,8 @@ import { clusterKubeconfigCommand } from './cluster-kubeconfig.ts'
 import { clusterListCommand } from './cluster-list.ts'
 import { clusterShowCommand } from './cluster-show.ts'
 import { doctorCommand } from './doctor.ts'
+import { controllerCommand } from './roles/controller.ts'
+import { gatewayCommand } from './roles/gateway.ts'
 import { imageImportCommand } from './image-import.ts'
 import { imageListCommand } from './image-list.ts'
 import { imageRemoveCommand } from './image-remove.ts'
@@ -23,6 +25,8 @@ import { versionCommand } from './version.ts'
 
 export const commands: readonly Command[] = [
   upCommand,
+  controllerCommand,
+  gatewayCommand,
   serveCommand,
   modelPullCommand,
   imageImportCommand,

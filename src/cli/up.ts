@@ -68,7 +68,7 @@ const flags: readonly Flag[] = [
   { name: 'safe-mode', help: 'serve the Kubernetes API only, start no Pod, and say what is unusual' },
   { name: 'no-safe-mode', help: 'start as usual, though the starts before this one crashed' },
   { name: 'no-demo-model', help: 'do not create the model smollm2 nor fetch its file' },
-  { name: 'no-gateway', help: 'leave the gateway out' },
+  { name: 'no-gateway', help: 'leave out the gateway and the controller of models, for those that run in the cluster' },
 ]
 
 export const upCommand: Command = {

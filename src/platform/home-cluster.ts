@@ -1,15 +1,11 @@
 import { modelsIn } from '../apiserver/admission/model-namespace-rule.ts'
-import { EventRecorder, eventSettleMs } from '../cluster/event-recorder.ts'
 import type { ClusterClient } from '../cluster/cluster-client.ts'
 import type { Component } from '../foundation/lifecycle.ts'
-import { ModelController } from '../operator/model-controller.ts'
 import { resolveProfile } from '../operator/resource-profile.ts'
 import { clusterKind } from '../resources/cluster.ts'
 import { gatewayNamespace } from '../resources/model-labels.ts'
-import { controllingModel } from '../resources/model-ownership.ts'
 import { parseResourceProfile } from '../resources/model-references.ts'
 import type { Model } from '../resources/model.ts'
-import { backgroundTask } from './background-task.ts'
 import { ClaimFiles } from './claims/claim-files.ts'
 import { type HomeCaches, homeCaches } from './cluster-caches.ts'
 import type { ConfigFile } from './data/config-file.ts'
@@ -21,7 +17,8 @@ import { ClusterCards } from './models/cluster-cards.ts'
 import { DemoModelFetch } from './models/demo-model-fetch.ts'
 import { modelCardWarning } from './models/model-card-warning.ts'
 import { volumesDirectory } from './models/model-storage.ts'
-import { version } from './version.ts'
+import { settleControllerLease } from './roles/model-lease.ts'
+import { operatorRole } from './roles/operator-role.ts'
 
 export interface HomeClusterOptions extends Omit<EmbeddedClusterOptions, 'furnish' | 'plugins'> {
   readonly center: CenterFacts
@@ -68,8 +65,11 @@ export class HomeCluster {
     return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#cards.facts())?.card
   }
 
-  /** In the order they start. `busy` tells how many requests a Pod is serving. */
-  components(busy: (model: string, podName: string) => number): readonly Component[] {
+  /**
+   * In the order they start. `busy` tells how many requests a Pod is serving; without it, Models are left to a controller
+   * that runs in the cluster.
+   */
+  components(busy: ((model: string, podName: string) => number) | undefined): readonly Component[] {
     const { directory, config, clock, log, fetchModel: name } = this.#options
     const fetch =
       name === undefined ? undefined : new DemoModelFetch({ name, dataDirectory: directory.root, clock, log })
@@ -78,7 +78,11 @@ export class HomeCluster {
       ...this.cluster.components(),
       new ConfiguredImages({ images: config.images, dataDirectory: directory.root, log }),
       ...(fetch ? [{ name: 'model fetch', start: () => fetch.start(), stop: () => fetch.stop() }] : []),
-      this.#modelController(files, busy),
+      {
+        name: 'lease of the controller',
+        start: () => settleControllerLease(this.cluster.client, busy !== undefined, clock.now()),
+      },
+      ...(busy ? [this.#operator(files, busy)] : []),
     ]
   }
 
@@ -89,38 +93,20 @@ export class HomeCluster {
     await createHomeResources(client, facts)
   }
 
-  #modelController(files: ClaimFiles, busy: (model: string, podName: string) => number): Component {
+  #operator(files: ClaimFiles, busy: (model: string, podName: string) => number): Component {
     const { registry, images, clock, log } = this.#options
-    const { models, pods, secrets } = this.caches
-    const controller = new ModelController({
+    const operator = operatorRole({
       client: this.cluster.client,
-      models,
-      pods,
-      secrets,
-      events: new EventRecorder({
-        client: this.cluster.client,
-        component: 'sluice-operator',
-        clock,
-        log,
-        settleMs: eventSettleMs,
-      }),
+      caches: this.caches,
+      cards: this.#cards,
       files,
+      registry,
+      engineUnavailable: (engine) => (engine === 'VLLM' ? images.vllmUnavailable : undefined),
+      busy,
       clock,
       log,
-      registry,
-      version,
-      wakingStatusMs: 100,
-      podNewsMs: 20,
-      profiles: () => this.#cards.facts(),
-      onProfilesChange: (callback) => this.#cards.onChange(callback),
-      engineUnavailable: (engine) => (engine === 'VLLM' ? images.vllmUnavailable : undefined),
-      busy: (podName) => {
-        const pod = pods.get({ namespace: gatewayNamespace, name: podName })
-        const model = pod && controllingModel(pod)
-        return model === undefined ? 0 : busy(model.name, podName)
-      },
     })
-    this.cluster.operator = (coming) => controller.foresee(coming)
-    return backgroundTask('operator', (signal) => controller.run(signal))
+    this.cluster.operator = operator.foresee
+    return operator
   }
 }

@@ -37,6 +37,7 @@ import { EdgeCertificate } from './edge-certificate.ts'
 import { JoinedRoutes } from '../exposure/joined-routes.ts'
 import { EventRecorder } from '../cluster/event-recorder.ts'
 import { connectKubernetesText } from '../cluster/kubernetes-client.ts'
+import { autoscalerRole } from './roles/autoscaler-role.ts'
 import { ExposureRole } from './roles/exposure-role.ts'
 import { GatewayRole } from './roles/gateway-role.ts'
 import {
@@ -230,16 +231,22 @@ async function compose(
     ? new GatewayRole({
         ...common,
         threads,
-        idleWindowMs: options.idleWindowMs,
         wakeDeadlineMs: options.wakeDeadlineMs,
-        cardPreemption: options.cardPreemption,
         requireApiKeys: options.requireApiKeys,
         trustedProxies: options.trustedProxies,
         bodyLimitBytes: options.bodyLimitBytes,
-        cardKindOf: (model) => home.cardKindOf(model),
-        foresight: cluster.foresight,
       })
     : undefined
+  const autoscaler =
+    gateway &&
+    autoscalerRole({
+      ...common,
+      demand: gateway.pool,
+      idleWindowMs: options.idleWindowMs,
+      cardPreemption: options.cardPreemption,
+      cardKindOf: (model) => home.cardKindOf(model),
+      foresight: cluster.foresight,
+    })
   const onDomainChange = (listener: () => void) => centers.onChange(listener)
   const edgeCertificate = await EdgeCertificate.issue({
     authority,
@@ -291,7 +298,10 @@ async function compose(
   }
   const serving: ServingRole = new ServingRole({
     ...common,
-    clusterId: identity.clusterId,
+    // Whose clients were cut off: the gateway's, and where there is none those of the whole cluster.
+    concerned: () =>
+      caches.services.get({ namespace: gatewayNamespace, name: gatewayServiceName }) ??
+      caches.clusters.get({ name: identity.clusterId }),
     count: threads,
     gateway: gateway && { port: ports.gateway, served: gateway.served, outside: outside.takeAll('gateway') },
     exposure: {
@@ -325,13 +335,14 @@ async function compose(
   outside.closeUnused()
 
   lifecycle.add(serving.early)
-  const busy = (model: string, pod: string) => gateway?.busy(model, pod) ?? 0
+  const busy = gateway && ((model: string, pod: string) => gateway.busy(model, pod))
   const components = options.startsPods ? home.components(busy) : cluster.quietComponents()
   for (const component of components) lifecycle.add(component)
   lifecycle.add(new KeyEvents({ client, keys: caches.keys, clock, log }))
   // Whoever waits is sent away before the threads end what is being answered.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
+  if (autoscaler) lifecycle.add(autoscaler)
   lifecycle.add(edgeCertificate)
   lifecycle.add(certificate)
   lifecycle.add(exposure)

@@ -1,4 +1,4 @@
-import { gatewayNamespace } from './model-labels.ts'
+import { controllerUser, gatewayNamespace } from './model-labels.ts'
 
 // The embedded cluster's own rules for any other Kubernetes, as ValidatingAdmissionPolicies. There a rule is compiled code,
 // which is faster and names the field; product-policies.test.ts holds that both decide alike, in the same words.
@@ -119,7 +119,35 @@ const modelNamespacePolicy = {
   },
 }
 
-export const productPolicies = [imagePolicy, nodePortPolicy, modelNamespacePolicy] as const
+/** The uids of the Models that control the Pod. */
+const modelsOf = (pod: string) =>
+  [
+    `has(${pod}.metadata.ownerReferences) ? ${pod}.metadata.ownerReferences`,
+    ".filter(o, has(o.controller) && o.controller && o.kind == 'Model' && o.apiVersion.startsWith('sluice.dev/'))",
+    '.map(o, o.uid) : []',
+  ].join('')
+
+const modelPodPolicy = {
+  apiVersion,
+  kind: 'ValidatingAdmissionPolicy',
+  metadata: { name: 'sluice-model-pods' },
+  spec: {
+    failurePolicy: 'Fail',
+    matchConstraints: { resourceRules: [matched('', ['pods'], written)] },
+    variables: [
+      { name: 'models', expression: modelsOf('object') },
+      { name: 'before', expression: `oldObject != null ? (${modelsOf('oldObject')}) : []` },
+    ],
+    validations: [
+      {
+        expression: `request.userInfo.username == '${controllerUser}' || variables.models.all(m, m in variables.before)`,
+        message: 'only the operator makes Pods that a Model controls',
+      },
+    ],
+  },
+}
+
+export const productPolicies = [imagePolicy, nodePortPolicy, modelNamespacePolicy, modelPodPolicy] as const
 
 /** Where they count: everywhere but in what keeps the cluster alive. Without the registry's name no image is let in. */
 export const productBindings = productPolicies.map(({ metadata: { name }, spec }) => ({

@@ -6,21 +6,30 @@ import { deploymentKind } from '../../resources/deployment.ts'
 import { jobKind } from '../../resources/job.ts'
 import type { Kind } from '../../resources/kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
+import { controllerUser } from '../../resources/model-labels.ts'
 import { modelKind } from '../../resources/model.ts'
 import { podTemplateKind } from '../../resources/pod-template-kind.ts'
-import { podKind } from '../../resources/pod.ts'
+import { podKind, podSchema } from '../../resources/pod.ts'
 import { policyFile } from '../../resources/policy-file.ts'
 import { productPolicies } from '../../resources/product-policies.ts'
 import { serviceKind, serviceSchema } from '../../resources/service.ts'
+import type { User } from '../access/identity/user.ts'
 import type { AdmissionRequest } from '../admission/admission.ts'
 import { imagesFrom } from '../admission/image-registry-rule.ts'
 import { modelsIn } from '../admission/model-namespace-rule.ts'
+import { modelPodsAreMadeHere } from '../admission/model-pod-rule.ts'
 import { CompiledPolicy } from './compiled-policy.ts'
 
 const registry = 'registry.north-1.localhost'
 const user = { name: 'alice', groups: [] }
 
-function judge(policyName: string, kind: Kind, object: KubernetesObject, previous?: KubernetesObject): string[] {
+function judge(
+  policyName: string,
+  kind: Kind,
+  object: KubernetesObject,
+  previous?: KubernetesObject,
+  by: User = user,
+): string[] {
   const found = productPolicies.find(({ metadata }) => metadata.name === policyName)
   const compiled = new CompiledPolicy(validatingAdmissionPolicySchema.parse(found))
   expect(compiled.faults).toEqual([])
@@ -29,6 +38,7 @@ function judge(policyName: string, kind: Kind, object: KubernetesObject, previou
     kind: { group, version, kind: kind.kind },
     namespace: object.metadata.namespace ?? '',
     operation: previous ? 'UPDATE' : 'CREATE',
+    userInfo: { username: by.name, groups: by.groups },
   }
   const input = { object, oldObject: previous ?? null, request, namespaceObject: null }
   return compiled.judge({ ...input, params: { data: { registry } } }).map(({ message }) => message)
@@ -48,6 +58,13 @@ const named = (kind: string, content: object): KubernetesObject => ({
 const templated = (image: string, replicas = 1) =>
   named('Deployment', { spec: { replicas, template: { spec: specOf(image) } } })
 const own = `${registry}/a:1`
+const ownedBy = (kind: string, uid: string, apiVersion = 'sluice.dev/v1') => ({
+  apiVersion,
+  kind,
+  name: 'x',
+  uid,
+  controller: true,
+})
 
 const cases: ReadonlyArray<[string, Kind, KubernetesObject, KubernetesObject?]> = [
   ['an image of the registry', podKind, named('Pod', { spec: specOf(own) })],
@@ -84,6 +101,26 @@ describe('the policies for a real Kubernetes decide as the embedded cluster does
     const object = { apiVersion: 'sluice.dev/v1', kind: 'Model', metadata: { name: 'm', namespace } }
     const rule = modelsIn('sluice')({ operation: 'create', kind: modelKind, object, user })
     expect(judge('sluice-model-namespace', modelKind, object)).toEqual(said(rule))
+  })
+
+  it.each([
+    ['of nobody', [], undefined, user],
+    ['of a Model', [ownedBy('Model', 'm1')], undefined, user],
+    ['of a Model, made by the controller', [ownedBy('Model', 'm1')], undefined, { name: controllerUser, groups: [] }],
+    ['that had that Model before', [ownedBy('Model', 'm1')], [ownedBy('Model', 'm1')], user],
+    ['that had another Model before', [ownedBy('Model', 'm1')], [ownedBy('Model', 'm2')], user],
+    ['of something else of that name', [ownedBy('Model', 'm1', 'example.com/v1')], undefined, user],
+    ['of a Job', [ownedBy('Job', 'j1', 'batch/v1')], undefined, user],
+  ])('about a Pod %s', (_what, owners, before, by) => {
+    const podWith = (ownerReferences: readonly object[]) => ({
+      ...named('Pod', { spec: specOf(own) }),
+      metadata: { name: 'x', namespace: 'sluice', ownerReferences },
+    })
+    const object = podSchema.parse(podWith(owners))
+    const previous = before && podSchema.parse(podWith(before))
+    const operation = previous ? 'update' : 'create'
+    const rule = modelPodsAreMadeHere({ operation, kind: podKind, object, previous, user: by })
+    expect(judge('sluice-model-pods', podKind, object, previous, by)).toEqual(said(rule))
   })
 
   it.each(['ClusterIP', 'NodePort', 'LoadBalancer'])('about a Service of type %s', (type) => {

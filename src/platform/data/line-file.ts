@@ -12,7 +12,8 @@ const bytesPerCharacter = 3
  * stands still must not make a gateway stand still.
  */
 export class LineFile {
-  readonly #path: string
+  /** Undefined for what was opened by others, which is never opened anew. */
+  readonly #path: string | undefined
   readonly #onLost: (lines: number) => void
   #fd: number
   #isMoved = false
@@ -28,11 +29,15 @@ export class LineFile {
    * The folder is made where it is missing; a new file is for its owner only. `onLost` is told how many lines were left
    * out.
    */
-  constructor(path: string, onLost: (lines: number) => void = () => {}) {
+  constructor(place: string | { readonly fd: number }, onLost: (lines: number) => void = () => {}) {
     this.#onLost = onLost
-    mkdirSync(dirname(path), { recursive: true })
-    this.#path = path
-    this.#fd = openSync(path, 'a', 0o600)
+    if (typeof place !== 'string') {
+      this.#fd = place.fd
+      return
+    }
+    mkdirSync(dirname(place), { recursive: true })
+    this.#path = place
+    this.#fd = openSync(place, 'a', 0o600)
   }
 
   write(line: string): void {
@@ -104,6 +109,7 @@ export class LineFile {
 
   #openAnew(): void {
     this.#isMoved = false
+    if (this.#path === undefined) return
     try {
       const fd = openSync(this.#path, 'a', 0o600)
       closeSync(this.#fd)

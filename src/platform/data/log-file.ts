@@ -29,8 +29,12 @@ export function openLogFile(path: string, options: LogFileOptions = {}): Logger 
   })
 }
 
+/** The path that stands for standard output, where whoever runs containers looks for their log. */
+export const standardOutput = '-'
+
 /** For a further thread of the program: lines are appended whole, so threads can write to one file. */
 export function joinLogFile(path: string, options: Pick<LogFileOptions, 'repeat'> = {}): Logger {
+  if (path === standardOutput) return logTo(new LineFile({ fd: 1 }), options.repeat ?? onTimer)
   return logInto(path, options.repeat, async () => {})
 }
 
@@ -45,9 +49,13 @@ function logInto(path: string, repeat: Repeat = onTimer, moveAside: (file: LineF
     ])
     if (named?.ino !== open.ino) destination.reopen()
   }
-  repeat(flushEveryMs, () => destination.flush())
   // A look that fails is followed by another one.
   repeat(lookEveryMs, () => void look().catch(() => {}))
+  return logTo(destination, repeat)
+}
+
+function logTo(destination: LineFile, repeat: Repeat): Logger {
+  repeat(flushEveryMs, () => destination.flush())
   process.once('exit', () => destination.close())
   return createLogger({ destination, level: process.env['SLUICE_LOG_LEVEL'] ?? 'info' })
 }

@@ -1,31 +1,21 @@
 import { isIP } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { AutoscaleLoop, type ReplicaForesight } from '../../autoscaler/autoscale-loop.ts'
-import type { ClusterClient } from '../../cluster/cluster-client.ts'
-import { EventRecorder, eventSettleMs } from '../../cluster/event-recorder.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
-import { CardMeter } from '../../gateway/card-meter.ts'
 import { defaultGatewaySettings } from '../../gateway/gateway-settings.ts'
 import { TrustedProxies } from '../../gateway/access/trusted-proxies.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
-import { modelOfPod } from '../../resources/model-ownership.ts'
-import { parseResourceProfile } from '../../resources/model-references.ts'
-import type { Model } from '../../resources/model.ts'
 import { LoadTable } from '../../traffic/endpoints/load-table.ts'
 import { PodPool } from '../../traffic/pod-pool.ts'
-import { cardHoldings } from '../card-room.ts'
 import type { HomeCaches } from '../cluster-caches.ts'
 import type { ServedGateway } from '../serving/serving-messages.ts'
 import type { GatewayToServe } from '../serving/serving-threads.ts'
 
 export interface GatewayRoleOptions {
-  readonly client: ClusterClient
-  readonly caches: HomeCaches
+  readonly caches: Pick<HomeCaches, 'models' | 'pods' | 'secrets' | 'keys'>
   readonly host: string
-  readonly idleWindowMs: number
   readonly wakeDeadlineMs: number
   readonly requireApiKeys: boolean
   /** Addresses and ranges, separated by commas. This machine's own address is one: the edge stands there. */
@@ -33,12 +23,6 @@ export interface GatewayRoleOptions {
   readonly bodyLimitBytes: number
   /** How many threads serve. */
   readonly threads: number
-  /** Whether a Model that somebody waits for may take the cards of one that is idle. */
-  readonly cardPreemption: boolean
-  /** Told of more replicas of a Model before they are written. */
-  readonly foresight?: ReplicaForesight | undefined
-  /** The kind of card that a Model's Pods hold. */
-  cardKindOf(model: Model): string | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
@@ -46,22 +30,20 @@ export interface GatewayRoleOptions {
 
 const chatPageDirectory = fileURLToPath(new URL('../../../web/dist', import.meta.url))
 
-/** What the gateway has in this thread: the owner of who waits, and the autoscaler that listens to its demand. */
+/** What the gateway has in this thread: the pool, which knows the endpoints and holds whoever waits. */
 export class GatewayRole implements Component {
   readonly name = 'gateway'
   /** What the threads that serve need of it. */
   readonly served: GatewayToServe
-  readonly #pool: PodPool
-  readonly #cards: CardMeter
-  readonly #autoscaler: AutoscaleLoop
+  /** Reports the gateway's demand. */
+  readonly pool: PodPool
 
   constructor(options: GatewayRoleOptions) {
-    const { caches, client, clock, log, metrics, idleWindowMs, wakeDeadlineMs } = options
-    const { models, pods, secrets, nodes, keys } = caches
-    const namespace = gatewayNamespace
+    const { caches, clock, log, metrics, wakeDeadlineMs } = options
+    const { models, pods, secrets, keys } = caches
     const loads = LoadTable.shared({ workers: options.threads, epochMs: clock.now() })
-    this.#pool = new PodPool({
-      namespace,
+    this.pool = new PodPool({
+      namespace: gatewayNamespace,
       pods,
       models,
       secrets,
@@ -71,47 +53,17 @@ export class GatewayRole implements Component {
       loads,
       settings: { wakeDeadlineMs },
     })
-    this.served = { settings: servedSettings(options), loads, pool: this.#pool, models, keys }
-    this.#cards = new CardMeter({ namespace, pods, models, demand: this.#pool, clock, metrics })
-    this.#autoscaler = new AutoscaleLoop({
-      models,
-      namespace,
-      client,
-      demand: this.#pool,
-      events: new EventRecorder({ client, component: 'sluice-autoscaler', clock, log, settleMs: eventSettleMs }),
-      clock,
-      log,
-      metrics,
-      idleWindowMs,
-      takeIdleCards: options.cardPreemption,
-      foresight: options.foresight,
-      cards: {
-        perReplica: (model) => {
-          const kind = options.cardKindOf(model)
-          return kind === undefined
-            ? undefined
-            : { kind, count: parseResourceProfile(model.spec.resourceProfile).cards }
-        },
-        holdings: (kind) => cardHoldings(kind, nodes.list(), pods.list(), (pod) => modelOfPod(pod, models)),
-      },
-    })
-  }
-
-  start(): void {
-    this.#cards.start()
-    this.#autoscaler.start()
+    this.served = { settings: servedSettings(options), loads, pool: this.pool, models, keys }
   }
 
   /** Whoever waits is sent away; what is being answered goes on in the threads. */
-  async stop(): Promise<void> {
-    this.#cards.stop()
-    await this.#autoscaler.stop()
-    this.#pool.stop()
+  stop(): void {
+    this.pool.stop()
   }
 
   /** Requests in flight at a Pod. */
   busy(model: string, podName: string): number {
-    return this.#pool.inFlightByEndpoint(model).get(podName) ?? 0
+    return this.pool.inFlightByEndpoint(model).get(podName) ?? 0
   }
 }
 

@@ -6,9 +6,8 @@ import type { Logger } from '../../foundation/log.ts'
 import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
-import { gatewayNamespace, gatewayServiceName } from '../../resources/model-labels.ts'
-import type { HomeCaches } from '../cluster-caches.ts'
 import { type Listening, listenOn } from '../listen.ts'
+import type { ServingFace } from '../serving/serving-messages.ts'
 import {
   type ExposureToServe,
   type GatewayToServe,
@@ -24,13 +23,13 @@ interface ServedAt {
 
 export interface ServingRoleOptions {
   readonly client: ClusterClient
-  readonly caches: HomeCaches
-  readonly clusterId: string
+  /** The object that Events about lost threads are recorded on, if there is one. */
+  readonly concerned: () => KubernetesObject | undefined
   readonly host: string
   /** How many threads; one at least. */
   readonly count: number
   readonly gateway: (ServedAt & { readonly served: GatewayToServe }) | undefined
-  readonly exposure: ServedAt & { readonly served: ExposureToServe }
+  readonly exposure: (ServedAt & { readonly served: ExposureToServe }) | undefined
   /** The file that the threads write their lines to. */
   readonly logPath: string
   readonly ownerLoop: LoopBoardShape
@@ -58,7 +57,7 @@ export class ServingRole implements Component {
     this.#threads = new ServingThreads({
       count,
       gateway: gateway?.served,
-      exposure: exposure.served,
+      exposure: exposure?.served,
       logPath,
       ownerLoop,
       clock,
@@ -79,19 +78,9 @@ export class ServingRole implements Component {
   }
 
   async start(): Promise<void> {
-    const { host, gateway, exposure } = this.#options
-    if (gateway) {
-      const place = { name: 'gateway', flag: '--gateway-port', host, port: gateway.port }
-      this.#gateway = await listenOn(
-        { listen: (...[at, port]) => this.#threads.listen('gateway', at, port, gateway.outside) },
-        place,
-      )
-    }
-    const place = { name: 'exposure', flag: '--exposure-port', host, port: exposure.port }
-    this.#exposure = await listenOn(
-      { listen: (...[at, port]) => this.#threads.listen('exposure', at, port, exposure.outside) },
-      place,
-    )
+    const { gateway, exposure } = this.#options
+    if (gateway) this.#gateway = await this.#listen('gateway', gateway)
+    if (exposure) this.#exposure = await this.#listen('exposure', exposure)
   }
 
   async stop(): Promise<void> {
@@ -107,19 +96,18 @@ export class ServingRole implements Component {
     return this.#exposure
   }
 
+  #listen(face: ServingFace, { port, outside }: ServedAt): Promise<Listening> {
+    const { host } = this.#options
+    const listener = { listen: (at: string, wanted: number) => this.#threads.listen(face, at, wanted, outside) }
+    return listenOn(listener, { name: face, flag: `--${face}-port`, host, port })
+  }
+
   #record(news: ServingNews): void {
-    const about = this.#concerned()
+    const about = this.#options.concerned()
     if (!about) return
     if (news.type === 'lost') {
       const message = `A thread that serves was lost with its connections: ${news.reason}. It is started again.`
       this.#events.record(about, 'Warning', 'ServingThreadLost', message)
     } else this.#events.record(about, 'Normal', 'ServingThreadBack', 'A thread that serves is there again.')
-  }
-
-  /** Whose clients were cut off: the gateway's, and where there is none those of the whole cluster. */
-  #concerned(): KubernetesObject | undefined {
-    const { caches, clusterId } = this.#options
-    const service = caches.services.get({ namespace: gatewayNamespace, name: gatewayServiceName })
-    return service ?? caches.clusters.get({ name: clusterId })
   }
 }

@@ -1,0 +1,105 @@
+import { hostname } from 'node:os'
+import { randomBytes } from 'node:crypto'
+import { LeaderLease } from '../../cluster/leader/leader-lease.ts'
+import { Lifecycle } from '../../foundation/lifecycle.ts'
+import { resolveProfile } from '../../operator/resource-profile.ts'
+import { gatewayNamespace } from '../../resources/model-labels.ts'
+import { parseResourceProfile } from '../../resources/model-references.ts'
+import { modelKind } from '../../resources/model.ts'
+import { nodeKind } from '../../resources/node.ts'
+import { podKind } from '../../resources/pod.ts'
+import { secretKind } from '../../resources/secret.ts'
+import { backgroundTask } from '../background-task.ts'
+import { readConfigFile } from '../data/config-file.ts'
+import { demandKey, ensureDemandKey } from '../demand/demand-key.ts'
+import { listenWithKey } from '../demand/gateway-stream.ts'
+import { GatewayStreams } from '../demand/gateway-streams.ts'
+import { JoinedDemand } from '../demand/joined-demand.ts'
+import { ClusterCards } from '../models/cluster-cards.ts'
+import { autoscalerRole } from '../roles/autoscaler-role.ts'
+import { controllerLease } from '../roles/model-lease.ts'
+import { operatorRole } from '../roles/operator-role.ts'
+import { type RoleOptions, type RoleParts, type RunningRole, startRole } from './role-program.ts'
+
+export interface ControllerOptions extends RoleOptions {
+  /** Path of a file with resource profiles. */
+  readonly config: string | undefined
+  /** From which the engines' images come. */
+  readonly registry: string
+  readonly idleWindowMs: number
+  readonly cardPreemption: boolean
+}
+
+/** `sluice controller`: operator and autoscaler of a cluster's Models. Of several, one leads. */
+export async function startController(options: ControllerOptions, signal: AbortSignal): Promise<RunningRole> {
+  const { profiles: table } = await readConfigFile(options.config)
+  return startRole('controller', options, (parts) => [electedController(options, parts, table)], signal)
+}
+
+type ProfileTable = Awaited<ReturnType<typeof readConfigFile>>['profiles']
+
+function electedController(options: ControllerOptions, parts: RoleParts, table: ProfileTable) {
+  const { client, informers, clock, log, metrics } = parts
+  const caches = {
+    models: informers.add(modelKind, { namespace: gatewayNamespace }),
+    pods: informers.add(podKind),
+    nodes: informers.add(nodeKind),
+    secrets: informers.add(secretKind, { namespace: gatewayNamespace }),
+  }
+  const cards = new ClusterCards({ own: [], nodes: caches.nodes, table })
+  const demand = new JoinedDemand(() => clock.now())
+  let isLeading = false
+  metrics.gauge('sluice_controller_leading', '1 while this controller leads, 0 while another one does.', [], (gauge) =>
+    gauge.set(isLeading ? 1 : 0),
+  )
+  metrics.gauge(
+    'sluice_controller_gateways',
+    'Gateways of the cluster, by whether their demand is known. While one is not, nothing is scaled down.',
+    ['known'],
+    (gauge) => {
+      gauge.set({ known: 'true' }, demand.gateways - demand.unknownGateways)
+      gauge.set({ known: 'false' }, demand.unknownGateways)
+    },
+  )
+  const lease = new LeaderLease({
+    client,
+    ...controllerLease,
+    identity: `${hostname()}_${randomBytes(6).toString('hex')}`,
+    clock,
+    log,
+  })
+  const scaling = {
+    ...parts,
+    caches,
+    demand,
+    idleWindowMs: options.idleWindowMs,
+    cardPreemption: options.cardPreemption,
+    cardKindOf: (model) =>
+      resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, cards.facts())?.card,
+  } satisfies Parameters<typeof autoscalerRole>[0]
+  const lead = async (leading: AbortSignal): Promise<void> => {
+    isLeading = true
+    await ensureDemandKey(client, gatewayNamespace, leading)
+    const lifecycle = new Lifecycle({ log, clock })
+    const listen = listenWithKey(() => demandKey(caches.secrets, gatewayNamespace))
+    lifecycle.add(new GatewayStreams({ namespace: gatewayNamespace, pods: caches.pods, demand, listen, clock, log }))
+    lifecycle.add(
+      operatorRole({
+        client,
+        caches,
+        cards,
+        files: { check: () => ({ state: 'unknown' }) },
+        registry: () => options.registry,
+        busy: (model, pod) => demand.busy(model, pod),
+        clock,
+        log,
+      }),
+    )
+    lifecycle.add(autoscalerRole(scaling))
+    await lifecycle.start()
+    await new Promise<void>((resolve) => leading.addEventListener('abort', () => resolve(), { once: true }))
+    isLeading = false
+    await lifecycle.stop()
+  }
+  return backgroundTask('controller', (stop) => lease.run(lead, stop))
+}
