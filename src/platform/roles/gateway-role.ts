@@ -28,16 +28,16 @@ export interface GatewayRoleOptions {
   readonly idleWindowMs: number
   readonly wakeDeadlineMs: number
   readonly requireApiKeys: boolean
-  /** Addresses and ranges, separated by commas. This machine's own address is one: the edge stands there. */
+  /** Addresses and ranges, separated by commas. This machine's own address is always added, since the edge is there. */
   readonly trustedProxies: string
   readonly bodyLimitBytes: number
-  /** How many threads serve. */
+  /** How many serving threads there are. */
   readonly threads: number
-  /** Whether a Model that somebody waits for may take the cards of one that is idle. */
+  /** Whether a Model that somebody waits for may take the cards of an idle one. */
   readonly cardPreemption: boolean
-  /** Told of more replicas of a Model before they are written. */
+  /** Is told that a Model will get more replicas, before this is written. */
   readonly foresight?: ReplicaForesight | undefined
-  /** The kind of card that a Model's Pods hold. */
+  /** The kind of card that a Model's Pods use. */
   cardKindOf(model: Model): string | undefined
   readonly clock: Clock
   readonly log: Logger
@@ -46,10 +46,13 @@ export interface GatewayRoleOptions {
 
 const chatPageDirectory = fileURLToPath(new URL('../../../web/dist', import.meta.url))
 
-/** What the gateway has in this thread: the owner of who waits, and the autoscaler that listens to its demand. */
+/**
+ * The gateway's part in the main thread: the queues of waiting requests, and the autoscaler, which follows their
+ * demand.
+ */
 export class GatewayRole implements Component {
   readonly name = 'gateway'
-  /** What the threads that serve need of it. */
+  /** What the serving threads need from here. */
   readonly served: GatewayToServe
   readonly #pool: PodPool
   readonly #cards: CardMeter
@@ -102,14 +105,14 @@ export class GatewayRole implements Component {
     this.#autoscaler.start()
   }
 
-  /** Whoever waits is sent away; what is being answered goes on in the threads. */
+  /** Turns waiting clients away; the threads go on with requests that are being answered. */
   async stop(): Promise<void> {
     this.#cards.stop()
     await this.#autoscaler.stop()
     this.#pool.stop()
   }
 
-  /** Requests in flight at a Pod. */
+  /** How many requests the Pod is answering. */
   busy(model: string, podName: string): number {
     return this.#pool.inFlightByEndpoint(model).get(podName) ?? 0
   }
@@ -119,7 +122,7 @@ function servedSettings(options: GatewayRoleOptions): ServedGateway {
   const { wakeDeadlineMs, requireApiKeys, bodyLimitBytes, host, threads } = options
   const own = isIP(host) === 0 ? '' : host
   const trustedProxies = `${options.trustedProxies},${own}`
-  // What cannot be read is refused here, before a thread begins with it.
+  // Settings that cannot be parsed are refused here, before any thread starts with them.
   TrustedProxies.parse(trustedProxies, '--trusted-proxies')
   return {
     namespace: gatewayNamespace,

@@ -18,7 +18,9 @@ import {
 
 interface ServedAt {
   readonly port: number
-  /** Sockets that listen outside of this program's network, one for each thread that ever comes. */
+  /**
+   * Sockets that already listen outside this program's network namespace: one for each thread, replacements included.
+   */
   readonly outside?: number[] | undefined
 }
 
@@ -27,11 +29,11 @@ export interface ServingRoleOptions {
   readonly caches: HomeCaches
   readonly clusterId: string
   readonly host: string
-  /** How many threads; one at least. */
+  /** How many threads to run, at least one. */
   readonly count: number
   readonly gateway: (ServedAt & { readonly served: GatewayToServe }) | undefined
   readonly exposure: ServedAt & { readonly served: ExposureToServe }
-  /** The file that the threads write their lines to. */
+  /** The log file that the threads write to. */
   readonly logPath: string
   readonly ownerLoop: LoopBoardShape
   readonly clock: Clock
@@ -39,10 +41,10 @@ export interface ServingRoleOptions {
   readonly metrics: Metrics
 }
 
-/** What running requests get at a stop. */
+/** How long running requests may take to finish when everything stops. */
 const stopGraceMs = 10_000
 
-/** The threads that serve the gateway and exposed services, and where they listen. */
+/** Runs the threads that serve the gateway and exposed services, and knows where they listen. */
 export class ServingRole implements Component {
   readonly name = 'serving threads'
   readonly #options: ServingRoleOptions
@@ -68,7 +70,7 @@ export class ServingRole implements Component {
     })
   }
 
-  /** For the beginning of a start: the threads come up while others start. */
+  /** A component to start first, so that the threads load while everything else starts. */
   get early(): Component {
     const nothingLeft = { graceMs: 0 }
     return {
@@ -98,7 +100,7 @@ export class ServingRole implements Component {
     await this.#threads.close({ graceMs: stopGraceMs })
   }
 
-  /** `undefined` where there is no gateway. */
+  /** `undefined` if there is no gateway. */
   get gateway(): Listening | undefined {
     return this.#gateway
   }
@@ -116,7 +118,7 @@ export class ServingRole implements Component {
     } else this.#events.record(about, 'Normal', 'ServingThreadBack', 'A thread that serves is there again.')
   }
 
-  /** Whose clients were cut off: the gateway's, and where there is none those of the whole cluster. */
+  /** Whose clients lost their connections: the gateway's or, if there is none, the whole cluster's. */
   #concerned(): KubernetesObject | undefined {
     const { caches, clusterId } = this.#options
     const service = caches.services.get({ namespace: gatewayNamespace, name: gatewayServiceName })
