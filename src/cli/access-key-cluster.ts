@@ -13,7 +13,7 @@ export async function withAccessKeys<T>(parsed: ParsedFlags, work: (keys: Access
   }
 }
 
-/** On standard output, so that other programs can take it up: what `credentials.json` has. */
+/** Prints the pair like the content of `credentials.json`, so that other programs can read it from standard output. */
 export function renderPair(pair: { readonly accessKey: string; readonly secretKey: string }): string {
   const { accessKey, secretKey } = pair
   return JSON.stringify({ accessKey, secretKey }, null, 2)

@@ -38,7 +38,7 @@ export const accessKeyRotateCommand: Command = {
   },
 }
 
-/** The file that the first start wrote would otherwise be of no use once the secret before it is over. */
+/** Without this, the file from the first start would be useless once the previous secret expires. */
 async function renewFile(parsed: ParsedFlags, pair: { accessKey: string; secretKey: string }): Promise<void> {
   if (parsed.text('kubeconfig') !== undefined) return
   const path = join(parsed.text('data') ?? '.sluice', 'credentials.json')

@@ -5,7 +5,7 @@ import { coreKinds, customKinds } from '../resources/all-kinds.ts'
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const dateForm = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
 
-/** `30m`, `12h`, `7d` before now, or a date. */
+/** A time ago, such as `30m`, `12h` or `7d`, or a date. */
 export function timeBefore(text: string, now: number): number {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   if (unit !== undefined) return now - Number(count) * (unitMs[unit] ?? 0)
@@ -15,7 +15,7 @@ export function timeBefore(text: string, now: number): number {
   throw new SluiceError('invalid_flag', { flag: '--since', reason })
 }
 
-/** The name that the log has for what somebody calls `Pod`, `po` or `pods/exec`; an unknown one stays as it is. */
+/** The log's name for what somebody calls `Pod`, `po` or `pods/exec`. An unknown name stays as it is. */
 export function resourceAsked(text: string): string {
   const [asked = '', ...beyond] = text.toLowerCase().split('/')
   const known = [...coreKinds, ...customKinds].find(({ kind, singular, plural, shortNames }) =>
@@ -24,7 +24,7 @@ export function resourceAsked(text: string): string {
   return [known?.plural ?? asked, ...beyond].join('/')
 }
 
-/** One line for people: when, who, what, how it ended, from where. */
+/** One line for people: when, who, what, how it ended, and from where. */
 export function shownLine(_text: string, line: AuditLine | MissingLines): string {
   if ('missing' in line)
     return `${second(line.time)}  ${line.missing} lines are missing here: the disk was full or behind`
@@ -44,7 +44,7 @@ export function shownLine(_text: string, line: AuditLine | MissingLines): string
   return printable(shown.join('  ').trimEnd())
 }
 
-/** `sluice/models/chat`, `default/pods/web/exec` */
+/** For example `sluice/models/chat` or `default/pods/web/exec`. */
 function objectOf({ objectRef, requestURI }: AuditLine): string {
   if (!objectRef) return requestURI
   const { namespace, resource, apiGroup, name, subresource } = objectRef
@@ -56,7 +56,7 @@ function second(time: string): string {
   return `${time.slice(0, 19)}Z`
 }
 
-/** Names come from clients: nothing that they wrote may steer a terminal. */
+/** Clients choose names, so control characters in them must not reach the terminal. */
 function printable(text: string): string {
   return text.replaceAll(/\p{C}/gu, '?')
 }

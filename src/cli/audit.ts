@@ -35,14 +35,14 @@ export const auditCommand: Command = {
   async run(args) {
     const parsed = parseFlags(flags, args)
     if (parsed.positionals.length > 0) throw refused('sluice audit', 'it takes flags only; --help lists them.')
-    // Only here, because it knows every kind, and other commands are not to wait for that.
+    // Imported only here: it knows every kind, and other commands need not wait for that to load.
     const shown = await import('./audit-view.ts')
     const show = shownAs(parsed.text('output'), shown)
     const last = parsed.integer('last', { min: 1, max: mostLast })
     const question = questionOf(parsed, shown)
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
-    // Whoever reads along has seen enough, such as `head`.
+    // The reader, for example `head`, has seen enough.
     process.stdout.on('error', () => stop.abort())
     const { auditFile, auditLines } = await import('../platform/audit/audit-files.ts')
     const { answersQuestion, parseAuditLine } = await import('../platform/audit/audit-line.ts')
@@ -80,7 +80,7 @@ function shownAs(output: string | undefined, { shownLine }: View): View['shownLi
   throw refused('--output', `"${output}" is not known; json is.`)
 }
 
-/** Prints at once, or, where only the last lines are wanted, keeps those until all that there are have been seen. */
+/** Prints lines at once. If only the last ones are wanted, keeps those until all existing lines have been read. */
 function gathering(last: number | undefined, follows: boolean) {
   let kept: Array<() => string> | undefined = last === undefined ? undefined : []
   return {

@@ -4,7 +4,7 @@ import type { ClusterAdmin } from '../platform/clusters/cluster-admin.ts'
 import type { Flag } from './command.ts'
 import type { ParsedFlags } from './flags.ts'
 
-/** Where the home cluster is. */
+/** The flags that say where the home cluster is. */
 export const homeFlags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the home cluster' },
   { name: 'kubeconfig', value: 'FILE', help: 'another home cluster (default: the kubeconfig in the data directory)' },

@@ -10,7 +10,7 @@ export const clusterKubeconfigCommand: Command = {
   async run(args) {
     const parsed = parseFlags(homeFlags, args)
     const name = onlyCluster(parsed)
-    // As it is and nothing else, so that it can be written to a file.
+    // Nothing else is printed, so that the output can go straight into a file.
     process.stdout.write(await withClusters(parsed, (clusters) => clusters.kubeconfig(name)))
     return 0
   },

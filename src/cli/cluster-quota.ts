@@ -1,7 +1,7 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { parseQuantity } from '../resources/quantity.ts'
 
-/** `cpu=4,memory=16Gi,nvidia.com/gpu-l40s=1` */
+/** For example `cpu=4,memory=16Gi,nvidia.com/gpu-l40s=1`. */
 export function parseQuota(text: string): Record<string, string> {
   const quota: Record<string, string> = {}
   for (const part of text.split(',').map((word) => word.trim())) {

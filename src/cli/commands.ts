@@ -45,7 +45,7 @@ export const commands: readonly Command[] = [
   versionCommand,
 ]
 
-/** The command whose name the words begin with, and what follows it. */
+/** Finds the command that the words begin with, and returns the rest of the words. */
 export function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } | undefined {
   for (const command of commands) {
     const name = command.name.split(' ')

@@ -48,7 +48,7 @@ export const imageImportCommand: Command = {
   },
 }
 
-/** What whoever imported them should know. */
+/** What the person who imported the images should know. */
 export function importNotes(taken: readonly ImportedImage[], registry: string | undefined): string[] {
   const notes = taken.flatMap(({ record, unpacked }) => {
     if (!unpacked) return []

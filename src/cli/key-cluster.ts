@@ -4,7 +4,7 @@ import type { InferenceKeys } from '../platform/inference-keys.ts'
 import type { Flag } from './command.ts'
 import type { ParsedFlags } from './flags.ts'
 
-/** Where the keys are. */
+/** The flags that say which cluster the keys are in. */
 export const clusterFlags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the cluster' },
   { name: 'kubeconfig', value: 'FILE', help: 'another cluster (default: the kubeconfig in the data directory)' },

@@ -30,7 +30,7 @@ export const keyCreateCommand: Command = {
     const expiresAtMs = expires === undefined ? undefined : expiryOf(expires, Date.now())
     const enterprise = parsed.text('enterprise') ?? 'home'
     const key = await withKeys(parsed, (keys) => keys.create({ name, enterprise, models, expiresAtMs }))
-    // Only the key on standard output, so that it can be taken up by other programs.
+    // Only the key goes to standard output, so that other programs can read it.
     console.log(key)
     console.error(`This is the key ${name}. Keep it: only its hash is stored, so it cannot be shown again.`)
     return 0

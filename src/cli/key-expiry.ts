@@ -3,7 +3,7 @@ import { SluiceError } from '../foundation/errors.ts'
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const dateForm = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
 
-/** `90d`, `12h`, `30m` from now, or a date. */
+/** A time from now, such as `90d`, `12h` or `30m`, or a date. */
 export function expiryOf(text: string, now: number): number {
   const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
   const at =

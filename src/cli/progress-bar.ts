@@ -5,7 +5,7 @@ interface Output {
 
 const width = 30
 
-/** One line that fills up; on anything but a terminal, a line at each tenth. */
+/** A progress bar in one line. If the output is not a terminal, a line for every tenth instead. */
 export class ProgressBar {
   readonly #output: Output
   readonly #label: string
