@@ -1,8 +1,9 @@
-import type { Command, Flag } from './command.ts'
+import type { Command, Flag } from '../command.ts'
 import { renderPair, withAccessKeys } from './access-key-cluster.ts'
-import { parseFlags } from './flags.ts'
-import { clusterFlags, onlyName } from './key-cluster.ts'
-import { expiryOf } from './key-expiry.ts'
+import { parseFlags } from '../flags.ts'
+import { clusterFlags } from '../cluster-connection.ts'
+import { onlyName } from '../keys/key-cluster.ts'
+import { expiryOf } from '../keys/key-expiry.ts'
 
 const flags: readonly Flag[] = [
   ...clusterFlags,

@@ -1,7 +1,8 @@
-import { SluiceError } from '../foundation/errors.ts'
-import type { Command, Flag } from './command.ts'
-import { parseFlags } from './flags.ts'
-import { clusterFlags, onlyName, withKeys } from './key-cluster.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { Command, Flag } from '../command.ts'
+import { parseFlags } from '../flags.ts'
+import { clusterFlags } from '../cluster-connection.ts'
+import { onlyName, withKeys } from './key-cluster.ts'
 import { expiryOf } from './key-expiry.ts'
 
 const flags: readonly Flag[] = [

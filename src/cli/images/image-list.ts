@@ -1,8 +1,8 @@
-import { SluiceError } from '../foundation/errors.ts'
-import type { ImageRecord } from '../platform/images/image-library.ts'
-import type { Command, Flag } from './command.ts'
-import { parseFlags } from './flags.ts'
-import { renderTable } from './text-table.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { ImageRecord } from '../../platform/images/image-library.ts'
+import type { Command, Flag } from '../command.ts'
+import { parseFlags } from '../flags.ts'
+import { renderTable } from '../text-table.ts'
 
 const flags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the cluster that has the images' },
@@ -19,7 +19,7 @@ export const imageListCommand: Command = {
     if (output !== undefined && output !== 'json') {
       throw new SluiceError('invalid_flag', { flag: '--output', reason: `"${output}" is not known; json is.` })
     }
-    const { openImageLibrary } = await import('../platform/images/image-library.ts')
+    const { openImageLibrary } = await import('../../platform/images/image-library.ts')
     const images = openImageLibrary(parsed.text('data') ?? '.sluice').list()
     console.log(output === 'json' ? JSON.stringify({ items: images }, undefined, 2) : renderImages(images))
     return 0

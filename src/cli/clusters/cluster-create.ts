@@ -1,8 +1,8 @@
-import type { Command, Flag } from './command.ts'
+import type { Command, Flag } from '../command.ts'
 import { homeFlags, onlyCluster, waitFlag, waitMs, withClusters } from './cluster-flags.ts'
 import { parseQuota } from './cluster-quota.ts'
 import { clusterLines } from './cluster-show.ts'
-import { parseFlags } from './flags.ts'
+import { parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
   ...homeFlags,

@@ -1,9 +1,9 @@
-import { systemClock } from '../foundation/clock.ts'
-import { SluiceError } from '../foundation/errors.ts'
-import type { AuditQuestion } from '../platform/audit/audit-line.ts'
+import { systemClock } from '../../foundation/clock.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { AuditQuestion } from '../../platform/audit/audit-line.ts'
 import type * as view from './audit-view.ts'
-import type { Command, Flag } from './command.ts'
-import { type ParsedFlags, parseFlags } from './flags.ts'
+import type { Command, Flag } from '../command.ts'
+import { type ParsedFlags, parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory whose audit log it is' },
@@ -44,8 +44,8 @@ export const auditCommand: Command = {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
     // The reader, for example `head`, has seen enough.
     process.stdout.on('error', () => stop.abort())
-    const { auditFile, auditLines } = await import('../platform/audit/audit-files.ts')
-    const { answersQuestion, parseAuditLine } = await import('../platform/audit/audit-line.ts')
+    const { auditFile, auditLines } = await import('../../platform/audit/audit-files.ts')
+    const { answersQuestion, parseAuditLine } = await import('../../platform/audit/audit-line.ts')
     const path = auditFile(parsed.text('data') ?? '.sluice')
     const follow = parsed.isSet('follow') ? { clock: systemClock, signal: stop.signal } : undefined
     const print = gathering(last, follow !== undefined)

@@ -1,7 +1,8 @@
 import { withAccessKeys } from './access-key-cluster.ts'
-import type { Command, Flag } from './command.ts'
-import { parseFlags } from './flags.ts'
-import { clusterFlags, onlyName } from './key-cluster.ts'
+import type { Command, Flag } from '../command.ts'
+import { parseFlags } from '../flags.ts'
+import { clusterFlags } from '../cluster-connection.ts'
+import { onlyName } from '../keys/key-cluster.ts'
 
 const flags: readonly Flag[] = [...clusterFlags, { name: 'undo', help: 'let it open again what it did' }]
 

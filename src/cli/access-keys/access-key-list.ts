@@ -1,9 +1,9 @@
-import type { ApiKey } from '../resources/api-key.ts'
+import type { ApiKey } from '../../resources/api-key.ts'
 import { withAccessKeys } from './access-key-cluster.ts'
-import type { Command } from './command.ts'
-import { parseFlags } from './flags.ts'
-import { clusterFlags } from './key-cluster.ts'
-import { renderTable } from './text-table.ts'
+import type { Command } from '../command.ts'
+import { parseFlags } from '../flags.ts'
+import { clusterFlags } from '../cluster-connection.ts'
+import { renderTable } from '../text-table.ts'
 
 export const accessKeyListCommand: Command = {
   name: 'access-key list',

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { ApiKey } from '../resources/api-key.ts'
-import { renderAccessKeys } from './access-key-list.ts'
-import { overlapOf } from './access-key-rotate.ts'
-import { findCommand } from './commands.ts'
+import type { ApiKey } from '../../resources/api-key.ts'
+import { renderAccessKeys } from '../access-keys/access-key-list.ts'
+import { overlapOf } from '../access-keys/access-key-rotate.ts'
+import { findCommand } from '../commands.ts'
 import { expiryOf } from './key-expiry.ts'
 import { renderKeys } from './key-list.ts'
 

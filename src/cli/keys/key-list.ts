@@ -1,8 +1,9 @@
-import type { ApiKey } from '../resources/api-key.ts'
-import type { Command } from './command.ts'
-import { parseFlags } from './flags.ts'
-import { clusterFlags, withKeys } from './key-cluster.ts'
-import { renderTable } from './text-table.ts'
+import type { ApiKey } from '../../resources/api-key.ts'
+import type { Command } from '../command.ts'
+import { parseFlags } from '../flags.ts'
+import { clusterFlags } from '../cluster-connection.ts'
+import { withKeys } from './key-cluster.ts'
+import { renderTable } from '../text-table.ts'
 
 export const keyListCommand: Command = {
   name: 'key list',

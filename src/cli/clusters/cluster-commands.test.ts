@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { type Cluster, clusterSchema } from '../resources/cluster.ts'
+import { type Cluster, clusterSchema } from '../../resources/cluster.ts'
 import { renderClusters } from './cluster-list.ts'
 import { parseQuota } from './cluster-quota.ts'
 import { clusterLines } from './cluster-show.ts'
-import { findCommand } from './commands.ts'
+import { findCommand } from '../commands.ts'
 
 const cluster = (spec: object, status: object): Cluster =>
   clusterSchema.parse({

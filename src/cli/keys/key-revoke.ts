@@ -1,6 +1,7 @@
-import type { Command } from './command.ts'
-import { parseFlags } from './flags.ts'
-import { clusterFlags, onlyName, withKeys } from './key-cluster.ts'
+import type { Command } from '../command.ts'
+import { parseFlags } from '../flags.ts'
+import { clusterFlags } from '../cluster-connection.ts'
+import { onlyName, withKeys } from './key-cluster.ts'
 
 export const keyRevokeCommand: Command = {
   name: 'key revoke',

@@ -1,6 +1,6 @@
-import { SluiceError } from '../foundation/errors.ts'
-import type { Command, Flag } from './command.ts'
-import { parseFlags } from './flags.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { Command, Flag } from '../command.ts'
+import { parseFlags } from '../flags.ts'
 import { ProgressBar } from './progress-bar.ts'
 
 const flags: readonly Flag[] = [
@@ -27,10 +27,10 @@ export const modelPullCommand: Command = {
     }
     const [{ pullModel }, { readModelAddress }, { modelCacheDirectory, modelDirectory }, { createLogger }] =
       await Promise.all([
-        import('../engine/models/model-pull.ts'),
-        import('../engine/models/model-address.ts'),
-        import('../platform/models/model-storage.ts'),
-        import('../foundation/log.ts'),
+        import('../../engine/models/model-pull.ts'),
+        import('../../engine/models/model-address.ts'),
+        import('../../platform/models/model-storage.ts'),
+        import('../../foundation/log.ts'),
       ])
     const name = parsed.text('name') ?? readModelAddress(model, { sha256 }).name
     if (!/^[a-z0-9][a-z0-9.-]*$/.test(name)) {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { auditEvent } from '../platform/audit/audit-event.fixture.ts'
+import { auditEvent } from '../../platform/audit/audit-event.fixture.ts'
 import { auditCommand } from './audit.ts'
 import { resourceAsked, timeBefore } from './audit-view.ts'
 

@@ -1,8 +1,8 @@
-import type { Cluster } from '../resources/cluster.ts'
-import type { Command } from './command.ts'
+import type { Cluster } from '../../resources/cluster.ts'
+import type { Command } from '../command.ts'
 import { homeFlags, withClusters } from './cluster-flags.ts'
-import { parseFlags } from './flags.ts'
-import { renderTable } from './text-table.ts'
+import { parseFlags } from '../flags.ts'
+import { renderTable } from '../text-table.ts'
 
 export const clusterListCommand: Command = {
   name: 'cluster list',

@@ -1,8 +1,8 @@
-import { join } from 'node:path'
-import { SluiceError } from '../foundation/errors.ts'
-import type { ClusterAdmin } from '../platform/clusters/cluster-admin.ts'
-import type { Flag } from './command.ts'
-import type { ParsedFlags } from './flags.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { ClusterAdmin } from '../../platform/clusters/cluster-admin.ts'
+import { withConnection } from '../cluster-connection.ts'
+import type { Flag } from '../command.ts'
+import type { ParsedFlags } from '../flags.ts'
 
 /** The flags that say where the home cluster is. */
 export const homeFlags: readonly Flag[] = [
@@ -18,14 +18,8 @@ export const waitFlag: Flag = {
 }
 
 export async function withClusters<T>(parsed: ParsedFlags, work: (clusters: ClusterAdmin) => Promise<T>): Promise<T> {
-  const kubeconfig = parsed.text('kubeconfig') ?? join(parsed.text('data') ?? '.sluice', 'kubeconfig')
-  const { ClusterAdmin } = await import('../platform/clusters/cluster-admin.ts')
-  const clusters = await ClusterAdmin.connect(kubeconfig)
-  try {
-    return await work(clusters)
-  } finally {
-    clusters.close()
-  }
+  const { ClusterAdmin } = await import('../../platform/clusters/cluster-admin.ts')
+  return withConnection(parsed, (kubeconfigPath) => ClusterAdmin.connect(kubeconfigPath), work)
 }
 
 export function waitMs(parsed: ParsedFlags): number {

@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
-import { dockerArchive } from '../node/images/archives/image-archive.fixture.ts'
-import { file } from '../node/images/tar/tar-writer.fixture.ts'
+import { dockerArchive } from '../../node/images/archives/image-archive.fixture.ts'
+import { file } from '../../node/images/tar/tar-writer.fixture.ts'
 import { importNotes } from './image-import.ts'
 import { renderImages } from './image-list.ts'
 
 const scratch = mkdtempSync(join(tmpdir(), 'sluice-image-commands-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
+const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 const data = join(scratch, 'data')
 const sluice = (words: readonly string[], input?: Buffer) =>
   spawnSync(process.execPath, [main, 'image', ...words, '--data', data], { encoding: 'utf8', input, timeout: 20_000 })

@@ -1,6 +1,6 @@
-import { SluiceError } from '../foundation/errors.ts'
-import type { Command, Flag } from './command.ts'
-import { parseFlags } from './flags.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { Command, Flag } from '../command.ts'
+import { parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the cluster that has the image' },
@@ -17,7 +17,7 @@ export const imageRemoveCommand: Command = {
     if (name === undefined || extra.length > 0) {
       throw new SluiceError('invalid_flag', { flag: 'NAME', reason: 'name exactly one image.' })
     }
-    const { openImageLibrary } = await import('../platform/images/image-library.ts')
+    const { openImageLibrary } = await import('../../platform/images/image-library.ts')
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
     const { removed, inUse } = await openImageLibrary(parsed.text('data') ?? '.sluice').remove(name, stop.signal)

@@ -1,6 +1,6 @@
-import { SluiceError } from '../foundation/errors.ts'
-import type { AuditLine, MissingLines } from '../platform/audit/audit-line.ts'
-import { coreKinds, customKinds } from '../resources/all-kinds.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { AuditLine, MissingLines } from '../../platform/audit/audit-line.ts'
+import { coreKinds, customKinds } from '../../resources/all-kinds.ts'
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const dateForm = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/

@@ -1,16 +1,10 @@
-import { join } from 'node:path'
-import type { AccessKeys } from '../platform/access-keys.ts'
-import type { ParsedFlags } from './flags.ts'
+import type { AccessKeys } from '../../platform/access-keys.ts'
+import { withConnection } from '../cluster-connection.ts'
+import type { ParsedFlags } from '../flags.ts'
 
 export async function withAccessKeys<T>(parsed: ParsedFlags, work: (keys: AccessKeys) => Promise<T>): Promise<T> {
-  const kubeconfig = parsed.text('kubeconfig') ?? join(parsed.text('data') ?? '.sluice', 'kubeconfig')
-  const { AccessKeys } = await import('../platform/access-keys.ts')
-  const keys = await AccessKeys.connect(kubeconfig)
-  try {
-    return await work(keys)
-  } finally {
-    keys.close()
-  }
+  const { AccessKeys } = await import('../../platform/access-keys.ts')
+  return withConnection(parsed, (kubeconfigPath) => AccessKeys.connect(kubeconfigPath), work)
 }
 
 /** Prints the pair like the content of `credentials.json`, so that other programs can read it from standard output. */

@@ -1,6 +1,6 @@
-import type { Command, Flag } from './command.ts'
+import type { Command, Flag } from '../command.ts'
 import { homeFlags, onlyCluster, waitFlag, waitMs, withClusters } from './cluster-flags.ts'
-import { parseFlags } from './flags.ts'
+import { parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
   ...homeFlags,

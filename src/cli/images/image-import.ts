@@ -1,8 +1,8 @@
-import { SluiceError } from '../foundation/errors.ts'
-import type { ImportedImage } from '../platform/images/image-library.ts'
-import { parseQuantity } from '../resources/quantity.ts'
-import type { Command, Flag } from './command.ts'
-import { type ParsedFlags, parseFlags } from './flags.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { ImportedImage } from '../../platform/images/image-library.ts'
+import { parseQuantity } from '../../resources/quantity.ts'
+import type { Command, Flag } from '../command.ts'
+import { type ParsedFlags, parseFlags } from '../flags.ts'
 
 const flags: readonly Flag[] = [
   { name: 'data', value: 'DIR', fallback: '.sluice', help: 'the data directory of the cluster that gets the image' },
@@ -23,7 +23,7 @@ export const imageImportCommand: Command = {
     const [path, ...extra] = parsed.positionals
     if (path === undefined || extra.length > 0) throw invalid('FILE', 'name exactly one archive or folder.')
     const { openImageLibrary, parsePlatform, runningRegistry, usualLimits } =
-      await import('../platform/images/image-library.ts')
+      await import('../../platform/images/image-library.ts')
     const asked = parsed.text('platform')
     const platform = asked === undefined ? undefined : parsePlatform(asked)
     if (asked !== undefined && !platform) throw invalid('--platform', 'must be such as linux/amd64.')

@@ -1,6 +1,6 @@
-import type { Command } from './command.ts'
+import type { Command } from '../command.ts'
 import { homeFlags, onlyCluster, withClusters } from './cluster-flags.ts'
-import { parseFlags } from './flags.ts'
+import { parseFlags } from '../flags.ts'
 
 export const clusterKubeconfigCommand: Command = {
   name: 'cluster kubeconfig',

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
-import { SluiceError } from '../foundation/errors.ts'
+import { SluiceError } from '../../foundation/errors.ts'
 import { renderPair, withAccessKeys } from './access-key-cluster.ts'
-import type { Command, Flag } from './command.ts'
-import { type ParsedFlags, parseFlags } from './flags.ts'
-import { clusterFlags, onlyName } from './key-cluster.ts'
+import type { Command, Flag } from '../command.ts'
+import { type ParsedFlags, parseFlags } from '../flags.ts'
+import { clusterFlags } from '../cluster-connection.ts'
+import { onlyName } from '../keys/key-cluster.ts'
 
 const flags: readonly Flag[] = [
   ...clusterFlags,
@@ -42,7 +43,7 @@ export const accessKeyRotateCommand: Command = {
 async function renewFile(parsed: ParsedFlags, pair: { accessKey: string; secretKey: string }): Promise<void> {
   if (parsed.text('kubeconfig') !== undefined) return
   const path = join(parsed.text('data') ?? '.sluice', 'credentials.json')
-  const { renewCredentialsFile } = await import('../platform/access-keys.ts')
+  const { renewCredentialsFile } = await import('../../platform/access-keys.ts')
   if (await renewCredentialsFile(path, pair)) console.error(`${path} has the new secret.`)
 }
 

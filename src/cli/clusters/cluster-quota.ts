@@ -1,5 +1,5 @@
-import { SluiceError } from '../foundation/errors.ts'
-import { parseQuantity } from '../resources/quantity.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import { parseQuantity } from '../../resources/quantity.ts'
 
 /** For example `cpu=4,memory=16Gi,nvidia.com/gpu-l40s=1`. */
 export function parseQuota(text: string): Record<string, string> {

@@ -1,7 +1,7 @@
-import type { Cluster } from '../resources/cluster.ts'
-import type { Command } from './command.ts'
+import type { Cluster } from '../../resources/cluster.ts'
+import type { Command } from '../command.ts'
 import { homeFlags, onlyCluster, withClusters } from './cluster-flags.ts'
-import { parseFlags } from './flags.ts'
+import { parseFlags } from '../flags.ts'
 
 export const clusterShowCommand: Command = {
   name: 'cluster show',
