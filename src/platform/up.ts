@@ -65,7 +65,7 @@ import { StartRecord, crashesBeforeSafeMode } from './data/start-record.ts'
 import type { Endpoints, UpOptions } from './up-options.ts'
 import { version } from './version.ts'
 
-/** What a person wants to know once everything runs. */
+/** What `sluice up` prints once everything runs. */
 export interface UpFacts {
   readonly endpoints: Endpoints
   readonly clusterName: string
@@ -73,9 +73,9 @@ export interface UpFacts {
   readonly kubeconfigPath: string
   readonly credentialsPath: string
   readonly accessKey: string
-  /** Of the demo model, when there is one. */
+  /** The demo model's name, if there is one. */
   readonly demoModel: string | undefined
-  /** `2 × nvidia.com/gpu-l40s (simulated)` */
+  /** For example `2 × nvidia.com/gpu-l40s (simulated)`. */
   readonly cards: string
   readonly notes: readonly string[]
 }
@@ -86,7 +86,7 @@ export interface RunningPlatform {
   readonly ended: Promise<void>
 }
 
-/** `sluice up`: a whole cluster in this process. Stops everything when the signal is aborted. */
+/** Starts a whole cluster in this process, as `sluice up` does. Stops everything when the signal is aborted. */
 export async function startUp(
   asked: UpOptions,
   signal: AbortSignal,
@@ -98,7 +98,7 @@ export async function startUp(
   const cards = await detectCards(asked.gpus, { run: programRunner(clock, cardDeadlineMs), signal, problem })
   if (asked.gateway && cards.length === 0) throw new SluiceError('gateway_needs_card')
   const directory = DataDirectory.open(asked.data)
-  // What a reader finds here is true: there only while everything runs.
+  // This file exists only while everything runs, so that whoever finds it can rely on it. A crash may have left one.
   directory.remove('endpoints.json')
   const log = openLogFile(directory.path('logs', 'sluice.log'))
   const starts = new StartRecord(directory, clock, version)
@@ -109,7 +109,7 @@ export async function startUp(
   lifecycle.add({ name: 'data directory', stop: () => directory.close() })
   lifecycle.add({ name: starts.name, stop: () => starts.stop() })
   const stopped = onAbort(signal).then(() => lifecycle.stop())
-  // The program ends then, as Node ends it; its Pods go on, and the next start adopts them.
+  // Only logs the error: Node then ends this process as usual. The Pods go on, and the next start adopts them.
   process.on('uncaughtExceptionMonitor', (error, origin) => {
     log.fatal({ err: error, origin }, 'sluice ends: nobody caught an error')
   })
@@ -127,7 +127,7 @@ export async function startUp(
   }
 }
 
-/** How long the machine may take to say which cards it has. */
+/** How long the machine may take to list its cards. */
 const cardDeadlineMs = 15_000
 
 interface Parts {
@@ -170,7 +170,7 @@ async function compose(
     clock,
     log,
   })
-  // Not in safe mode: Pods of former runs may be in it, and nobody looked.
+  // In safe mode the network stays: Pods of former runs may still use it, and nobody has looked.
   if (options.startsPods) lifecycle.add({ name: 'Pod network', stop: () => network.close() })
   const inside = [services.apiServer, ...apiServerNames]
   const controlPlane = await authority.issueServer([...hosts, ...inside], clock.now())
@@ -339,7 +339,7 @@ async function compose(
   const components = options.startsPods ? home.components(busy) : cluster.quietComponents()
   for (const component of components) lifecycle.add(component)
   lifecycle.add(new KeyEvents({ client, keys: caches.keys, clock, log }))
-  // Whoever waits is sent away before the threads end what is being answered.
+  // Components stop in reverse order: waiting clients are turned away before the threads finish running requests.
   lifecycle.add(serving)
   if (gateway) lifecycle.add(gateway)
   if (autoscaler) lifecycle.add(autoscaler)
