@@ -27,7 +27,7 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
   return startRole(
     'gateway',
     options,
-    ({ client, informers, clock, log, logPath, metrics, board }) => {
+    ({ client, informers, clock, log, logPath, metrics, board, early }) => {
       const scope = { namespace: gatewayNamespace }
       const caches = {
         models: informers.add(modelKind, scope),
@@ -60,7 +60,8 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
         log,
         metrics,
       })
-      return [serving.early, demand, serving, gateway]
+      early(serving.early)
+      return [demand, serving, gateway]
     },
     signal,
   )

@@ -30,6 +30,8 @@ export interface RoleParts {
   readonly metrics: Metrics
   /** Where this thread shows that its loop turns. */
   readonly board: LoopBoard
+  /** Adds something that starts before the caches are full. */
+  readonly early: (component: Component) => void
 }
 
 export interface RunningRole {
@@ -75,12 +77,18 @@ export async function startRole(
   lifecycle.add({ name: 'client', stop: () => client.close() })
   lifecycle.add(new LoopWatch({ loop: 'main', clock, log, metrics, board, watchGarbage: true }))
   lifecycle.add(health)
-  const parts = { client, informers, clock, log, logPath: standardOutput, metrics, board }
+  const early = (component: Component) => lifecycle.add(component)
+  const parts = { client, informers, clock, log, logPath: standardOutput, metrics, board, early }
   const components = await compose(parts)
   lifecycle.add(informers)
   for (const component of components) lifecycle.add(component)
   log.info({ role: name, version, server: client.server, pid: process.pid }, 'starting')
-  await lifecycle.start()
+  try {
+    await lifecycle.start()
+  } catch (error) {
+    // Whoever was told to stop while starting has done so.
+    if (!signal.aborted) throw error
+  }
   obstacle = signal.aborted ? 'it is stopping' : undefined
   log.info({ role: name }, 'ready')
   return { healthPort: health.port, ended: stopped }
