@@ -90,7 +90,7 @@ export async function startRole(
     if (!signal.aborted) throw error
   }
   obstacle = signal.aborted ? 'it is stopping' : undefined
-  log.info({ role: name }, 'ready')
+  if (!signal.aborted) log.info({ role: name }, 'ready')
   return { healthPort: health.port, ended: stopped }
 }
 
