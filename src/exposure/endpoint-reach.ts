@@ -27,7 +27,8 @@ const nowhere = [
 /**
  * Where the edge may connect to for a Service. Slices can be written by hand, and what is in them is connected to from
  * this machine: a Service leads to Pods of its own namespace, or out of this machine and of every cluster on it. On an
- * embedded cluster most else is refused when it is written; this holds for every cluster, and for what was there before.
+ * embedded cluster most else is refused when it is written; this holds for every cluster, and for what was there
+ * before.
  */
 export class EndpointReach {
   readonly #options: EndpointReachOptions

@@ -161,8 +161,8 @@ function largest(bounds: readonly Bound[]): Bound {
 const immeasurable: InputSize = { items: 1e9, weight: 1e12 }
 
 /**
- * Measures a JSON value, or one of the language that was made of such. What is in a value several times counts as often,
- * so with a budget measuring ends when it has looked at that much.
+ * Measures a JSON value, or one of the language that was made of such. What is in a value several times counts as
+ * often, so with a budget measuring ends when it has looked at that much.
  */
 export function sizeOf(value: unknown, budget?: { left: number }): InputSize {
   if (budget && --budget.left < 0) return immeasurable

@@ -12,7 +12,9 @@ import { addHostPorts, addLocalServices, addServices } from './service-rules.ts'
 export interface NodeRules {
   /** How the names of the Pods' cables begin, on the machine's side. */
   readonly cables: string
-  /** Whether the way out is pasta's: some versions send segments that make a kernel which leads on end the connection. */
+  /**
+   * Whether the way out is pasta's: some versions send segments that make a kernel which leads on end the connection.
+   */
   readonly byPasta?: boolean | undefined
   /** IPv4, and IPv6 where Pods have it. */
   readonly families: readonly FamilyRules[]
