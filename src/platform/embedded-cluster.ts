@@ -145,6 +145,7 @@ export class EmbeddedCluster {
         clusterIpRole({ client: this.client, caches: this.caches, range: services.range, network, clock, log }),
         dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics }),
         networkRulesRole({
+          client: this.client,
           network,
           folder: directory.folder('node'),
           caches: this.caches,
