@@ -127,6 +127,7 @@ export class EmbeddedCluster {
 
   /** It has more or less of the machine than before. */
   shareChanged(): void {
+    this.#limitPods()
     this.#node?.shareChanged()
   }
 
@@ -153,7 +154,7 @@ export class EmbeddedCluster {
           log,
         }),
       ]),
-      { name: 'runtime', stop: () => runtime.close() },
+      { name: 'runtime', start: () => this.#limitPods(), stop: () => runtime.close() },
       // Only now: no Pod is started before the first rules are in force.
       node,
     ]
@@ -162,6 +163,11 @@ export class EmbeddedCluster {
   /** Serves what there is, and does nothing with it: no Pod is started, nothing is made or deleted. */
   quietComponents(): readonly Component[] {
     return [this.controlPlane, { name: 'furniture', start: () => this.#furnish() }, this.informers]
+  }
+
+  /** The scheduler counts what Pods ask for; the kernel holds those to the quota, too, that ask for nothing. */
+  #limitPods(): void {
+    this.#runtime.limitTogether(this.#options.share?.() ?? {})
   }
 
   async #furnish(): Promise<void> {
