@@ -278,6 +278,7 @@ async function compose(
     isolation,
     podNetwork: options.podNetwork,
     podIpv6: options.podIpv6,
+    provenIpv6: network.hostIP6 !== undefined,
     userNetwork: options.userNetwork,
     config,
     centers,
