@@ -127,6 +127,7 @@ export class EmbeddedCluster {
 
   /** Tells the node that the cluster's share of the machine has changed. */
   shareChanged(): void {
+    this.#limitPods()
     this.#node?.shareChanged()
   }
 
@@ -154,7 +155,7 @@ export class EmbeddedCluster {
           log,
         }),
       ]),
-      { name: 'runtime', stop: () => runtime.close() },
+      { name: 'runtime', start: () => this.#limitPods(), stop: () => runtime.close() },
       // The node starts last: no Pod may start before the first network rules are in force.
       node,
     ]
@@ -166,6 +167,11 @@ export class EmbeddedCluster {
    */
   quietComponents(): readonly Component[] {
     return [this.controlPlane, { name: 'furniture', start: () => this.#furnish() }, this.informers]
+  }
+
+  /** The scheduler counts what Pods ask for; the kernel holds those to the quota, too, that ask for nothing. */
+  #limitPods(): void {
+    this.#runtime.limitTogether(this.#options.share?.() ?? {})
   }
 
   async #furnish(): Promise<void> {

@@ -132,7 +132,8 @@ export class NetworkRules {
         if (matters(change)) this.#applier.changed()
       }),
     )
-    this.#started = this.#applier.settle()
+    // Flows of a former run are forgotten right after; nobody has to wait for the programs that do it.
+    this.#started = this.#applier.inForce()
     return this.#started
   }
 
