@@ -86,8 +86,8 @@ export const clusterKind = customKind<Cluster>({
 })
 
 /**
- * On the Cluster of the cluster that it is an object of: `up` if a `sluice up` runs it, `controller` if it is a Kubernetes
- * in which Sluice's controller runs.
+ * On the Cluster of the cluster that it is an object of: `up` if a `sluice up` runs it, `controller` if it is a
+ * Kubernetes in which Sluice's controller runs.
  */
 export const homeLabel = 'sluice.dev/home'
 

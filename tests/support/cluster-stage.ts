@@ -71,7 +71,9 @@ export async function untilPod(
 
 export const isRunning = (pod: Pod | undefined) => pod?.status?.phase === 'Running'
 
-/** How much memory the kernel lets all Pods of a cluster have together, of which one has a container of this process. */
+/**
+ * How much memory the kernel lets all Pods of a cluster have together, of which one has a container of this process.
+ */
 export function memoryOfAll(pid: number): number {
   // Where it has namespaces, its first process is the child of the one that made them, which is in no group.
   const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')

@@ -59,8 +59,8 @@ export class Cgroups {
 
   /**
    * Limits all containers together, whatever each has for itself: one that starts from now on is in a group of every
-   * controller that is limited. Returns why a limit does not hold yet, as one below what is in use; it is set again with
-   * every container that starts.
+   * controller that is limited. Returns why a limit does not hold yet, as one below what is in use; it is set again
+   * with every container that starts.
    */
   limitTogether({ memoryBytes, cpus }: Pick<ContainerLimits, 'memoryBytes' | 'cpus'>): string | undefined {
     const isLimited = memoryBytes !== undefined || cpus !== undefined
@@ -99,8 +99,8 @@ export class Cgroups {
   }
 
   /**
-   * Makes a group with these limits and returns its folders; none if there is nothing to enforce or no way to. A process
-   * that is in the groups `inside` needs no other only to be limited together with all.
+   * Makes a group with these limits and returns its folders; none if there is nothing to enforce or no way to. A
+   * process that is in the groups `inside` needs no other only to be limited together with all.
    */
   make(name: string, limits: ContainerLimits, inside: readonly string[] = []): string[] {
     const made = new Set<string>()

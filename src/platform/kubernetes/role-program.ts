@@ -41,8 +41,8 @@ export interface RunningRole {
 }
 
 /**
- * Runs one role of Sluice in front of a cluster that is there already. `compose` tells what it consists of, in the order
- * in which it starts; the caches that it asked for are full by then.
+ * Runs one role of Sluice in front of a cluster that is there already. `compose` tells what it consists of, in the
+ * order in which it starts; the caches that it asked for are full by then.
  */
 export async function startRole(
   name: string,

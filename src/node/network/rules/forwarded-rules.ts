@@ -1,8 +1,8 @@
 import type { TableBuilder } from './rule-text.ts'
 
 /**
- * Marks of packets in the network of an ordinary user. `client`: sent by `forward-port.pl`, which knows the number, too,
- * for a client elsewhere than on the machine, and with that client's address. `answer`: the Pod's answer to it.
+ * Marks of packets in the network of an ordinary user. `client`: sent by `forward-port.pl`, which knows the number,
+ * too, for a client elsewhere than on the machine, and with that client's address. `answer`: the Pod's answer to it.
  */
 export const forwardedMarks = { client: 0x51, answer: 0x53 }
 
