@@ -26,6 +26,7 @@ const largeFolders: Record<string, string> = {
   'src/exposure': 'few files each for the edge, its routes, the status of exporters and the proxy of cluster IPs',
   'src/node/containers': 'the life of a container from its plan to its end; each file is one step or one stream of it',
   'src/node/network': 'two kinds of network behind one interface; rules of the kernel and user networks have folders',
+  'src/node/network/rules': 'the tables of the kernel: what is planned, how it is written, how it gets there',
   'src/node/pods': 'the life of a Pod on its node; what is about a single container has its own folder',
   'src/platform': 'the parts that a start puts together; those that belong together have folders',
   'src/resources': 'one file for each kind',
