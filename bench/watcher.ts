@@ -1,5 +1,6 @@
 import { connect } from 'node:tls'
 import type { Target } from './http-client.ts'
+import { MarkCounter } from './mark-counter.ts'
 
 export interface Watcher {
   /** Resolves when this many events have arrived. */
@@ -11,7 +12,7 @@ export interface Watcher {
 export function openWatcher(target: Target, path: string): Promise<Watcher> {
   const { host, port, ca, base, token } = target
   return new Promise((resolve, reject) => {
-    let events = 0
+    const events = new MarkCounter('{"type":"ADDED"')
     let wanted = Number.POSITIVE_INFINITY
     let wake = () => {}
     const socket = connect({ host, port, ca, ALPNProtocols: ['http/1.1'] }, () => {
@@ -21,31 +22,24 @@ export function openWatcher(target: Target, path: string): Promise<Watcher> {
     })
     const watcher: Watcher = {
       async until(count) {
-        if (events >= count) return
+        if (events.count >= count) return
         wanted = count
         await new Promise<void>((done) => (wake = done))
       },
       close: () => void socket.destroy(),
     }
     socket.on('error', reject)
-    socket.once('data', (head) => {
-      const refused = !head.toString('latin1').startsWith('HTTP/1.1 200')
-      if (refused) return reject(new Error(head.toString('latin1', 0, 300)))
-      events += count(head)
-      socket.on('data', (chunk) => {
-        events += count(chunk)
-        if (events >= wanted) wake()
+    socket.once('data', (first) => {
+      const headEnd = first.indexOf('\r\n\r\n')
+      const head = first.toString('latin1', 0, headEnd < 0 ? 300 : headEnd)
+      const isChunked = /\r\ntransfer-encoding: chunked/i.test(head)
+      if (headEnd < 0 || !head.startsWith('HTTP/1.1 200') || !isChunked) return reject(new Error(head))
+      events.add(first.subarray(headEnd + 4))
+      socket.on('data', (piece) => {
+        events.add(piece)
+        if (events.count >= wanted) wake()
       })
       resolve(watcher)
     })
   })
-}
-
-const mark = Buffer.from('{"type":"ADDED"')
-
-/** The events that begin in a chunk. One whose mark is split between two chunks is not counted. */
-function count(chunk: Buffer): number {
-  let found = 0
-  for (let at = chunk.indexOf(mark); at >= 0; at = chunk.indexOf(mark, at + mark.length)) found += 1
-  return found
 }

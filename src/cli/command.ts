@@ -1,9 +1,9 @@
-/** One command of the command line. `run` gets what follows its name and resolves with the exit code. */
+/** A command of `sluice`. `run` gets the words after its name, and resolves with the exit code. */
 export interface Command {
-  /** `up`, or `model pull` for a command of two words. */
+  /** `up`, or two words such as `model pull`. */
   readonly name: string
   readonly summary: string
-  /** `MODEL_DIR`, where the command takes more than flags. */
+  /** What the help shows for arguments that are not flags, such as `MODEL_DIR`. */
   readonly positional?: string
   readonly flags: readonly Flag[]
   run(args: readonly string[]): Promise<number>
@@ -11,9 +11,9 @@ export interface Command {
 
 export interface Flag {
   readonly name: string
-  /** `o`, for those that everybody writes as `-o`. */
+  /** The short form, such as `o` for `-o`. */
   readonly short?: string
-  /** What stands for the value in the help; a flag without it is a switch. */
+  /** What the help shows for the value. A flag without it is a switch. */
   readonly value?: string
   readonly help: string
   readonly fallback?: string

@@ -1,24 +1,24 @@
-import { accessKeyCreateCommand } from './access-key-create.ts'
-import { accessKeyDisableCommand } from './access-key-disable.ts'
-import { accessKeyListCommand } from './access-key-list.ts'
-import { accessKeyRotateCommand } from './access-key-rotate.ts'
-import { auditCommand } from './audit.ts'
+import { accessKeyCreateCommand } from './access-keys/access-key-create.ts'
+import { accessKeyDisableCommand } from './access-keys/access-key-disable.ts'
+import { accessKeyListCommand } from './access-keys/access-key-list.ts'
+import { accessKeyRotateCommand } from './access-keys/access-key-rotate.ts'
+import { auditCommand } from './audit/audit.ts'
 import type { Command } from './command.ts'
-import { clusterCreateCommand } from './cluster-create.ts'
-import { clusterDeleteCommand } from './cluster-delete.ts'
-import { clusterKubeconfigCommand } from './cluster-kubeconfig.ts'
-import { clusterListCommand } from './cluster-list.ts'
-import { clusterShowCommand } from './cluster-show.ts'
+import { clusterCreateCommand } from './clusters/cluster-create.ts'
+import { clusterDeleteCommand } from './clusters/cluster-delete.ts'
+import { clusterKubeconfigCommand } from './clusters/cluster-kubeconfig.ts'
+import { clusterListCommand } from './clusters/cluster-list.ts'
+import { clusterShowCommand } from './clusters/cluster-show.ts'
 import { doctorCommand } from './doctor.ts'
+import { imageImportCommand } from './images/image-import.ts'
+import { imageListCommand } from './images/image-list.ts'
+import { imageRemoveCommand } from './images/image-remove.ts'
+import { keyCreateCommand } from './keys/key-create.ts'
+import { keyListCommand } from './keys/key-list.ts'
+import { keyRevokeCommand } from './keys/key-revoke.ts'
+import { modelPullCommand } from './models/model-pull.ts'
 import { controllerCommand } from './roles/controller.ts'
 import { gatewayCommand } from './roles/gateway.ts'
-import { imageImportCommand } from './image-import.ts'
-import { imageListCommand } from './image-list.ts'
-import { imageRemoveCommand } from './image-remove.ts'
-import { keyCreateCommand } from './key-create.ts'
-import { keyListCommand } from './key-list.ts'
-import { keyRevokeCommand } from './key-revoke.ts'
-import { modelPullCommand } from './model-pull.ts'
 import { serveCommand } from './serve.ts'
 import { upCommand } from './up.ts'
 import { versionCommand } from './version.ts'
@@ -49,7 +49,7 @@ export const commands: readonly Command[] = [
   versionCommand,
 ]
 
-/** The command whose name the words begin with, and what follows it. */
+/** Finds the command that the words begin with, and returns the rest of the words. */
 export function findCommand(words: readonly string[]): { command: Command; rest: readonly string[] } | undefined {
   for (const command of commands) {
     const name = command.name.split(' ')

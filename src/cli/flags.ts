@@ -5,14 +5,14 @@ import type { Flag } from './command.ts'
 export interface ParsedFlags {
   readonly positionals: readonly string[]
   text(name: string): string | undefined
-  /** A whole number within bounds. */
+  /** A whole number within these bounds. */
   integer(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined
-  /** A fraction or whole number within bounds. */
+  /** A number within these bounds, which may be a fraction. */
   number(name: string, bounds: { readonly min: number; readonly max: number }): number | undefined
   isSet(name: string): boolean
 }
 
-/** Reads flags by their declarations; a flag that is not declared is refused by name. */
+/** Parses flags as they are declared. An undeclared flag is refused by name. */
 export function parseFlags(flags: readonly Flag[], args: readonly string[]): ParsedFlags {
   const options = Object.fromEntries(
     flags.map(({ name, value, short }) => [

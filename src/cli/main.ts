@@ -4,14 +4,14 @@ import { SluiceError } from '../foundation/errors.ts'
 import { commands, findCommand } from './commands.ts'
 import { renderCommandHelp, renderHelp } from './help.ts'
 
-// Where bin/sluice.mjs was not what was started.
+// For when the program was not started by bin/sluice.mjs, which does this, too.
 enableCompileCache()
 
 const args = process.argv.slice(2)
 try {
   process.exitCode = await runCommandLine(args)
 } catch (error) {
-  // What the user can act on is one line; anything else is a bug and shows where it is.
+  // Errors that the user can act on are one line. Anything else is a bug, and shows its stack.
   console.error(error instanceof SluiceError ? `sluice: ${error.message}` : error)
   process.exitCode = error instanceof SluiceError && error.status < 500 ? 2 : 1
 }

@@ -45,7 +45,7 @@ export const serveCommand: Command = {
       import('../engine/serve.ts'),
       import('../foundation/log.ts'),
     ])
-    // Where the last words of a failed start go, too: of two pipes nobody could say which line came last.
+    // The message of a failed start goes to standard error, too: with two pipes, the order of lines would be lost.
     const log = createLogger({ destination: process.stderr })
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort())
@@ -68,7 +68,7 @@ export const serveCommand: Command = {
       { log, signal: stop.signal },
     )
     try {
-      // A model that cannot be loaded ends the program: whoever started it sees the reason and decides.
+      // If the model cannot be loaded, the program ends, and whoever started it sees the reason.
       await engine.ready
       await aborted(stop.signal)
     } catch (error) {

@@ -1,4 +1,4 @@
-/** Rows under each other, as kubectl prints them: every column as wide as its widest cell. */
+/** A table as kubectl prints it: every column is as wide as its widest cell. */
 export function renderTable(rows: ReadonlyArray<readonly string[]>): string {
   const widths = rows.reduce<number[]>((most, row) => row.map((cell, at) => Math.max(most[at] ?? 0, cell.length)), [])
   return rows

@@ -82,7 +82,7 @@ export const upCommand: Command = {
     const stop = new AbortController()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => {
-        // A second Ctrl-C is somebody who does not want to wait.
+        // With a second Ctrl-C, the user does not want to wait.
         if (stop.signal.aborted) process.exit(130)
         stop.abort()
       })

@@ -1,7 +1,7 @@
 import { relative } from 'node:path'
 import type { UpFacts } from '../platform/up.ts'
 
-/** What `sluice up` prints when it is ready: where things are and what to try. */
+/** What `sluice up` prints when it is ready: where everything is, and what to try. */
 export function renderWelcome(facts: UpFacts): string {
   const { endpoints } = facts
   const kubeconfig = shortest(facts.kubeconfigPath)

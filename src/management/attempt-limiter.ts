@@ -1,17 +1,17 @@
 import { formatRange, parseRange } from '../resources/address-range.ts'
 
-/** So many failures at once, and one more for every `refillMs` since. */
+/** Allows this many failures at once, and one more after every `refillMs`. */
 export interface AttemptLimit {
   readonly burst: number
   readonly refillMs: number
 }
 
 export interface AttemptLimits {
-  /** With one key from one source. */
+  /** For one key from one source. */
   readonly perKey: AttemptLimit
-  /** With whatever keys from one source. */
+  /** For all keys from one source together. */
   readonly perSource: AttemptLimit
-  /** So many sources and keys are remembered; the longest unheard are forgotten first. */
+  /** How many sources and keys are remembered. Those not seen for longest are forgotten first. */
   readonly remembered: number
 }
 
@@ -27,8 +27,9 @@ interface Bucket {
 }
 
 /**
- * How often somebody may be wrong. Who has been wrong too often is refused unheard, or guessing would go on; a key that
- * was right from a source before is heard from there whatever others behind the same address do with theirs.
+ * Limits how often wrong key pairs may be tried. After too many failures, attempts are refused without a check, so that
+ * guessing does not help. A key that was right before is still checked when it comes from the same source, no matter
+ * what others behind that address try.
  */
 export class AttemptLimiter {
   readonly #limits: AttemptLimits
@@ -41,7 +42,7 @@ export class AttemptLimiter {
     this.#limits = limits
   }
 
-  /** Seconds until another attempt is heard; `undefined` when this one is. */
+  /** How many seconds to wait before the next attempt; `undefined` if this one is allowed. */
   waitSeconds(address: string, accessKey: string): number | undefined {
     const { perKey, perSource } = this.#limits
     const source = sourceOf(address)
@@ -51,7 +52,7 @@ export class AttemptLimiter {
     return longest === 0 ? undefined : Math.ceil(longest / 1000)
   }
 
-  /** Returns whether that was one too many. */
+  /** Records a failure. Returns whether it used up the limit. */
   failed(address: string, accessKey: string): boolean {
     const { perKey, perSource } = this.#limits
     const source = sourceOf(address)
@@ -65,7 +66,7 @@ export class AttemptLimiter {
     this.#keep(this.#known, pair, true)
   }
 
-  /** How much is remembered, for tests of its bound. */
+  /** How many entries are remembered, so that tests can check the bound. */
   get size(): number {
     return this.#buckets.size + this.#known.size
   }
@@ -94,7 +95,7 @@ export class AttemptLimiter {
   }
 }
 
-/** Of IPv6 whoever has one address has its whole network of 64 bits. */
+/** An IPv6 client usually has a whole /64 network of addresses, so that counts as one source. */
 function sourceOf(address: string): string {
   if (!address.includes(':')) return address
   if (address.startsWith('::ffff:')) return address.slice('::ffff:'.length)

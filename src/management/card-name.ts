@@ -1,7 +1,7 @@
 /** `<vendor>.com/gpu-<model>` */
 const cardPattern = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)\.com\/gpu-([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)$/
 
-/** What is written neither in capitals nor as a name. */
+/** Names that are spelled neither in capitals nor capitalized. */
 const spellings: Readonly<Record<string, string>> = {
   pcie: 'PCIe',
   ascend: 'Ascend',
@@ -14,7 +14,7 @@ export function isCardName(resource: string): boolean {
   return cardPattern.test(resource)
 }
 
-/** `nvidia.com/gpu-h800-pcie` → `NVIDIA H800 PCIe`. */
+/** For example `nvidia.com/gpu-h800-pcie` → `NVIDIA H800 PCIe`. */
 export function cardDisplayName(resource: string): string {
   const [, vendor, model] = cardPattern.exec(resource) ?? []
   if (vendor === undefined || model === undefined) return resource

@@ -10,9 +10,9 @@ export interface ClusterDetail {
   readonly status: ClusterStatus
   readonly utilizationRate: {
     readonly gpu: readonly CardUse[]
-    /** Whole GiB. */
+    /** In whole GiB. */
     readonly mem: ResourceUse
-    /** Whole cores. */
+    /** In whole cores. */
     readonly cpu: ResourceUse
   }
 }
@@ -25,14 +25,14 @@ export interface ResourceUse {
 export interface CardUse extends ResourceUse {
   readonly name: string
   readonly displayName: string
-  /** Cards : cores : GiB that come with one card. */
+  /** Cards, cores and GiB that come with one card, separated by colons. */
   readonly ratio: string
 }
 
 const milliCore = 1000
 const milliGibibyte = 1000 * 2 ** 30
 
-/** `answers`: whether the cluster's control plane does. */
+/** `answers` tells whether the cluster's control plane does. */
 export function clusterDetail(
   cluster: Cluster,
   nodes: readonly Node[],
@@ -58,7 +58,7 @@ function clusterStatus(cluster: Cluster, nodes: readonly Node[], answers: boolea
   const { metadata, status } = cluster
   if (metadata.deletionTimestamp !== undefined || status?.phase === 'Deleting') return 'Deleting'
   if (answers && nodes.some(isNodeReady)) return 'Running'
-  // One that never ran is still being made; one that did has a problem.
+  // A cluster that never ran is still being created; one that did run has a problem.
   return status?.phase === undefined || status.phase === 'Creating' ? 'Creating' : 'Abnormal'
 }
 
@@ -78,7 +78,7 @@ function simulatedNote(holders: readonly Node[]): string {
   return simulated === holders.length ? ' (simulated)' : ' (partly simulated)'
 }
 
-/** The nodes' cores and memory, shared out evenly over all their cards. */
+/** The cores and memory of the nodes, divided evenly among all their cards. */
 function ratioOf(holders: readonly Node[]): string {
   const there = capacityOf(holders)
   let cards = 0

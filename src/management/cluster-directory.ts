@@ -2,7 +2,7 @@ import type { Cluster } from '../resources/cluster.ts'
 import type { Node } from '../resources/node.ts'
 import type { Pod } from '../resources/pod.ts'
 
-/** Every cluster, whoever's it is; who may see it is decided here in management. Filled by platform. */
+/** All clusters, of all enterprises. Platform fills it; management decides who may see which. */
 export interface ClusterDirectory {
   find(clusterId: string): ClusterView | undefined
 }
@@ -11,11 +11,11 @@ export interface ClusterView {
   readonly cluster: Cluster
   readonly nodes: ObjectList<Node>
   readonly pods: ObjectList<Pod>
-  /** Whether its control plane answers; left out where it is this very process. */
+  /** Whether its control plane answers. Left out if that is this very process. */
   answers?(): boolean
 }
 
-/** An `ObjectCache`, as far as it is needed. */
+/** The part of an `ObjectCache` that is needed here. */
 interface ObjectList<T> {
   list(): readonly T[]
   readonly synced: boolean

@@ -1,6 +1,6 @@
 import type { ComputeCenter } from '../resources/compute-center.ts'
 
-/** A compute center as the list shows it. The spelling of the two access URLs is the interface's. */
+/** A compute center as the list shows it. The interface spells the two access URLs in this way. */
 export interface ComputeCenterEntry {
   readonly id: string
   readonly code: string
@@ -14,7 +14,7 @@ export interface ComputeCenterEntry {
   readonly createdTime?: string | null
 }
 
-/** What an enterprise sees: the centers open to it, in a stable order. */
+/** The centers that are open to an enterprise, in a stable order. */
 export function computeCenterEntries(centers: readonly ComputeCenter[], enterprise: string): ComputeCenterEntry[] {
   return centers
     .filter(({ spec }) => spec.enterprises.length === 0 || spec.enterprises.includes(enterprise))

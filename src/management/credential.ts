@@ -1,9 +1,9 @@
 import type { KeyPair } from './key-pair.ts'
 
-/** `plain Credential=<ACCESS_KEY>,Signature=<SECRET_KEY>`, whole and nothing else. */
+/** `plain Credential=<ACCESS_KEY>,Signature=<SECRET_KEY>` and nothing else. */
 const headerPattern = /^plain Credential=([\x21-\x2b\x2d-\x7e]{1,256}),Signature=([\x21-\x2b\x2d-\x7e]{1,256})$/
 
-/** Undefined for anything that is not exactly one header of that form. */
+/** `undefined` unless there is exactly one header of that form. */
 export function parseCredential(headers: readonly string[] | undefined): KeyPair | undefined {
   const [value, ...others] = headers ?? []
   if (value === undefined || others.length > 0) return undefined

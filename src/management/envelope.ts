@@ -23,7 +23,7 @@ export function text(status: number, body: string, contentType = 'text/plain; ch
   return { status, headers: { 'content-type': contentType }, body }
 }
 
-/** A whole response, for a connection that never got as far as a request. */
+/** A whole HTTP response, for a connection that has not sent a valid request. */
 export function rawFailure(status: number, message: string): string {
   const body = failureBody(message)
   return [

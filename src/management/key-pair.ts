@@ -13,7 +13,7 @@ export function generateKeyPair(): KeyPair {
   }
 }
 
-/** What is stored of a key pair: the secret only as a hash. */
+/** What is stored of a key pair. Of the secret, only a hash is. */
 export function apiKeySpec({ accessKey, secretKey }: KeyPair, enterprise: string): ApiKey['spec'] {
   return {
     enterprise,

@@ -53,7 +53,7 @@ describe('KeyRing', () => {
   })
 })
 
-/** What may stand for a key or a secret: visible ASCII without a comma. */
+/** Valid keys and secrets: visible ASCII without a comma. */
 const word = fc.stringMatching(/^[\x21-\x2b\x2d-\x7e]{1,64}$/)
 
 describe('the header Authorization', () => {
@@ -76,7 +76,7 @@ describe('the header Authorization', () => {
         const place = at % (whole.length + 1)
         const changed = whole.slice(0, place) + put + whole.slice(place + removed)
         const read = parseCredential([changed])
-        // What is still of the form says exactly what it says.
+        // If it can still be parsed, it must be exactly what was written.
         const written = read && `plain Credential=${read.accessKey},Signature=${read.secretKey}`
         expect([undefined, changed]).toContain(written)
       }),

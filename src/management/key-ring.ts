@@ -3,30 +3,30 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import type { ApiKey } from '../resources/api-key.ts'
 import { type KeyPair, secretDigest } from './key-pair.ts'
 
-/** Whose a presented pair is. `name` is that of the ApiKey with this access key, if there is one: for the log only. */
+/** Whom a key pair belongs to. `name` is the ApiKey with this access key, if there is one; it is only for the log. */
 export type PairVerdict =
   | { readonly outcome: 'right' | 'disabled'; readonly name: string; readonly enterprise: string }
   | { readonly outcome: 'wrong'; readonly name: string | undefined }
 
 interface HeldKey {
-  /** None: nothing opens it. */
+  /** `undefined` for an access key that does not exist. */
   readonly key: ApiKey | undefined
   readonly digest: Buffer
-  /** While it is changed for another, the one before; else one that nobody has. */
+  /** During a rotation, the previous secret's hash; otherwise one that no secret has. */
   readonly previous: Buffer
 }
 
 export type Compare = (one: Buffer, other: Buffer) => boolean
 
-/** Who may ask: the ApiKeys, by access key. */
+/** Decides whether a key pair is valid. Finds ApiKeys by their access key. */
 export class KeyRing {
   readonly #keys: ObjectCache<ApiKey>
   readonly #now: () => number
   readonly #compare: Compare
   readonly #unsubscribe: () => void
-  /** What nobody can present. */
+  /** A hash that no secret has. */
   readonly #nobody = randomBytes(32)
-  /** Compared with where there is no such key, so that every attempt costs the same work. */
+  /** Compared if there is no such key, so that every attempt takes the same work. */
   readonly #strangers: readonly HeldKey[] = [{ key: undefined, digest: this.#nobody, previous: this.#nobody }]
   #byAccessKey: ReadonlyMap<string, readonly HeldKey[]> | undefined
 
@@ -53,7 +53,7 @@ export class KeyRing {
     this.#unsubscribe()
   }
 
-  /** Both are compared, always: which of them it was, if any, is not to be seen. */
+  /** Always compares both, so that timing does not show which one matched, if any. */
   #opens(presented: Buffer, { key, digest, previous }: HeldKey): boolean {
     const isCurrent = this.#compare(presented, digest)
     const isPrevious = this.#compare(presented, previous)
@@ -62,7 +62,7 @@ export class KeyRing {
 
   #index(): ReadonlyMap<string, readonly HeldKey[]> {
     this.#byAccessKey ??= Map.groupBy(
-      // Keys for inference are given to programs: they open nothing here.
+      // Keys for inference are given to programs, and are not valid here.
       this.#keys
         .list()
         .filter(({ spec }) => spec.use !== 'Inference')
@@ -79,7 +79,7 @@ export class KeyRing {
   }
 }
 
-/** A time that cannot be read lets nobody in. */
+/** A time that cannot be parsed counts as over. */
 function isOver(expiresAt: string | undefined, now: number): boolean {
   return expiresAt !== undefined && !(now < Date.parse(expiresAt))
 }

@@ -5,13 +5,13 @@ import { parseCredential } from './credential.ts'
 import type { KeyRing } from './key-ring.ts'
 
 export interface Caller {
-  /** Every Authorization header. */
+  /** All Authorization headers of the request. */
   readonly authorization: readonly string[] | undefined
-  /** The address it comes from. */
+  /** The client's address. */
   readonly source: string
 }
 
-/** Lets in who presents a right key pair, and nobody too often who does not. */
+/** Checks the key pairs of requests, and limits how often wrong ones may be tried. */
 export class ManagementAccess {
   readonly #keys: KeyRing
   readonly #attempts: AttemptLimiter
@@ -24,8 +24,7 @@ export class ManagementAccess {
   }
 
   /**
-   * The enterprise of the key. One and the same refusal for whatever is wrong with the pair, so that nothing can be
-   * probed.
+   * Returns the key's enterprise. Whatever is wrong with the pair, the refusal is the same, so that it reveals nothing.
    */
   authenticate({ authorization, source }: Caller): string {
     const presented = parseCredential(authorization)
@@ -35,7 +34,7 @@ export class ManagementAccess {
     if (retryAfterSeconds !== undefined) throw new SluiceError('too_many_attempts', { retryAfterSeconds })
     const verdict = this.#keys.judge(presented)
     if (verdict.outcome === 'wrong') {
-      // The name and not what was presented: people put the secret in the wrong place.
+      // Logs the key's name, not what was sent: people may put the secret in the wrong place.
       const wasTooMany = this.#attempts.failed(source, accessKey)
       const key = verdict.name ?? null
       this.#log.warn(

@@ -152,7 +152,7 @@ describe('ManagementServer', () => {
     it('a key that was wrong too often, unheard and with the time to wait, and nobody else', async () => {
       const wrong = { ...acme, secretKey: 'wrong-secret-of-somebody' }
       let failures = 0
-      // A slow machine has time for a few more.
+      // A slow machine takes long enough for a few more attempts to be allowed.
       while ((await stage.ask('/api/aidc/v1/list', credential(wrong))).status === 401 && failures < 1_000) failures += 1
       expect(failures).toBeGreaterThanOrEqual(60)
       expect(failures).toBeLessThan(1_000)

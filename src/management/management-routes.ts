@@ -9,7 +9,7 @@ import type { Caller, ManagementAccess } from './management-access.ts'
 
 export interface ManagementRequest extends Caller {
   readonly method: string
-  /** The request target as it came: path and query. */
+  /** The request target as received: path and query. */
   readonly target: string
 }
 
@@ -23,7 +23,7 @@ export type RouteName = 'cluster' | 'centers' | 'openapi' | 'healthz' | 'readyz'
 
 export interface Route {
   readonly name: RouteName
-  /** Of the cluster route: the last segment, still encoded. */
+  /** For the cluster route: the last segment, still encoded. */
   readonly segment?: string
 }
 
@@ -31,7 +31,7 @@ export const allowedMethods: readonly string[] = ['GET', 'HEAD']
 
 const clusterPrefix = '/api/vks/v1/'
 
-/** The allow-list. Paths are taken as they are: no folding of dots, slashes or letters. */
+/** The list of allowed routes. Paths are compared as they are, without normalizing dots, slashes or case. */
 export function routeOf(target: string): Route {
   const path = pathOf(target)
   if (path === '/healthz') return { name: 'healthz' }
@@ -43,14 +43,14 @@ export function routeOf(target: string): Route {
   return segment === undefined || segment.includes('/') ? { name: 'unknown' } : { name: 'cluster', segment }
 }
 
-/** The `data` of the answer. Throws what is to be refused. */
+/** Returns the `data` of the answer. Throws if the request is refused. */
 export function answerApi(request: ManagementRequest, route: Route, resources: ManagementResources): unknown {
   if (route.name === 'unknown') throw new SluiceError('management_route_not_found', { path: pathOf(request.target) })
   if (!allowedMethods.includes(request.method)) {
     const details = { path: pathOf(request.target), method: request.method, allowed: allowedMethods.join(', ') }
     throw new SluiceError('method_not_allowed', details)
   }
-  // Before anything is looked at: who is not known learns nothing, not even what an ID looks like.
+  // Checked before anything else, so that strangers learn nothing, not even what an ID looks like.
   const enterprise = resources.access.authenticate(request)
   if (route.name === 'centers') return computeCenterEntries(resources.centers.list(), enterprise)
   return findCluster(clusterIdOf(route.segment ?? ''), enterprise, resources.clusters)
@@ -58,7 +58,7 @@ export function answerApi(request: ManagementRequest, route: Route, resources: M
 
 function findCluster(id: string, enterprise: string, clusters: ClusterDirectory): unknown {
   const view = clusters.find(id)
-  // Somebody else's cluster is refused in the very words of one that does not exist.
+  // Another enterprise's cluster is refused with the same words as one that does not exist.
   if (view === undefined || view.cluster.spec.enterprise !== enterprise)
     throw new SluiceError('cluster_not_found', { id })
   const { cluster, nodes, pods } = view
@@ -80,7 +80,7 @@ function decoded(segment: string): string | undefined {
   }
 }
 
-/** Proxies may send the whole address; who sends it to us means us. */
+/** Proxies may send an absolute URL. Its host does not matter, since the request has reached us. */
 function pathOf(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '').replace(/[?#].*$/s, '') || '/'
 }

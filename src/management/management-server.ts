@@ -19,9 +19,9 @@ import { type ManagementResources, type Route, allowedMethods, answerApi, routeO
 
 export interface ManagementServerOptions {
   readonly host: string
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number
-  /** A socket that listens there already, where that is not in this program's own network. */
+  /** A socket that already listens, if this program is in its own network namespace and could not be reached there. */
   readonly outside?: number | undefined
   readonly keys: ObjectCache<ApiKey>
   readonly centers: ObjectCache<ComputeCenter>
@@ -29,9 +29,9 @@ export interface ManagementServerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** Whose key pairs may read the metrics, which tell of everything here; every valid one's unless said. */
+  /** Which enterprises may read the metrics, which are about the whole program; by default, all. */
   readonly mayReadMetrics?: (enterprise: string) => boolean
-  /** Further conditions of readiness than having read keys and centers. */
+  /** Further conditions for being ready, besides having read keys and centers. */
   readonly ready?: () => boolean
   readonly limits?: Partial<ManagementLimits>
 }
@@ -52,7 +52,7 @@ const defaultLimits: ManagementLimits = {
   connections: 1_024,
 }
 
-/** The REST face of the platform: compute centers and clusters, for who holds a key pair of the enterprise. */
+/** The platform's REST API: shows compute centers and clusters to holders of an enterprise's key pair. */
 export class ManagementServer {
   readonly name = 'management'
   readonly #options: ManagementServerOptions
@@ -97,7 +97,7 @@ export class ManagementServer {
     })
   }
 
-  /** Takes nothing new, lets running answers end, and cuts what is left when the signal is aborted. */
+  /** Accepts nothing new, lets running answers finish, and cuts off the rest when the signal is aborted. */
   stop(signal?: AbortSignal): Promise<void> {
     this.#access.close()
     return new Promise((resolve) => {
@@ -118,7 +118,7 @@ export class ManagementServer {
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.keepAliveMs,
       connectionsCheckingInterval: Math.min(1_000, limits.headMs),
-      // Checked here instead, because Node's own refusal has no body.
+      // Checked in our own code instead, since Node's refusal has no body.
       requireHostHeader: false,
     }
     const server = createServer(settings, (request, response) => this.#handle(request, response))
@@ -182,7 +182,7 @@ export class ManagementServer {
     }
   }
 
-  /** In the words of a wrong key pair: another enterprise's learns nothing, either. */
+  /** The same refusal as for a wrong key pair, so that other enterprises learn nothing here, either. */
   #requireMetricsReader(caller: Caller): void {
     const enterprise = this.#access.authenticate(caller)
     if (this.#options.mayReadMetrics?.(enterprise) === false) throw new SluiceError('credential_refused')
@@ -208,7 +208,7 @@ export class ManagementServer {
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
       ...(answer.status === 405 ? { allow: allowedMethods.join(', ') } : {}),
-      // No route takes a body: rather than reading one to its end, the connection is not used again.
+      // No route takes a body. Instead of reading one to its end, the connection is closed.
       ...(hasBody(request) || route.name === 'unknown' || answer.status === 400 ? { connection: 'close' } : {}),
     })
     response.end(request.method === 'HEAD' ? undefined : answer.body)
@@ -223,7 +223,7 @@ function malformed(reason: string): SluiceError {
   return new SluiceError('invalid_http', { reason })
 }
 
-/** What Node's parser refuses never becomes a request, but gets the same envelope. */
+/** What Node's parser refuses never becomes a request, but is answered with the same envelope. */
 function refuseRaw(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy()

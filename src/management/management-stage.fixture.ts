@@ -75,7 +75,7 @@ export function cacheOf<T>(...items: T[]): FakeCache<T> {
   }
 }
 
-/** A management server for each test, with the keys of two enterprises and one cluster. */
+/** A management server for each test, with keys of two enterprises and one cluster. */
 export class ManagementStage {
   readonly nodes = cacheOf<Node>(
     nodeSchema.parse({
@@ -153,7 +153,7 @@ export class ManagementStage {
     }
   }
 
-  /** Sends bytes as they are and returns everything that came back until the server closed. */
+  /** Sends these bytes, and returns everything that comes back until the server closes the connection. */
   async sendRaw(bytes: string): Promise<{ status: number; head: string; body: string }> {
     const socket: Socket = connect(this.server.port, '127.0.0.1')
     socket.write(bytes)

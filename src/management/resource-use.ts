@@ -6,22 +6,22 @@ import { milliQuantity } from '../resources/quantity.ts'
 /** Amounts by resource, in thousandths of its unit (core, byte, card), so that sums are exact. */
 export type MilliAmounts = ReadonlyMap<string, number>
 
-/** What there is: of all nodes, or of one. Who holds it at the moment does not matter. */
+/** The capacity of these nodes, whether it is in use or not. */
 export function capacityOf(nodes: readonly Node[]): MilliAmounts {
   return total(nodes.map(({ status }) => amounts(status?.capacity ?? status?.allocatable)))
 }
 
-/** What a cluster may have: its quota, and of what that does not name, all there is. */
+/** What a cluster may use: its quota and, for resources not named there, the whole capacity. */
 export function quotaOf({ spec }: Pick<Cluster, 'spec'>, capacity: MilliAmounts): MilliAmounts {
   return new Map([...capacity, ...amounts(spec.quota)])
 }
 
-/** What is taken: a Pod takes its requests from the moment it is placed until it has finished. */
+/** What Pods use: each uses its requests from the moment it is scheduled until it has finished. */
 export function usedBy(pods: readonly Pod[]): MilliAmounts {
   return total(pods.filter((pod) => pod.spec.nodeName !== undefined && !isPodFinished(pod)).map(requestsOf))
 }
 
-/** Objects are never changed in place: what one asks for is worked out once. */
+/** Objects are never changed in place, so the requests of each are computed only once. */
 const known = new WeakMap<Pod['spec'], MilliAmounts>()
 
 function requestsOf({ spec }: Pod): MilliAmounts {
@@ -32,13 +32,13 @@ function requestsOf({ spec }: Pod): MilliAmounts {
   return made
 }
 
-/** Containers run side by side, init containers one after the other before them. */
+/** Containers run at the same time; init containers run before them, one at a time. */
 function requestsIn(spec: Pod['spec']): MilliAmounts {
   const sideBySide = total(spec.containers.map(containerRequests))
   return [...(spec.initContainers ?? [])].map(containerRequests).reduce(larger, sideBySide)
 }
 
-/** A limit without a request is a request too. */
+/** A limit without a request counts as the request, too. */
 function containerRequests({ resources }: Container): MilliAmounts {
   return amountsIn({ ...resources?.limits, ...resources?.requests })
 }

@@ -265,21 +265,6 @@ describe('NodeAgent', () => {
     expect(processesMarked(`SLUICE_POD_UID=${early?.metadata.uid}`)).toHaveLength(1)
   })
 
-  it('ends a Pod that was not bound to it after all, and says nothing of it', async () => {
-    await startAgent()
-    const pod = await createPod('never', idleScript, {}, { nodeName: undefined })
-    const takeBack = agent.foresee({ ...pod, spec: { ...pod.spec, nodeName: 'here' } })
-    await Promise.resolve()
-    takeBack?.()
-    const processes = () => processesMarked(`SLUICE_POD_UID=${pod.metadata.uid}`)
-    await createPod('after', idleScript)
-    await until('after', (candidate) => state(candidate)?.running !== undefined)
-    await expect.poll(processes).toEqual([])
-    expect((await podNow('never')).status?.containerStatuses).toBeUndefined()
-    agent.foresee({ ...pod, spec: { ...pod.spec, nodeName: 'elsewhere' } })
-    expect(processes()).toEqual([])
-  })
-
   it('restarts a container that its liveness probe gives up', async () => {
     await startAgent()
     const livenessProbe = { tcpSocket: { port: 9 }, periodSeconds: 1, failureThreshold: 1 }

@@ -93,7 +93,8 @@ export class NodeAgent implements Component {
   /** Uids of foreseen Pods that were not bound to this node after all, until everything of them is removed. */
   readonly #notMine = new Set<string>()
   #roomNews = false
-  readonly #vanishing = new Set<Promise<void>>()
+  /** By uid: Pods that are gone, or not this node's after all, until everything of them is removed. */
+  readonly #vanishing = new Map<string, Promise<void>>()
   readonly #stopping = new AbortController()
   #running: Promise<unknown> = Promise.resolve()
 
@@ -180,7 +181,7 @@ export class NodeAgent implements Component {
           log.warn({ err: error, pod: worker.identity }, 'a Pod was not left cleanly')
       }),
     )
-    await Promise.all([...leaving, ...this.#vanishing])
+    await Promise.all([...leaving, ...this.#vanishing.values()])
     // Other clusters may go on, and have them.
     for (const uid of this.#workers.keys()) {
       this.#network.release(uid)
@@ -196,8 +197,10 @@ export class NodeAgent implements Component {
    */
   foresee(pod: Pod): TakeBack | undefined {
     if (!this.#isMine(pod) || this.#stopping.signal.aborted) return undefined
+    const { uid = '' } = pod.metadata
     const takeBack = this.#foreseen.add(keyOf(refOf(pod)), pod, () => {
-      this.#notMine.add(pod.metadata.uid ?? '')
+      // Without a worker, nothing was begun.
+      if (this.#workers.has(uid)) this.#notMine.add(uid)
       this.#queue.add(refOf(pod))
     })
     this.#queue.add(refOf(pod))
@@ -268,12 +271,18 @@ export class NodeAgent implements Component {
 
   async #reconcile(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs?: number }> {
     const key = keyOf(ref)
-    const mine = this.#mine(key, this.#pods.get(ref))
+    const known = this.#pods.get(ref)
+    // Bound in another attempt, before anything was removed.
+    if (known && this.#isMine(known)) this.#notMine.delete(known.metadata.uid ?? '')
+    const mine = this.#mine(key, known)
     for (const worker of this.#byKey.get(key) ?? []) {
       if (worker.identity.uid !== mine?.metadata.uid) this.#vanish(key, worker)
     }
     if (!mine) return {}
     const uid = mine.metadata.uid ?? ''
+    const vanishing = this.#vanishing.get(uid)
+    // It comes back: what was begun for it before must not be removed under its new worker.
+    if (vanishing) return vanishing.then(() => this.#reconcile(ref, signal))
     const worker = this.#workers.get(uid) ?? this.#newWorker(key, mine, [])
     return worker.step(mine, signal)
   }
@@ -298,13 +307,14 @@ export class NodeAgent implements Component {
     const siblings = this.#byKey.get(key)
     siblings?.delete(worker)
     if (siblings?.size === 0) this.#byKey.delete(key)
-    this.#workers.delete(worker.identity.uid)
-    this.#notMine.delete(worker.identity.uid)
+    const { uid } = worker.identity
+    this.#workers.delete(uid)
+    this.#notMine.delete(uid)
     const vanishing = worker
       .vanish()
       .catch((error: unknown) => this.#options.log.error({ err: error, pod: worker.identity }, 'cleaning up failed'))
-      .finally(() => this.#vanishing.delete(vanishing))
-    this.#vanishing.add(vanishing)
+      .finally(() => this.#vanishing.delete(uid))
+    this.#vanishing.set(uid, vanishing)
   }
 
   /**

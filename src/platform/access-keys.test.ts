@@ -18,7 +18,7 @@ function setUp() {
   const api = new ClusterApi({ store: new MemoryStore(), kinds: [...coreKinds, ...customKinds], clock })
   const client = new EmbeddedClient(api)
   const keys = new AccessKeys({ ask: (request) => request(client), close: () => {} }, () => clock.now())
-  /** How the management API judges a pair now. */
+  /** How the management API judges the pair at this moment. */
   const judge = async (pair: KeyPair) => {
     const held = new HeldObjects<Awaited<ReturnType<AccessKeys['list']>>[number]>()
     for (const key of (await client.list(apiKeyKind)).items) held.put(key)

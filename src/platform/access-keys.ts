@@ -9,16 +9,16 @@ import { CommandedCluster } from './commanded-cluster.ts'
 export interface NewAccessKey {
   readonly name: string
   readonly enterprise: string
-  /** Milliseconds since the epoch; `undefined`: never. */
+  /** In milliseconds since the epoch; `undefined` if the key never expires. */
   readonly expiresAtMs: number | undefined
 }
 
 export interface Rotated extends KeyPair {
-  /** Until then the secret before opens the same; `undefined` when it no longer does. */
+  /** Until then the previous secret is accepted, too; `undefined` if it no longer is. */
   readonly previousUntil: string | undefined
 }
 
-/** The key pairs of the management API, as their administrator handles them: through the cluster's own API. */
+/** The key pairs of the management API. Lets their administrator manage them through the cluster's own API. */
 export class AccessKeys {
   readonly #cluster: Pick<CommandedCluster, 'ask' | 'close'>
   readonly #now: () => number
@@ -32,7 +32,7 @@ export class AccessKeys {
     return new AccessKeys(await CommandedCluster.connect(kubeconfig))
   }
 
-  /** The pair itself: told here and nowhere else, for only the hash of its secret is kept. */
+  /** Returns the new pair. This is the only time the secret is shown, since only its hash is kept. */
   async create({ name, enterprise, expiresAtMs }: NewAccessKey): Promise<KeyPair> {
     const pair = generateKeyPair()
     const expiry = expiresAtMs === undefined ? {} : { expiresAt: timestamp(expiresAtMs) }
@@ -52,8 +52,9 @@ export class AccessKeys {
   }
 
   /**
-   * Another secret for the same access key. The one before goes on for a while, so that programs can be changed one after
-   * the other. Not a third: two are enough to change, and each one that goes on is one more to lose.
+   * Makes a new secret for the same access key. The previous one stays valid for a while, so that programs can be
+   * switched one by one. A third secret is refused: two are enough for a change, and each valid one is one more that
+   * can leak.
    */
   async rotate(name: string, overlapMs: number): Promise<Rotated> {
     const key = await this.#find(name)
@@ -70,7 +71,7 @@ export class AccessKeys {
     return { accessKey: spec.accessKey, secretKey, previousUntil }
   }
 
-  /** The secret before the last change opens nothing any more. */
+  /** Makes the previous secret invalid now. */
   async finishRotation(name: string): Promise<void> {
     const key = await this.#find(name)
     const { previousSecret, ...spec } = key.spec
@@ -81,14 +82,14 @@ export class AccessKeys {
     this.#cluster.close()
   }
 
-  /** By the name of its object, or by the access key itself, which is what people have at hand. */
+  /** Finds a key by its object's name or by the access key itself, which is what people have at hand. */
   async #find(name: string): Promise<ApiKey> {
     const found = (await this.list()).find(({ metadata, spec }) => metadata.name === name || spec.accessKey === name)
     if (!found) throw new SluiceError('access_key_not_found', { name })
     return found
   }
 
-  /** By its version: of two who change it at a time one is told to look again. */
+  /** Checks the object's version: if two people change a key at the same time, one of them is asked to look again. */
   #update(key: ApiKey, spec: ApiKey['spec']): Promise<ApiKey> {
     return this.#cluster.ask((client) => client.update(apiKeyKind, { ...key, spec }))
   }
@@ -96,7 +97,7 @@ export class AccessKeys {
 
 const credentialsSchema = z.looseObject({ accessKey: z.string(), secretKey: z.string() })
 
-/** A file of credentials with this access key gets the new secret; returns whether there was one. */
+/** Writes the new secret into a credentials file that has this access key. Returns whether there was one. */
 export async function renewCredentialsFile(path: string, { accessKey, secretKey }: KeyPair): Promise<boolean> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (errorMessage(error).startsWith('ENOENT')) return undefined

@@ -1,6 +1,6 @@
 import type { Component } from '../foundation/lifecycle.ts'
 
-/** A component out of something that runs until it is told to stop. */
+/** Makes a component of something that runs until it is told to stop. */
 export function backgroundTask(name: string, run: (signal: AbortSignal) => Promise<void>): Component {
   const stop = new AbortController()
   let running: Promise<void> | undefined
@@ -8,7 +8,7 @@ export function backgroundTask(name: string, run: (signal: AbortSignal) => Promi
     name,
     start() {
       running = run(stop.signal)
-      // Its end is awaited in stop(); a failure before that must not take the process down unheard.
+      // `stop` awaits the end. Until then, a failure must not end the process as an unhandled rejection.
       running.catch(() => {})
     },
     async stop() {

@@ -3,7 +3,7 @@ import type { Model } from '../resources/model.ts'
 import type { Node } from '../resources/node.ts'
 import { type Pod, isPodFinished } from '../resources/pod.ts'
 
-/** Who holds the cards of a kind, by the limits of the Pods. `modelOf` knows which Model made a Pod, if one did. */
+/** Who holds the cards of a kind, according to the Pods' limits. `modelOf` tells which Model made a Pod, if one did. */
 export function cardHoldings(
   kind: string,
   nodes: readonly Node[],

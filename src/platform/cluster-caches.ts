@@ -14,11 +14,11 @@ import { type ServiceExporter, serviceExporterKind } from '../resources/service-
 import { type Service, serviceKind } from '../resources/service.ts'
 import type { Informers } from './informers.ts'
 
-/** What the roles of one process read of a cluster, each kind watched once. */
+/** The caches of one cluster. All roles of this process share them, so that each kind is watched only once. */
 export interface ClusterCaches {
   readonly pods: ObjectCache<Pod>
   readonly nodes: ObjectCache<Node>
-  /** Those with certificates, of all namespaces. */
+  /** Secrets that hold certificates, in all namespaces. */
   readonly tlsSecrets: ObjectCache<Secret>
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
@@ -27,17 +27,17 @@ export interface ClusterCaches {
   readonly policies: ObjectCache<NetworkPolicy>
 }
 
-/** And of the home cluster, which has the gateway and knows of everything else. */
+/** The home cluster has the gateway and describes all clusters, so it has more caches. */
 export interface HomeCaches extends ClusterCaches {
   readonly models: ObjectCache<Model>
-  /** Of the Models' namespace only. */
+  /** Only those in the Models' namespace. */
   readonly secrets: ObjectCache<Secret>
   readonly keys: ObjectCache<ApiKey>
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ObjectCache<Cluster>
 }
 
-/** What cluster DNS reads. */
+/** The caches that cluster DNS needs. */
 export type DnsCaches = Pick<ClusterCaches, 'services' | 'slices' | 'pods' | 'namespaces'>
 
 export function clusterCaches(informers: Informers): ClusterCaches {

@@ -9,35 +9,35 @@ import type { StoreThread } from '../store/sqlite-file/store-thread.ts'
 
 export interface ClusterStoreOptions {
   readonly path: string
-  /** Where its file is written, where several clusters share one. */
+  /** The thread that writes the file. Several clusters may share one. */
   readonly thread?: StoreThread | undefined
-  /** How many events can be watched from the past. */
+  /** How many past events can still be watched. */
   readonly historyLimit?: number | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** Told when writes are taken again after they were not for a while. */
+  /** Called when the store accepts writes again after an interruption. */
   readonly onInterruption?: ((interruption: StoreInterruption) => void) | undefined
-  /** Told whenever writes are taken no longer, or again. */
+  /** Called whenever the store stops or resumes accepting writes. */
   readonly onTrouble?: (() => void) | undefined
-  /** For tests: where the store's thread is to stop, or to end. */
+  /** For tests: where the store's thread should pause or end. */
   readonly gate?: StepGate | undefined
 }
 
-/** The thread with the file was lost, and another has it now. */
+/** The thread that writes the file was lost, and another one has replaced it. */
 export interface StoreInterruption {
-  /** Why the first of them was lost. */
+  /** Why the first thread was lost. */
   readonly reason: string
-  /** For how long no write was taken. */
+  /** For how long no write was accepted. */
   readonly lastedMs: number
-  /** Writes that waited for the disk and were refused. */
+  /** How many waiting writes were refused. */
   readonly notMade: number
 }
 
-/** Of Events, how many a start finds: they are for people, and who floods must not keep a cluster from starting. */
+/** How many Events are loaded at a start. They are only for people, and a flood of them must not prevent a start. */
 const keptEvents = 10_000
 
-/** The file of an embedded cluster. Rejects with what is wrong with it. */
+/** Opens the file of an embedded cluster. If that fails, the error says what is wrong with it. */
 export async function openClusterStore(options: ClusterStoreOptions): Promise<SqliteStore> {
   const { path, thread, historyLimit, clock, metrics, gate } = options
   const say = sayTroubles(options)
@@ -53,7 +53,7 @@ export async function openClusterStore(options: ClusterStoreOptions): Promise<Sq
   return store
 }
 
-/** Says what became of the thread that has the store's file, in the log, in a metric, and to who wants to know. */
+/** Reports what happens to the thread that writes the file: in the log, in a metric, and to `onInterruption`. */
 function sayTroubles({ log, metrics, clock, onInterruption }: ClusterStoreOptions): (trouble: StoreTrouble) => void {
   const losses = metrics.counter(
     'sluice_store_thread_losses_total',

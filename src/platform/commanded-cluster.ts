@@ -5,7 +5,7 @@ import { StatusError } from '../resources/status-error.ts'
 
 const answerDeadlineMs = 10_000
 
-/** A cluster as commands see it: through its own API. */
+/** A cluster as the commands see it: through its own API. */
 export class CommandedCluster {
   readonly #client: ClusterClient & { close(): void }
   readonly kubeconfig: string
@@ -23,7 +23,7 @@ export class CommandedCluster {
     }
   }
 
-  /** What goes wrong is told in words for the person at the terminal. */
+  /** Errors become messages for the person at the terminal. */
   async ask<T>(request: (client: ClusterClient) => Promise<T>): Promise<T> {
     try {
       return await request(this.#client)

@@ -9,9 +9,9 @@ import { type Listening, listenOn, urlHost } from './listen.ts'
 export interface ListenerPlace {
   readonly host: string
   readonly port: number
-  /** A socket that listens there already, where that is not in this program's own network. */
+  /** A socket that already listens, if this program is in its own network namespace and could not be reached there. */
   readonly outside?: number | undefined
-  /** Told of every request that changes something or reaches into a Pod, in any of the clusters there. */
+  /** Is told of every request, to any cluster, that changes something or reaches into a Pod. */
   readonly audit?: Audit | undefined
 }
 
@@ -24,7 +24,7 @@ export interface ControlPlaneListenerOptions extends ListenerPlace {
 
 const stopGraceMs = 2_000
 
-/** Where the control planes of all clusters of this program are. */
+/** Where the control planes of all clusters in this program listen. */
 export class ControlPlaneListener {
   readonly server: ApiServer
   readonly #options: ControlPlaneListenerOptions
@@ -51,12 +51,12 @@ export class ControlPlaneListener {
     return this.server.close(stopGraceMs)
   }
 
-  /** By which programs of this machine reach it. */
+  /** Where programs on this machine can reach it. */
   get place(): { readonly host: string; readonly port: number } {
     return { host: urlHost(this.#options.host), port: this.#listening?.port ?? 0 }
   }
 
-  /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */
+  /** The address that `kubectl cluster-info` prints. Its last segment is the cluster ID. */
   addressOf(clusterId: string): string {
     const { host, port } = this.place
     return `https://${host}:${port}/vks/${clusterId}`

@@ -43,36 +43,36 @@ import { type ServiceNetwork, embeddedServiceNetwork, rangesOf } from './service
 import { recordServiceRange } from './services/service-range.ts'
 
 export interface ControlPlaneOptions {
-  /** It is closed with the control plane. */
+  /** Is closed together with the control plane. */
   readonly store: SqliteStore
   readonly identity: Pick<Identity, 'clusterId' | 'adminToken'>
-  /** Of the cluster's compute center, as it is at the moment. */
+  /** The current image registry of the cluster's compute center. */
   readonly registry: () => string
   readonly tls: KeyAndCertificate & { readonly ca: string }
-  /** Signs the tokens of service accounts. Without one they end with this process. */
+  /** Signs service account tokens. Without one, a new key is made, and tokens end with this process. */
   readonly serviceAccountKey?: string | undefined
-  /** Where it listens: at a place of its own, or with the clusters that are there already. */
+  /** Where to listen: at its own address, or together with clusters that already listen. */
   readonly at: ListenerPlace | ControlPlaneListener
-  /** Which kinds of ours it has; all of them unless told. */
+  /** Which of Sluice's own kinds the cluster has; by default, all. */
   readonly customKinds?: readonly Kind[] | undefined
-  /** What it refuses beyond what every cluster does. */
+  /** Admission rules beyond those of every cluster. */
   readonly rules?: readonly AdmissionRule[] | undefined
-  /** Where Services are; on loopback addresses of this machine unless told otherwise. */
+  /** The addresses of Services; by default, loopback addresses of this machine. */
   readonly services?: ServiceNetwork | undefined
   readonly podAccess: PodAccess
-  /** Asked last, after everybody else has let an object in. */
+  /** Asked last, once everything else has admitted an object. */
   readonly plugins?: readonly AdmissionPlugin[] | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
 }
 
-/** Where the API is inside a cluster; the second for those who may not use the first. */
+/** The ports at which Pods reach the API. The second is for users who may not listen on the first. */
 const usualPorts = [443, 6443] as const
-/** What every cluster has, whatever it is for. */
+/** Every cluster has these namespaces. */
 const systemNamespaces = ['default', 'kube-system', 'kube-public', 'kube-node-lease']
 
-/** The embedded cluster's store and Kubernetes API. */
+/** The store and the Kubernetes API of an embedded cluster. */
 export class ControlPlane implements Component {
   readonly name = 'control plane'
   readonly client: EmbeddedClient
@@ -117,7 +117,7 @@ export class ControlPlane implements Component {
       new RuntimeClassAdmission(this.#store),
       new ServiceAddresses({ store: this.#store, ranges: rangesOf(this.#services) }),
       new PolicyAdmission({ store: this.#store, kinds: () => this.#api.kinds.list() }),
-      // Almost the last: what another refuses uses nothing.
+      // Comes almost last, so that objects that others refuse use up no quota.
       new QuotaAdmission(this.#quotas),
       bounds,
       ...(options.plugins ?? []),
@@ -142,7 +142,7 @@ export class ControlPlane implements Component {
       { name: 'poststarthook/rbac/bootstrap-roles', readinessOnly: true, isHealthy: () => this.#access.ready },
     ]
     const mounted = { id: identity.clusterId, api: this.#api, podAccess, authenticate, authorizer, tokens, checks }
-    // Who shares the listener is known by another authority than its owner, and sees nothing of the others.
+    // Clusters that share a listener have their own certificate authority and metrics, so that none can see the others.
     const apart = { tls: { ...tls, serverName: controlPlaneName(identity.clusterId) }, metrics }
     this.#mount = () => this.listener.server.mount(this.#ownsListener ? mounted : { ...mounted, ...apart })
     if (this.#ownsListener) this.#mount()
@@ -156,13 +156,13 @@ export class ControlPlane implements Component {
       this.#access.start(this.#api),
     ])
     if (this.#ownsListener) await this.listener.start()
-    // Only now: before, nobody could tell what somebody may do there.
+    // Mounted only now: before, the roles were missing that decide what a user may do.
     else this.#mount()
     await giveAddresses(this.client, rangesOf(this.#services))
     await this.#listenInside()
   }
 
-  /** Writes were not taken for a while, and are again: said about the Cluster, once it is there. */
+  /** Records an Event on the Cluster, if it exists by now: writes were refused for a while and are accepted again. */
   tellInterruption({ reason, lastedMs, notMade }: StoreInterruption): void {
     const about = this.#api.find(clusterKind, { name: this.#options.identity.clusterId })
     if (!about) return
@@ -171,25 +171,28 @@ export class ControlPlane implements Component {
     this.#events.record(about, 'Warning', 'StoreInterrupted', message)
   }
 
-  /** What a namespace's objects use, by its quotas. */
+  /** How much of each namespace's quota is used. */
   get quotas(): QuotaLedger {
     return this.#quotas
   }
 
-  /** A token of a Pod's service account, good as long as the Pod is there. Throws NotFound when the account is not. */
+  /**
+   * A token for a Pod's service account, valid as long as the Pod exists. Throws NotFound if the account does not
+   * exist.
+   */
   podToken(pod: Pod, audience: string | undefined, expirationSeconds: number): string {
     const { namespace, name, uid } = pod.metadata
     const account = this.#api.get(serviceAccountKind, { namespace, name: accountOf(pod) })
     const audiences = audience === undefined || audience === '' ? this.#access.tokens.defaultAudiences : [audience]
     if (this.#api.get(podKind, { namespace, name }).metadata.uid !== uid) throw notFound(podKind, name)
-    // As its node knows it: that it is bound to this node may not be written yet.
+    // The Pod as its node knows it: its binding to the node may not be stored yet.
     const bound = { kind: 'Pod', object: pod } as const
     return this.#access.tokens.issue({ account, audiences, expirationSeconds, bound, now: this.#options.clock.now() })
   }
 
   /**
-   * The Service `kubernetes`, and behind it this cluster as programs in Pods expect it: at a host and a port, without a
-   * prefix.
+   * Makes the Service `kubernetes`, and listens behind it. Programs in Pods expect the API at a host and port, without
+   * a path prefix.
    */
   async #listenInside(): Promise<void> {
     const { identity, log } = this.#options
@@ -208,12 +211,12 @@ export class ControlPlane implements Component {
     await recordServiceRange(this.client, rangesOf(this.#services), this.#options.clock)
   }
 
-  /** What `kubectl cluster-info` prints; its last segment is the cluster ID. */
+  /** The address that `kubectl cluster-info` prints. Its last segment is the cluster ID. */
   get address(): string {
     return this.listener.addressOf(this.#options.identity.clusterId)
   }
 
-  /** Why it takes no writes; undefined while it does. */
+  /** Why the store accepts no writes; `undefined` while it does. */
   get failure(): Error | undefined {
     return this.#store.failure
   }

@@ -4,16 +4,16 @@ import type { CertificateAuthority, KeyAndCertificate } from './data/certificate
 
 export interface EdgeCertificateOptions {
   readonly authority: CertificateAuthority
-  /** By which programs of this machine call the edge. */
+  /** The names by which programs on this machine reach the edge. */
   readonly hosts: readonly string[]
-  /** Below which services are exposed, as it is at the moment. */
+  /** The domains under which services are exposed at this moment. */
   readonly domains: () => readonly string[]
   readonly onDomainChange: (listener: () => void) => () => void
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** The certificate of exposed services: made anew when the domains of compute centers change. */
+/** The certificate for exposed services. It is issued again when the domains of the compute centers change. */
 export class EdgeCertificate {
   readonly name = 'edge certificate'
   readonly #options: EdgeCertificateOptions
@@ -55,7 +55,7 @@ export class EdgeCertificate {
     await this.#renewing
   }
 
-  /** One after the other: the last to be made is the one for what is there last. */
+  /** Renewals run one after the other, so that the last certificate is the one for the latest domains. */
   #renewSoon(): void {
     this.#renewing = this.#renewing
       .then(() => this.#renew())

@@ -43,37 +43,37 @@ import { WakeForesight } from './wake-foresight.ts'
 
 export interface EmbeddedClusterOptions {
   readonly directory: DataFolder
-  /** It is closed with the cluster. */
+  /** Is closed together with the cluster. */
   readonly store: SqliteStore
   readonly identity: Pick<Identity, 'clusterId' | 'adminToken'>
-  /** Of its compute center, as it is at the moment. */
+  /** The current image registry of the compute center. */
   readonly registry: () => string
   readonly images: ClusterImages
-  /** How many Pods that have finished are kept. */
+  /** How many finished Pods are kept. */
   readonly finishedPodLimit?: number | undefined
   /** How long Events are kept after their last change. */
   readonly eventTtlMs?: number | undefined
-  /** The machine's, shared by all its clusters. */
+  /** The cards of the machine, which all its clusters share. */
   readonly cards: MachineCards
-  /** What it has of the machine; everything, unless told. */
+  /** The cluster's share of the machine; by default, everything. */
   readonly share?: (() => NodeShare) | undefined
   readonly network: PodNetwork
   readonly isolation: Isolation
   readonly services: ServiceNetwork
   readonly at: ControlPlaneOptions['at']
   readonly tls: KeyAndCertificate & { readonly ca: string }
-  /** Which kinds of ours it has; all, unless told. */
+  /** Which of Sluice's own kinds the cluster has; by default, all. */
   readonly customKinds?: readonly Kind[] | undefined
   readonly rules?: readonly AdmissionRule[] | undefined
   readonly plugins?: readonly AdmissionPlugin[] | undefined
-  /** Makes what is in it before anything runs. */
+  /** Creates the cluster's first objects, before anything runs. */
   readonly furnish: (client: ClusterClient) => Promise<void>
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
 }
 
-/** A cluster on this machine: control plane, node, and the controllers of core kinds. */
+/** A cluster on this machine: its control plane, its node, and the controllers of core kinds. */
 export class EmbeddedCluster {
   readonly client: ClusterClient
   readonly caches: ClusterCaches
@@ -82,9 +82,9 @@ export class EmbeddedCluster {
   readonly #options: EmbeddedClusterOptions
   readonly #logHub = new LogHub()
   readonly #runtime: ProcessRuntime
-  /** How a wake is quicker than its writes. */
+  /** Lets a wake begin before its writes are durable. */
   readonly foresight: WakeForesight
-  /** Told of replicas that are about to be written. */
+  /** Is told of replicas that are about to be written. */
   operator: Foresee<ComingReplicas> = () => undefined
   #workloads: WorkloadControllers | undefined
   #node: NodeAgent | undefined
@@ -125,12 +125,12 @@ export class EmbeddedCluster {
     return this.controlPlane.address
   }
 
-  /** It has more or less of the machine than before. */
+  /** Tells the node that the cluster's share of the machine has changed. */
   shareChanged(): void {
     this.#node?.shareChanged()
   }
 
-  /** In the order they start. */
+  /** The components in the order in which they start. */
   components(): readonly Component[] {
     const { directory, network, services, clock, log, metrics } = this.#options
     const runtime = this.#runtime
@@ -139,7 +139,7 @@ export class EmbeddedCluster {
     this.#workloads = this.#workloadControllers()
     return [
       ...this.quietComponents(),
-      // None of these waits for another, and some for programs of the machine.
+      // These do not depend on each other, and some wait for programs of the machine.
       together('controllers and network', [
         this.#workloads,
         clusterIpRole({ client: this.client, caches: this.caches, range: services.range, network, clock, log }),
@@ -154,12 +154,15 @@ export class EmbeddedCluster {
         }),
       ]),
       { name: 'runtime', stop: () => runtime.close() },
-      // Only now: no Pod is started before the first rules are in force.
+      // The node starts last: no Pod may start before the first network rules are in force.
       node,
     ]
   }
 
-  /** Serves what there is, and does nothing with it: no Pod is started, nothing is made or deleted. */
+  /**
+   * The components of safe mode: the API serves what there is, but no Pod is started, and nothing is created or
+   * deleted.
+   */
   quietComponents(): readonly Component[] {
     return [this.controlPlane, { name: 'furniture', start: () => this.#furnish() }, this.informers]
   }
@@ -186,9 +189,7 @@ export class EmbeddedCluster {
     })
   }
 
-  /**
-   * Of two claims of one name, the one that has its volume longest keeps the folder that both had in former versions.
-   */
+  /** In former versions, two claims of the same name shared one folder. The claim whose volume is older keeps it. */
   async #reserveClaimFolders(): Promise<void> {
     const { items } = await this.client.list(persistentVolumeKind)
     const volumes = volumesDirectory(this.#options.directory.root)
@@ -242,7 +243,7 @@ export class EmbeddedCluster {
   }
 }
 
-/** A host's name as a DNS label. */
+/** Turns a host name into a DNS label. */
 export function nodeName(host: string): string {
   const label = (host.toLowerCase().split('.')[0] ?? '').replaceAll(/[^a-z0-9-]/g, '-').replaceAll(/^-+|-+$/g, '')
   return label.slice(0, 63) || 'node'

@@ -23,14 +23,16 @@ import { operatorRole } from './roles/operator-role.ts'
 export interface HomeClusterOptions extends Omit<EmbeddedClusterOptions, 'furnish' | 'plugins'> {
   readonly center: CenterFacts
   readonly credentials: Credentials
-  /** Undefined keeps the name it has. */
+  /** If `undefined`, the cluster keeps the name it has. */
   readonly clusterName: string | undefined
   readonly config: ConfigFile
-  /** A known model to bring into the claim of user data in the background. */
+  /** A known model that is fetched in the background into the volume for user data. */
   readonly fetchModel: string | undefined
 }
 
-/** The first cluster: it has the Models, and the resources that tell of everything else. */
+/**
+ * The first cluster. It holds the Models, and the resources that describe keys, compute centers and further clusters.
+ */
 export class HomeCluster {
   readonly cluster: EmbeddedCluster
   readonly caches: HomeCaches
@@ -55,19 +57,19 @@ export class HomeCluster {
     return this.#options.identity.clusterId
   }
 
-  /** True when this start was the data directory's first. */
+  /** Whether the data directory was new at this start. */
   get isNew(): boolean {
     return this.#isNew
   }
 
-  /** The kind of card that a Model's Pods hold; undefined when nobody can say. */
+  /** The kind of card that the Model's Pods use; `undefined` if that is not known. */
   cardKindOf(model: Model): string | undefined {
     return resolveProfile(parseResourceProfile(model.spec.resourceProfile).profile, this.#cards.facts())?.card
   }
 
   /**
-   * In the order they start. `busy` tells how many requests a Pod is serving; without it, Models are left to a controller
-   * that runs in the cluster.
+   * The cluster's components, in the order in which they start. `busy` tells how many requests a Pod is serving; without
+   * it, Models are left to a controller that runs in the cluster.
    */
   components(busy: ((model: string, podName: string) => number) | undefined): readonly Component[] {
     const { directory, config, clock, log, fetchModel: name } = this.#options

@@ -36,12 +36,12 @@ export interface CenterFacts {
   readonly registry: string
 }
 
-/** On one machine a center's names live below `localhost`, which needs no DNS. */
+/** On a single machine, a center's domain is below `localhost`, which needs no DNS server. */
 export function centerFacts(code: string): CenterFacts {
   return { code, proxyDomain: `${code}.localhost`, registry: `registry.${code}.localhost` }
 }
 
-/** What a home cluster holds before anything runs in it. What is already there stays as its owner left it. */
+/** Creates what a home cluster needs before anything runs in it. Objects that exist stay as their owner left them. */
 export async function createHomeResources(client: ClusterClient, facts: HomeFacts): Promise<void> {
   for (const name of ['default', 'kube-system', gatewayNamespace]) {
     await createMissing(client, namespaceKind, { metadata: { name } })
@@ -80,7 +80,7 @@ export async function createHomeResources(client: ClusterClient, facts: HomeFact
   await createUserDataClaim(client)
 }
 
-/** What every other cluster holds before anything runs in it. */
+/** Creates what every other cluster needs before anything runs in it. */
 export async function createClusterResources(client: ClusterClient): Promise<void> {
   await Promise.all([
     createMissing(client, namespaceKind, { metadata: { name: gatewayNamespace } }),
@@ -90,7 +90,7 @@ export async function createClusterResources(client: ClusterClient): Promise<voi
   await createUserDataClaim(client)
 }
 
-/** The class of claims that say nothing else. */
+/** The default class, for claims that name none. */
 async function createStorageClass(client: ClusterClient): Promise<void> {
   await createMissing(client, storageClassKind, {
     metadata: { name: 'standard', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
@@ -103,7 +103,7 @@ async function createStorageClass(client: ClusterClient): Promise<void> {
 
 const [accessModes, storage] = [['ReadWriteMany'], '1Ti']
 
-/** The user data, which stay whatever happens to their claim. */
+/** The volume for user data. It is kept even if its claim is deleted. */
 async function createUserDataVolume(client: ClusterClient): Promise<void> {
   await createMissing(client, persistentVolumeKind, {
     metadata: { name: userDataClaim, finalizers: [volumeProtection] },
@@ -129,7 +129,7 @@ async function createUserDataClaim(client: ClusterClient): Promise<void> {
   })
 }
 
-/** Addresses move with a restart on other ports; what the cluster says of itself follows. */
+/** Records the current addresses, since a restart on other ports changes them. */
 export async function recordAddresses(
   client: ClusterClient,
   facts: {
@@ -146,7 +146,7 @@ export async function recordAddresses(
   await client.updateStatus(clusterKind, { ...cluster, status })
 }
 
-/** The gateway as the cluster sees it: a Service without a selector, whose one endpoint is this process. */
+/** The gateway as the cluster sees it: a Service without a selector, whose only endpoint is this process. */
 export async function createGatewayResources(
   client: ClusterClient,
   address: { readonly host: string; readonly port: number },
@@ -176,7 +176,8 @@ export async function createGatewayResources(
 }
 
 /**
- * A small real model to start with. One that its user deleted comes back only with a new data directory's first start.
+ * A small real model to start with. It is created at the first start of a data directory only, so that a user can
+ * delete it for good.
  */
 export async function createDemoModel(client: ClusterClient): Promise<void> {
   await createMissing(client, modelKind, {

@@ -5,14 +5,14 @@ import { socketsToOpen } from './outside-listeners.ts'
 import type { UpOptions } from './up-options.ts'
 
 /**
- * Networks for Pods can be made by root, or by an ordinary user in a network of its own: then this program is started
- * anew in one, as the same process, and finds here what it is in, or why it could not be had. `undefined` for root, and
- * where no networks are wanted.
+ * Pod networks can be made by root, or by an ordinary user in a user network namespace. In the second case this program
+ * executes itself again inside one, as the same process, and returns here with what it found there, or with the reason
+ * why there is none. Returns `undefined` for root, and if no Pod networks are wanted.
  */
 export function inUserNetwork(options: UpOptions): UserNetworkFacts | undefined {
   const folder = join(resolve(options.data), 'node', 'user-network')
   const facts = readUserNetwork(process.env, folder)
-  // What this program starts is not told.
+  // Programs that this one starts must not inherit the variable.
   delete process.env[userNetworkVariable]
   if (facts || process.getuid?.() === 0 || options.podNetwork === 'loopback') return facts
   const command = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]

@@ -7,13 +7,13 @@ import { CommandedCluster } from './commanded-cluster.ts'
 export interface NewKey {
   readonly name: string
   readonly enterprise: string
-  /** `undefined`: every Model. */
+  /** If `undefined`, all Models. */
   readonly models: readonly string[] | undefined
-  /** Milliseconds since the epoch; `undefined`: never. */
+  /** In milliseconds since the epoch; `undefined` if the key never expires. */
   readonly expiresAtMs: number | undefined
 }
 
-/** The keys of the inference endpoints, as their administrator handles them: through the cluster's own API. */
+/** The API keys for inference. Lets their administrator manage them through the cluster's own API. */
 export class InferenceKeys {
   readonly #cluster: CommandedCluster
 
@@ -25,7 +25,7 @@ export class InferenceKeys {
     return new InferenceKeys(await CommandedCluster.connect(kubeconfig))
   }
 
-  /** The key itself: told here and nowhere else, for only its hash is kept. */
+  /** Returns the new key. This is the only time it is shown, since only its hash is kept. */
   async create({ name, enterprise, models, expiresAtMs }: NewKey): Promise<string> {
     const key = generateBearerKey()
     const spec: ApiKey['spec'] = {
@@ -46,10 +46,10 @@ export class InferenceKeys {
     return items.filter(({ spec }) => spec.use === 'Inference')
   }
 
-  /** It is gone for good: a gateway refuses it as soon as it hears of it. */
+  /** Deletes the key. A gateway refuses it as soon as it hears of this. */
   async revoke(name: string): Promise<void> {
     const key = await this.#cluster.ask((client) => client.get(apiKeyKind, { name }))
-    // The key pair of the management API is not ours to take away.
+    // Key pairs of the management API are managed by other commands.
     if (key?.spec.use !== 'Inference') throw new SluiceError('api_key_not_found', { name })
     await this.#cluster.ask((client) => client.delete(apiKeyKind, { name }, { uid: key.metadata.uid }))
   }

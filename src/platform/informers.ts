@@ -6,7 +6,7 @@ import type { Logger } from '../foundation/log.ts'
 import type { Kind } from '../resources/kind.ts'
 import type { KubernetesObject } from '../resources/kubernetes-object.ts'
 
-/** One informer for each kind or part of one, shared by every controller of the process. */
+/** One informer for each kind, or part of a kind. All controllers of the process share them. */
 export class Informers implements Component {
   readonly name = 'informers'
   readonly #options: { readonly client: ClusterClient; readonly clock: Clock; readonly log: Logger }
@@ -18,14 +18,16 @@ export class Informers implements Component {
     this.#options = options
   }
 
-  /** Makes the informer of a kind, of all there is or of what the scope selects; it fills once all are started. */
+  /**
+   * Adds an informer for all objects of a kind, or for those that the scope selects. It is filled when all are started.
+   */
   add<T extends KubernetesObject>(kind: Kind<T>, scope: ListOptions = {}): ObjectCache<T> {
     const informer = new Informer({ ...this.#options, kind, scope })
     this.#informers.push(informer)
     return informer
   }
 
-  /** Resolves when every cache holds what the cluster held. */
+  /** Resolves when every cache has synced. */
   async start(signal: AbortSignal): Promise<void> {
     const informers = this.#informers
     this.#runs = informers.map((informer) => informer.run(this.#stop.signal))

@@ -19,7 +19,10 @@ export interface KeyNews {
   readonly message: string
 }
 
-/** Tells as Kubernetes Events what becomes of API keys. Started when the cache is filled: what is there is no news. */
+/**
+ * Records Kubernetes Events about changes of API keys. Starts once the cache is filled, since keys that exist are no
+ * news.
+ */
 export class KeyEvents implements Component {
   readonly name = 'events of keys'
   readonly #options: KeyEventsOptions
@@ -45,7 +48,7 @@ export class KeyEvents implements Component {
   }
 }
 
-/** `undefined`: nothing that matters to those who use the key. */
+/** `undefined` if the change does not matter to users of the key. */
 export function keyNews({ type, object, previous }: ObjectChange<ApiKey>): KeyNews | undefined {
   const { spec } = object
   const key = `The ${spec.use.toLowerCase()} key of ${spec.enterprise}`

@@ -8,7 +8,7 @@ export interface Listening {
 export interface ListenPlace extends Listening {
   readonly name: string
   readonly flag: string
-  /** A socket that listens there already, where that is not in this program's own network. */
+  /** A socket that already listens, if this program is in its own network namespace and could not be reached there. */
   readonly outside?: number | undefined
 }
 
@@ -16,7 +16,7 @@ interface Listener {
   listen(host: string, port: number, outside?: number): Promise<Listening>
 }
 
-/** Listens, and says which flag to change when the port is taken. */
+/** Listens. If the port is taken, the error names the flag to change. */
 export async function listenOn(listener: Listener, where: ListenPlace): Promise<Listening> {
   try {
     const { port } = await listener.listen(where.host, where.port, where.outside)
@@ -30,8 +30,8 @@ export async function listenOn(listener: Listener, where: ListenPlace): Promise<
 }
 
 /**
- * The host part of a URL that reaches a listener on this machine: an address that means "all of them" is not one to
- * connect to.
+ * The host for a URL that reaches a listener on this machine. Nobody can connect to a wildcard address such as
+ * `0.0.0.0`.
  */
 export function urlHost(host: string): string {
   if (host === '0.0.0.0' || host === '::') return '127.0.0.1'

@@ -10,10 +10,12 @@ const faces = {
 } as const
 export type Face = keyof typeof faces
 
-/** How many threads may come one after the other: whoever is lost takes its socket along. */
+/** One socket for each thread and its replacements: a thread that is lost takes its socket with it. */
 const ofThreads = 64
 
-/** Which sockets to open before a network of one's own is entered, from which nobody could be listened to. */
+/**
+ * The sockets to open before this program enters its own network namespace, where it could not be reached from outside.
+ */
 export function socketsToOpen({ host, ports }: Pick<UpOptions, 'host' | 'ports'>): ReadonlyArray<{
   readonly name: Face
   readonly host: string
@@ -24,11 +26,11 @@ export function socketsToOpen({ host, ports }: Pick<UpOptions, 'host' | 'ports'>
   return [one('management', 1), one('controlPlane', 1), one('gateway', ofThreads), one('exposure', ofThreads)]
 }
 
-/** Sockets that were opened before this program entered a network of its own. None where it is in the machine's. */
+/** Sockets that were opened before this program entered its own network namespace. None if it runs in the machine's. */
 export class OutsideListeners {
   readonly #open: Map<string, number[]>
 
-  /** Throws where one of them could not be opened, with the flag to change. */
+  /** Throws if a socket could not be opened. The error names the flag to change. */
   constructor({ host, ports, userNetwork }: Pick<UpOptions, 'host' | 'ports' | 'userNetwork'>) {
     const found = userNetwork && 'keeper' in userNetwork ? userNetwork : undefined
     this.#open = new Map(Object.entries(found?.listeners ?? {}).map(([name, sockets]) => [name, [...sockets]]))
@@ -51,7 +53,7 @@ export class OutsideListeners {
     return sockets
   }
 
-  /** Who connects to what nobody serves is to be refused, not to wait. */
+  /** Closes the rest, so that clients are refused instead of waiting for somebody to accept. */
   closeUnused(): void {
     for (const socket of [...this.#open.values()].flat()) closeSync(socket)
     this.#open.clear()

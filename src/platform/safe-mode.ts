@@ -2,7 +2,10 @@ import type { Logger } from '../foundation/log.ts'
 import type { DataDirectory } from './data/data-directory.ts'
 import { examineContent } from './doctor/examine-directory.ts'
 
-/** What a person reads when a start is careful: why, what was found, and how to go on. The log gets the same. */
+/**
+ * What a person should read when the program starts in safe mode: why, what was found, and how to go on. The log gets
+ * it, too.
+ */
 export function safeModeNotes(of: {
   readonly directory: DataDirectory
   readonly crashes: number

@@ -22,12 +22,12 @@ import { PodPool } from '../traffic/pod-pool.ts'
 
 const namespace = 'sluice'
 
-/** Where a Pod's engine really listens. */
+/** Starts the engine behind a Pod, listening on a real socket. */
 export type StartEngine = (pod: Pod, host: string) => Promise<{ stop(): void }>
 
 /**
- * API, operator, autoscaler and traffic as they are, over a node that runs Pods as a test says: ready at once, and gone
- * with everything they serve the moment they are deleted. Time moves by hand.
+ * The real API, operator, autoscaler and traffic, with a fake node: Pods are ready at once, and when they are deleted,
+ * they are gone at once, with everything they serve. The test moves the clock.
  */
 export class ScalingStage {
   readonly clock = new FakeClock()
@@ -69,14 +69,14 @@ export class ScalingStage {
     await this.clock.advance(100)
   }
 
-  /** As when the program is started anew. */
+  /** As when the program is restarted. */
   async restartAutoscaler(): Promise<void> {
     await this.#autoscaler.stop()
     this.#autoscaler = this.#newAutoscaler()
     this.#autoscaler.start()
   }
 
-  /** Lets time pass until it holds. */
+  /** Moves the clock until the condition holds. */
   async until(what: string, holds: () => boolean): Promise<void> {
     for (let step = 0; step < 2_000; step++) {
       if (holds()) return
@@ -167,7 +167,7 @@ export class ScalingStage {
   }
 }
 
-/** An engine on a socket: it begins an event stream for every request, and ends them all when it is told. */
+/** Engines on real sockets. Each begins an event stream for every request, and ends all streams when it is stopped. */
 export function streamingEngines() {
   const streams = new Set<http.ServerResponse>()
   const start: StartEngine = async (pod, host) => {

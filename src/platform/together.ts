@@ -1,9 +1,6 @@
 import type { Component } from '../foundation/lifecycle.ts'
 
-/**
- * Components that start at the same time, since none needs another to have started. They stop one after the other, the
- * last first.
- */
+/** Components that start at the same time, since none needs another one. They stop one by one, in reverse order. */
 export function together(name: string, components: readonly Component[]): Component {
   return {
     name,

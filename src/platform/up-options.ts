@@ -4,7 +4,7 @@ import type { UserNetworkFacts } from '../node/network/user/user-network.ts'
 
 export { type NetworkChoice, networkChoices } from '../node/network/open-network.ts'
 
-/** What `sluice up` was asked for. */
+/** The options of `sluice up`. */
 export interface UpOptions {
   readonly data: string
   readonly host: string
@@ -14,45 +14,45 @@ export interface UpOptions {
     readonly gateway: number
     readonly exposure: number
   }
-  /** Undefined keeps what the data directory has; a new one gets `home` and `local-1`. */
+  /** If `undefined`, the data directory's own values stay; a new one gets `home` and `local-1`. */
   readonly clusterName: string | undefined
   readonly center: string | undefined
-  /** What the edge shows where a host has nothing of its own; undefined has it made. */
+  /** The certificate that the edge shows for hosts without their own; if `undefined`, one is issued. */
   readonly exposureCertificate?: CertificateFiles | undefined
-  /** `KIND=COUNT,...`; undefined lets the machine decide. */
+  /** `KIND=COUNT,...`; if `undefined`, the machine's cards are detected. */
   readonly gpus: string | undefined
-  /** Path of a file with further images and resource profiles. */
+  /** The path of a file with further images and resource profiles. */
   readonly config: string | undefined
   readonly idleWindowMs: number
   readonly wakeDeadlineMs: number
-  /** Whether a model that somebody waits for may take the cards of one that is idle. */
+  /** Whether a model that somebody waits for may take the cards of an idle one. */
   readonly cardPreemption: boolean
   /** Whether inference requests need a key. */
   readonly requireApiKeys: boolean
   /** Addresses and ranges, separated by commas. */
   readonly trustedProxies: string
   readonly bodyLimitBytes: number
-  /** How many threads serve the gateway; undefined lets the machine decide. */
+  /** How many threads serve the gateway; if `undefined`, that depends on the machine. */
   readonly gatewayWorkers?: number | undefined
-  /** How many Pods that have finished are kept. */
+  /** How many finished Pods are kept. */
   readonly finishedPodLimit?: number | undefined
-  /** Whether Pods get networks of their own; where the machine permits it, unless something else is said. */
+  /** Whether Pods get their own networks; by default, if the machine permits it. */
   readonly podNetwork: NetworkChoice
-  /** Of an ordinary user: the network that this program was started in, or why there is none. */
+  /** For an ordinary user: the network namespace in which this program runs, or why there is none. */
   readonly userNetwork?: UserNetworkFacts | undefined
-  /** Whether Pods have IPv6 where the machine does; unless told, they do. */
+  /** Whether Pods have IPv6 if the machine has it; by default, they do. */
   readonly podIpv6?: boolean | undefined
   /** How long Events are kept after their last change. */
   readonly eventTtlMs?: number | undefined
-  /** Whether to serve the API only and start no Pod; undefined lets the record of earlier starts decide. */
+  /** Whether to serve only the API and start no Pod; if `undefined`, this depends on whether earlier starts crashed. */
   readonly safeMode?: boolean | undefined
   readonly demoModel: boolean
   readonly gateway: boolean
 }
 
 /**
- * What is where, once everything runs: the content of endpoints.json. `gateway` and `gatewayExposed` are null without a
- * gateway.
+ * Where everything listens once it runs: the content of endpoints.json. Without a gateway, `gateway` and
+ * `gatewayExposed` are null.
  */
 export interface Endpoints {
   readonly clusterId: string
@@ -62,7 +62,7 @@ export interface Endpoints {
   readonly exposure: string
   readonly gatewayExposed: string | null
   readonly registry: string
-  /** Path of the certificate authority's certificate. */
+  /** The path of the certificate authority's certificate. */
   readonly ca: string
   readonly pid: number
 }

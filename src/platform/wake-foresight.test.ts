@@ -12,7 +12,7 @@ async function expectWhatTheModelAsksFor(stage: WakeStage): Promise<void> {
 
 it('has the process of a wake running before any of it is durable, and ends it when it does not become durable', async () => {
   const stage = await new WakeStage(true).open()
-  // The first Pod of a Model waits for its engine's key.
+  // The first Pod of a Model has to wait until its engine's key exists.
   stage.scale(1)
   await expectWhatTheModelAsksFor(stage)
   stage.scale(0)
@@ -52,7 +52,7 @@ it.each([
           await stage.clock.advance(each.does === 'wait' ? each.ms : 0)
         }
         await expectWhatTheModelAsksFor(stage)
-        // Nothing is held by what came to nothing: there is room for as many as ever.
+        // What was taken back holds no cards: there is room for all of them.
         stage.scale(cardCount)
         await expectWhatTheModelAsksFor(stage)
         expect(await stage.state()).toMatchObject({ replicas: cardCount, cards: cardCount })

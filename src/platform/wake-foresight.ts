@@ -8,7 +8,7 @@ import { type Pod, podKind } from '../resources/pod.ts'
 
 const modelVersion = apiVersionOf(modelKind)
 
-/** Who acts on what is foreseen. */
+/** Who acts on what is about to be written. */
 export interface WakeActors {
   readonly operator: Foresee<ComingReplicas>
   readonly scheduler: Foresee<Pod>
@@ -39,7 +39,8 @@ export class WakeForesight implements ReplicaForesight {
   readonly admission: AdmissionPlugin
 
   /**
-   * `gatherWrites`: what is written in this turn becomes durable together; resolves when it is time for the last of it.
+   * `gatherWrites` makes all writes of this turn of the event loop durable together. It resolves when it is time for
+   * the last one.
    */
   constructor(actors: WakeActors, gatherWrites: () => Promise<void>) {
     this.#actors = actors
@@ -59,10 +60,10 @@ export class WakeForesight implements ReplicaForesight {
   }
 }
 
-/** Tells of each Pod that the cluster itself makes, right before it is stored. */
+/** Announces each Pod that the cluster itself creates, right before it is stored. */
 export class PodForesight implements AdmissionPlugin {
   readonly #foresee: Foresee<Pod>
-  /** By the uids of what is being written. */
+  /** By the uid of the object that is being written. */
   readonly #pending = new Map<string | undefined, TakeBack>()
 
   constructor(foresee: Foresee<Pod>) {
@@ -85,12 +86,14 @@ export class PodForesight implements AdmissionPlugin {
   }
 }
 
-/** What is admitted went through the schema of its kind, so its kind tells its type. */
+/** Admitted objects have passed the schema of their kind, so the kind tells the type. */
 function isPod(kind: Kind, _object: KubernetesObject): _object is Pod {
   return resourceNameOf(kind) === resourceNameOf(podKind)
 }
 
-/** Somebody may wait for it, and it needs nothing that is only there once it is written, such as a token. */
+/**
+ * Only Model Pods: somebody may wait for them, and they need nothing that exists only after the write, such as a token.
+ */
 function isOfModel({ metadata: { ownerReferences = [] } }: Pod): boolean {
   return ownerReferences.some(({ apiVersion, controller }) => apiVersion === modelVersion && controller)
 }

@@ -32,7 +32,7 @@ interface WaitingWrite {
   fail(): void
 }
 
-/** The disk: writes wait until they are committed, or fail. */
+/** The disk, on which writes can be made to wait until the test commits them or lets them fail. */
 class Disk {
   readonly store = new MemoryStore()
   isSlow = false
@@ -55,7 +55,7 @@ class Disk {
   }
 }
 
-/** What runs on the machine, whoever started it. */
+/** What runs on the machine, no matter which run of the program started it. */
 class Machine {
   readonly running = new Map<string, RunningContainer & { readonly end: (exit: ContainerExit) => void }>()
 
@@ -73,7 +73,7 @@ class Machine {
   }
 }
 
-/** One run of the program, on the disk and the machine of the stage, until it is cut off from them. */
+/** One run of the program on the stage's disk and machine, until it is cut off from them. */
 class Run {
   readonly #disk: Disk
   readonly #machine: Machine
@@ -141,7 +141,7 @@ class Run {
     await this.#node.start(signal)
   }
 
-  /** As the autoscaler does it. */
+  /** Scales as the autoscaler does. */
   async scale(replicas: number): Promise<void> {
     const model = { namespace, name: 'm' }
     const takeBack = this.foresight.replicas({ model, replicas })
@@ -153,7 +153,7 @@ class Run {
     }
   }
 
-  /** Nothing that it does has any effect from now on, and it hears nothing more. */
+  /** From now on nothing that it does has any effect, and it hears nothing more. */
   cutOff(): void {
     this.#isCutOff = true
     this.#stopping.abort()
@@ -208,7 +208,7 @@ class Run {
   }
 }
 
-/** A cluster with one Model and a node of three cards, whose disk and whose runs a test has in its hands. */
+/** A cluster with one Model and a node with three cards. The test controls the disk and the runs of the program. */
 export class WakeStage {
   readonly clock = new FakeClock()
   readonly #disk = new Disk()
@@ -242,7 +242,7 @@ export class WakeStage {
     void this.#run.scale(replicas)
   }
 
-  /** From now on writes wait until they are committed or fail. */
+  /** From now on, writes wait until they are committed or fail. */
   slowDisk(): void {
     this.#disk.isSlow = true
   }
@@ -255,7 +255,7 @@ export class WakeStage {
     this.#disk.fail()
   }
 
-  /** The program is killed and started again; what it was about to write reached the disk or did not. */
+  /** Kills the program and starts it again. What it was about to write has reached the disk or not. */
   async crash(reachedDisk: boolean): Promise<void> {
     this.#run.cutOff()
     if (reachedDisk) this.#disk.commit()
@@ -268,14 +268,14 @@ export class WakeStage {
     this.#disk.isSlow = true
   }
 
-  /** Until nothing changes any more, on a disk that takes everything. */
+  /** Waits until nothing changes any more, on a disk that accepts everything. */
   async settle(): Promise<void> {
     this.#disk.isSlow = false
     this.#disk.commit()
     for (let second = 0; second < 120; second += 1) await this.clock.advance(1000)
   }
 
-  /** What the Model asks for, what there is of it in the cluster, and what runs. */
+  /** What the Model asks for, which of its objects exist, and what runs. */
   async state() {
     const { client } = this.#run
     const model = await client.get(modelKind, { namespace, name: 'm' })

@@ -1,7 +1,10 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { Agent, type IncomingMessage, get } from 'node:http'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import OpenAI, { APIError, AuthenticationError } from 'openai'
+import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { isPodReady } from '../../src/resources/pod.ts'
 import { documentedMetrics } from '../support/metric-docs.ts'
@@ -19,6 +22,27 @@ const key = (args: string) => runProgram(process.execPath, [program, 'key', ...a
 const client = (apiKey: string) =>
   new OpenAI({ baseURL: `${stage.sluice.endpoints.gateway}/openai/v1`, apiKey, maxRetries: 0 })
 const makeKey = async (name: string, flags = '') => (await key(`create ${name}${flags}`)).stdout.trim()
+
+/** How the gateway answers to these keys, one after the other on one connection, so that one thread answers all. */
+async function statusesOnOneConnection(keys: readonly string[]): Promise<number[]> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const sockets = new Set<Socket | null>()
+  const statuses: number[] = []
+  try {
+    for (const apiKey of keys) {
+      const headers = { authorization: `Bearer ${apiKey}` }
+      const asked = get(`${stage.sluice.endpoints.gateway}/openai/v1/models`, { agent, headers })
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      sockets.add(asked.socket)
+      await once(response.resume(), 'end')
+      statuses.push(response.statusCode ?? 0)
+    }
+  } finally {
+    agent.destroy()
+  }
+  expect(sockets.size).toBe(1)
+  return statuses
+}
 
 type LogLine = Readonly<Record<string, unknown>>
 const requestLines = (): LogLine[] =>
@@ -71,23 +95,20 @@ describe.skipIf(kubectlPath === undefined)('a gateway that asks for keys', () =>
     for (const face of [gateway, management]) expect((await fetch(`${face}/metrics`)).status).toBe(401)
   })
 
-  it('takes a key away within a second', async () => {
+  it('takes a key away before it knows of one that was made later', async () => {
     const narrow = await makeKey('narrow', ' --models other --expires 1h')
     await expect(client(narrow).chat.completions.create(question)).rejects.toMatchObject({ code: 'model_not_allowed' })
     expect((await client(narrow).models.list()).data).toEqual([])
     expect((await key('list')).stdout).toMatch(/narrow +sk-\w+-… +other +active +20\S+/)
     expect((await key('list')).stdout).not.toContain(narrow)
     expect((await key('revoke narrow')).stdout).toContain('revoked')
-    const revokedAt = Date.now()
-    await until('the key to be refused', 5_000, () =>
-      client(narrow)
-        .models.list()
-        .then(
-          () => false,
-          (error: unknown) => error instanceof AuthenticationError,
-        ),
-    )
-    expect(Date.now() - revokedAt).toBeLessThan(1_000)
+    const later = await makeKey('later')
+    let statuses: readonly number[] = []
+    await until('the later key to be accepted', 30_000, async () => {
+      statuses = await statusesOnOneConnection([later, narrow])
+      return statuses[0] === 200
+    })
+    expect(statuses).toEqual([200, 401])
     expect((await key('revoke narrow')).stderr).toContain('There is no API key narrow')
     await client(admin).models.list()
   })

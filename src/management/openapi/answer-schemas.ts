@@ -9,7 +9,7 @@ const use = z.strictObject({
   used: count.meta({ description: 'What is in use, rounded up.' }),
 })
 
-/** What the answers look like, for the document. That the answers are so is the compiler's and a test's business. */
+/** The form of the answers, for the OpenAPI document. The compiler and a test make sure that the answers have it. */
 export const clusterDetailSchema = z.strictObject({
   id: z.string().regex(clusterIdPattern).meta({ description: 'The cluster ID: the last segment of its address.' }),
   name: z.string(),
@@ -50,7 +50,7 @@ export function successOf<T extends z.ZodType>(data: T) {
   return z.strictObject({ code: z.literal(0), data })
 }
 
-// The compiler refuses a field that is in the answers and not here, or the other way round.
+// Lets the compiler refuse a field that is in the answers but not here, or the other way round.
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never
 true satisfies Same<keyof ClusterDetail, keyof z.infer<typeof clusterDetailSchema>>
 true satisfies Same<keyof ComputeCenterEntry, keyof z.infer<typeof computeCenterSchema>>

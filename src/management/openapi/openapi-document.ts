@@ -5,18 +5,18 @@ import { clusterDetailSchema, computeCenterSchema, failureSchema, successOf } fr
 
 type Json = Readonly<Record<string, unknown>>
 
-/** What any request may be answered with, before it is known what it asks for. */
+/** Errors that any request may get, before its route is known. */
 const always: readonly ErrorCode[] = ['invalid_http', 'request_timeout', 'head_too_large', 'internal_error']
 const keyPair: readonly ErrorCode[] = ['credential_refused', 'key_disabled', 'too_many_attempts']
 
 let written: string | undefined
 
-/** Made when it is first asked for. */
+/** Created at the first request. */
 export function openApiText(): string {
   return (written ??= JSON.stringify(openApiDocument()))
 }
 
-/** The management API in OpenAPI 3.1. A test holds it to the routes and to what they answer. */
+/** The management API as an OpenAPI 3.1 document. A test compares it with the routes and their answers. */
 export function openApiDocument(): Json {
   return {
     openapi: '3.1.0',
@@ -119,7 +119,7 @@ function answered(description: string, contentType: string, schema: Json): Json 
   return { 200: { description, content: { [contentType]: { schema } } } }
 }
 
-/** By status, saying in each case which errors it stands for. */
+/** Groups the errors by status, and lists them in the description of its response. */
 function refusals(codes: readonly ErrorCode[]): Json {
   const byStatus = Map.groupBy(codes, (code) => new SluiceError(code).status)
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } }

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../apiserver/audit/audit-event.ts'
 
-/** For tests: a ConfigMap was created, except for what is said. */
+/** An audit event for tests: the creation of a ConfigMap, with these changes. */
 export function auditEvent(changes: Partial<AuditEvent> = {}): AuditEvent {
   return {
     kind: 'Event',

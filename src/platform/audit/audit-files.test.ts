@@ -33,7 +33,7 @@ describe('the files of an audit log', () => {
       auditLines(path, { follow: { clock, signal: stop.signal }, onCaughtUp: () => caughtUp++ }),
       seen,
     )
-    /** Twice, for the first may have begun before what is to be seen. */
+    /** Looks twice, since the first look may have begun too early to see the change. */
     const look = async () => {
       const before = caughtUp + 1
       await vi.waitFor(async () => {

@@ -4,7 +4,7 @@ import type { Clock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 import { LineReader } from './line-reader.ts'
 
-/** How many there are beside the one that is written to. */
+/** How many older files are kept beside the current one. */
 export const olderAuditFiles = 3
 
 const lookEveryMs = 300
@@ -13,19 +13,19 @@ export function auditFile(dataDirectory: string): string {
   return join(dataDirectory, 'logs', 'audit.log')
 }
 
-/** `age` 1 is the one before the current. */
+/** An `age` of 1 is the file right before the current one. */
 export function olderAuditFile(path: string, age: number): string {
   return `${path}.${age}`
 }
 
 export interface AuditLinesOptions {
-  /** Those that come from now on too, until it is aborted. */
+  /** Waits for further lines, too, until the signal is aborted. */
   readonly follow?: { readonly clock: Clock; readonly signal: AbortSignal } | undefined
-  /** Called whenever every line that there is was given. */
+  /** Called whenever all existing lines have been returned. */
   readonly onCaughtUp?: (() => void) | undefined
 }
 
-/** The lines of all files, the oldest first. */
+/** The lines of all files, oldest first. */
 export async function* auditLines(path: string, options: AuditLinesOptions = {}): AsyncGenerator<string> {
   const { follow, onCaughtUp } = options
   let files = await openAll(path)
@@ -48,8 +48,8 @@ export async function* auditLines(path: string, options: AuditLinesOptions = {})
 }
 
 /**
- * Opens the newest first, since files only ever become older: one that is moved meanwhile is met again and not missed.
- * `known`: only those that are newer than this one.
+ * Opens the newest file first. Files only ever get older names, so one that is renamed meanwhile is met twice rather
+ * than missed. With `known`, opens only files that are newer than that one.
  */
 async function openAll(path: string, known?: bigint): Promise<LineReader[]> {
   const found: LineReader[] = []

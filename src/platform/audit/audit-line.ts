@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Of an audit line, what people look for. */
+/** The fields of an audit line that people search and see. */
 const auditLineSchema = z.object({
   kind: z.literal('Event'),
   auditID: z.string(),
@@ -27,7 +27,7 @@ const auditLineSchema = z.object({
 
 export type AuditLine = z.infer<typeof auditLineSchema>
 
-/** Lines were left out here. */
+/** Marks a place where lines were dropped. */
 export interface MissingLines {
   readonly missing: number
   readonly time: string
@@ -35,7 +35,7 @@ export interface MissingLines {
 
 const missingSchema = z.object({ lines: z.number(), time: z.string(), msg: z.string() })
 
-/** `undefined`: nothing that Sluice wrote, such as half a line of a program that was killed. */
+/** `undefined` if Sluice did not write this line, for example if the program was killed in the middle of it. */
 export function parseAuditLine(text: string): AuditLine | MissingLines | undefined {
   let value: unknown
   try {
@@ -49,11 +49,11 @@ export function parseAuditLine(text: string): AuditLine | MissingLines | undefin
   return missing.success ? { missing: missing.data.lines, time: missing.data.time } : undefined
 }
 
-/** What is asked for; what is left out does not matter. */
+/** What to look for. Fields that are left out match everything. */
 export interface AuditQuestion {
   readonly user?: string | undefined
   readonly verb?: string | undefined
-  /** `pods`, `pods/exec`, `deployments.apps` */
+  /** For example `pods`, `pods/exec` or `deployments.apps`. */
   readonly resource?: string | undefined
   readonly namespace?: string | undefined
   readonly name?: string | undefined
@@ -79,7 +79,7 @@ export function answersQuestion(line: AuditLine, question: AuditQuestion): boole
   )
 }
 
-/** The names by which a resource can be asked for. */
+/** All names by which a resource can be looked for. */
 function resourceNames(object: AuditLine['objectRef']): string[] {
   if (!object) return []
   const { resource, apiGroup = '', subresource } = object

@@ -89,7 +89,7 @@ describe('the audit trail', () => {
   })
 
   it('leaves lines out and counts them when the file cannot be moved aside, rather than fill the disk', async () => {
-    // Folders that are not empty stand in the way.
+    // Folders that are not empty cannot be replaced by a file.
     for (const age of [2, 3]) mkdirSync(`${path}.${age}/in-the-way`, { recursive: true })
     const lineBytes = JSON.stringify(named('00')).length + 1
     const trail = open(path, 2 * lineBytes)

@@ -14,23 +14,23 @@ export interface AuditTrailOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** A file that has grown to this is moved aside. */
+  /** When the file has grown to this size, it is moved aside. */
   readonly fileBytes?: number | undefined
 }
 
 const defaultFileBytes = 32 * 1024 * 1024
 const flushAfterMs = 200
 const moveAgainAfterMs = 10_000
-/** For how long losses are gathered before the log says so. */
+/** How often the log tells of dropped lines, all of this time together. */
 const lossEveryMs = 60_000
-/** Of those whom nobody knows: they must not be able to push everybody else's lines out of the files. */
+/** Limits requests of unknown users, so that they cannot push everybody else's lines out of the files. */
 const strangerLimits = { burst: 100, refillMs: 100 }
 
 type Loss = 'disk' | 'strangers'
 
 /**
- * The audit log of everything that this program's control planes are asked to change. Whoever is audited never waits
- * for it: lines are gathered and written in the background, and what cannot be written is counted, said and left out.
+ * The audit log: every request to this program's control planes that changes something. Requests never wait for it.
+ * Lines are collected and written in the background; what cannot be written is dropped, counted and reported.
  */
 export class AuditTrail implements Component {
   readonly name = 'audit trail'
@@ -67,7 +67,7 @@ export class AuditTrail implements Component {
   readonly write: Audit = (event) => {
     if (isStranger(event) && !this.#strangers.take(this.#options.clock.now())) return this.#lost('strangers', 1)
     const { fileBytes = defaultFileBytes } = this.#options
-    // It could not be moved aside: better no line than a full disk.
+    // The file could not be moved aside. Dropping lines is better than filling the disk.
     if (this.#bytes >= 2 * fileBytes) this.#lost('disk', 1)
     else this.#writeEvent(event)
     if (this.#bytes >= fileBytes && !this.#moving) void this.#moveAside()
@@ -97,7 +97,7 @@ export class AuditTrail implements Component {
     })
   }
 
-  /** Every older file takes the place of the one before it; the oldest goes. */
+  /** Renames every older file to the next age; the oldest is removed. */
   async #moveAside(): Promise<void> {
     const { path, clock, log } = this.#options
     this.#moving = true
@@ -127,7 +127,7 @@ export class AuditTrail implements Component {
   }
 }
 
-/** It does not when the program was killed or the disk was full while a line was written. */
+/** A line is incomplete if the program was killed, or the disk was full, while it was written. */
 function endsALine(path: string, bytes: number): boolean {
   const fd = openSync(path, 'r')
   try {

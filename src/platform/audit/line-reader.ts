@@ -1,11 +1,11 @@
 import type { FileHandle } from 'node:fs/promises'
 
 const chunkBytes = 64 * 1024
-/** Longer ones are not lines of ours. */
+/** Sluice writes no longer lines. */
 const longestLine = 1024 * 1024
 const newline = 0x0a
 
-/** Reads the lines of a file that may still be written to. */
+/** Reads lines from a file that may still be written to. */
 export class LineReader {
   readonly inode: bigint
   readonly #handle: FileHandle
@@ -18,7 +18,7 @@ export class LineReader {
     this.inode = inode
   }
 
-  /** The whole lines since the last call; one that is still being written is kept for the next. */
+  /** The complete lines since the last call. An incomplete one is kept until its rest is there. */
   async *lines(): AsyncGenerator<string> {
     for (;;) {
       const { bytesRead } = await this.#handle.read(this.#chunk, 0, chunkBytes, this.#at)

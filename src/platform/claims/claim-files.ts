@@ -3,21 +3,21 @@ import { join, sep } from 'node:path'
 import { claimFolder } from '../../node/volumes/claim-folder.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 
-/** What is known about the files a model needs, before a Pod is made for it. */
+/** What is known about a model's files before a Pod is created for it. */
 export interface FileCheck {
   readonly state: 'present' | 'missing'
   readonly message?: string
-  /** They are being fetched right now. */
+  /** Whether the files are being fetched right now. */
   readonly pending?: boolean
 }
 
-/** Says why files are not there although nobody is fetching them, or that somebody is. */
+/** Tells whether somebody is fetching these files and, if not, why they are missing. */
 export type FetchStatus = (
   claim: string,
   path: string,
 ) => { readonly message: string; readonly pending: boolean } | undefined
 
-/** Looks into the claims of this machine, those of the Models' namespace. */
+/** Looks for files in this machine's claims of the Models' namespace. */
 export class ClaimFiles {
   readonly #volumes: string
   readonly #fetching: FetchStatus

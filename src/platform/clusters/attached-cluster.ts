@@ -16,13 +16,13 @@ export interface AttachedClusterOptions {
 
 const probePeriodMs = 1_000
 const probeDeadlineMs = 2_000
-/** While its nodes and Pods are read for the first time, which takes longer than it takes to answer. */
+/** Probes more often while nodes and Pods are read for the first time, which takes longer than a probe. */
 const earlyProbeMs = 100
 const mostEarlyProbes = 50
 
 /**
- * A cluster that runs elsewhere: its nodes and Pods are watched for what the management API tells of it, and nothing is
- * written there. Resolves when it is known how it is.
+ * A cluster that runs elsewhere. Watches its nodes and Pods for the management API, and writes nothing there. Resolves
+ * when its state is known.
  */
 export async function watchAttachedCluster(options: AttachedClusterOptions): Promise<RunningCluster> {
   const { id, client, clock, log } = options
@@ -39,7 +39,7 @@ export async function watchAttachedCluster(options: AttachedClusterOptions): Pro
   const probe = async () => {
     for (let asked = 0; !stop.signal.aborted; asked += 1) {
       const said = await silenceOf(client, stop.signal)
-      // Until its nodes and Pods are known, nothing can be told of it.
+      // Until nodes and Pods have been read, nothing is known about the cluster.
       const now = said ?? (isRead() ? undefined : 'its nodes and Pods cannot be read')
       if (said !== undefined || isRead() || asked >= mostEarlyProbes) known.resolve()
       if (now !== silence) {

@@ -9,16 +9,18 @@ const configSchema = z.looseObject({
   users: z.array(userSchema).default([]),
 })
 
-/** What would have this program run something, or read files of this machine, for whoever wrote the Secret. */
+/** Refused: these would let the author of the Secret run programs here, or read this machine's files. */
 const refusedForUser = ['exec', 'auth-provider', 'authProvider', 'tokenFile', 'client-certificate', 'client-key']
 const refusedForCluster = ['certificate-authority', 'insecure-skip-tls-verify']
 
-/** Why a kubeconfig of a Secret is not used. It must have everything in it. */
+/**
+ * Why a kubeconfig from a Secret cannot be used; `undefined` if it can. It must not refer to anything outside itself.
+ */
 export async function kubeconfigFault(text: string): Promise<string | undefined> {
   const { parse } = await import('yaml')
   let config
   try {
-    // Aliases are not needed in one, and can be made to grow without bounds.
+    // No aliases: a kubeconfig needs none, and they can be used to make a small text grow without bounds.
     config = configSchema.parse(parse(text, { maxAliasCount: 0 }))
   } catch (error) {
     const what = error instanceof z.ZodError ? `${error.issues[0]?.path.join('.')}: ${error.issues[0]?.message}` : ''

@@ -9,19 +9,19 @@ import { CommandedCluster } from '../commanded-cluster.ts'
 
 export interface NewCluster {
   readonly name: string
-  /** As its name, unless told. */
+  /** By default, the cluster's name. */
   readonly displayName: string | undefined
-  /** As the home cluster's, unless told. */
+  /** By default, the home cluster's. */
   readonly enterprise: string | undefined
   readonly center: string | undefined
   readonly quota: Readonly<Record<string, string>> | undefined
-  /** The file of a kubeconfig: the cluster runs elsewhere. */
+  /** The path of a kubeconfig, for a cluster that runs elsewhere. */
   readonly attach: string | undefined
 }
 
 const pollMs = 50
 
-/** Clusters as their administrator handles them: through the home cluster's own API. */
+/** Lets the administrator manage clusters through the home cluster's own API. */
 export class ClusterAdmin {
   readonly #cluster: CommandedCluster
   readonly #clock: Clock
@@ -39,7 +39,7 @@ export class ClusterAdmin {
     return (await this.#cluster.ask((client) => client.list(clusterKind))).items
   }
 
-  /** By its name or its ID. */
+  /** Finds a cluster by its name or its ID. */
   async find(nameOrId: string): Promise<Cluster> {
     const all = await this.list()
     const found =
@@ -62,7 +62,7 @@ export class ClusterAdmin {
     return this.#cluster.ask((client) => client.create(clusterKind, { metadata: { name }, spec }))
   }
 
-  /** Resolves with the Cluster once it runs, or cannot: its status says which. */
+  /** Resolves with the Cluster when its status says that it runs, or why it cannot. */
   async settled(name: string, deadlineMs: number): Promise<Cluster> {
     const until = this.#clock.now() + deadlineMs
     for (;;) {
@@ -73,7 +73,7 @@ export class ClusterAdmin {
     }
   }
 
-  /** For its administrator. Of the home cluster it is the one that this was called with. */
+  /** The administrator's kubeconfig. For the home cluster this is the one in use already. */
   async kubeconfig(nameOrId: string): Promise<string> {
     const cluster = await this.find(nameOrId)
     if (isHome(cluster)) return readFileSync(this.#cluster.kubeconfig, 'utf8')
@@ -84,7 +84,7 @@ export class ClusterAdmin {
     return Buffer.from(text, 'base64').toString('utf8')
   }
 
-  /** Resolves when it is gone: its Pods have ended by then. */
+  /** Resolves when the cluster is gone and its Pods have ended. */
   async delete(nameOrId: string, options: { readonly purge: boolean; readonly deadlineMs: number }): Promise<void> {
     const { metadata } = await this.find(nameOrId)
     const { name, uid } = metadata
@@ -126,7 +126,7 @@ export class ClusterAdmin {
   }
 }
 
-/** The only one whose name is its ID. */
+/** Only the home cluster has its ID as its name. */
 function isHome(cluster: Cluster): boolean {
   return clusterIdOf(cluster) === cluster.metadata.name
 }

@@ -25,7 +25,7 @@ import type { RunningCluster } from './running-cluster.ts'
 const homeId = 'vkshome'
 const spec = { displayName: 'Team', enterprise: 'acme', center: 'local-1', deletionPolicy: 'Retain' as const }
 
-/** A cluster that runs as far as the controller can see. */
+/** A cluster that, as far as the controller can tell, runs. */
 class PretendedCluster implements RunningCluster {
   readonly id: string
   readonly controlPlane = 'https://192.0.2.1'
@@ -92,7 +92,7 @@ async function startController() {
     started,
     told,
     home: new PretendedCluster(homeId),
-    /** What a start waits for, or fails with. */
+    /** Called at each start of a cluster; may wait, or throw. */
     start: async (): Promise<void> => {},
     when,
   }
@@ -121,7 +121,7 @@ async function startController() {
   })
   return stage
 
-  /** The Cluster as soon as it says so; undefined once it is gone. */
+  /** Resolves with the Cluster when its status is as wanted; with `undefined` when it is gone. */
   function when(name: string, phase: ClusterStatus | 'gone', reason?: string): Promise<Cluster | undefined> {
     return new Promise((resolve) => {
       const look = () => {
@@ -206,7 +206,7 @@ describe('ClusterController', () => {
     expect(abnormal?.status?.conditions?.[0]?.message).toBe('there is no compute center nowhere-1')
     stage.start = async () => {}
     await stage.when('team', 'Running')
-    // It was the same cluster all along.
+    // It is still the same cluster.
     expect(stage.started.map(({ id }) => id)).toEqual([abnormal?.status?.id])
   })
 

@@ -23,7 +23,7 @@ export interface ClusterControllerOptions {
   readonly folders: ClusterFolders
   readonly secrets: ClusterSecrets
   readonly events: Events
-  /** It runs already, and is only told of. */
+  /** Runs already; the controller only reports its status. */
   readonly home: RunningCluster
   startEmbedded(record: ClusterFolder, cluster: Cluster): Promise<RunningCluster>
   attach(id: string, kubeconfig: string): Promise<RunningCluster>
@@ -31,23 +31,23 @@ export interface ClusterControllerOptions {
   readonly log: Logger
 }
 
-/** Keeps a Cluster from being gone before what it is made of is. */
+/** Keeps a Cluster object until everything that belongs to the cluster has been taken down. */
 export const clusterFinalizer = 'sluice.dev/cluster'
 
-/** When a Cluster is looked at again though nothing was heard of it: an attached one's kubeconfig may have changed. */
+/** How often a Cluster is checked without any event, since the kubeconfig of an attached one may have changed. */
 const lookAgainMs = 5_000
-/** Each takes memory as long as this program runs, whoever asked for it. */
+/** A limit, since each cluster takes memory as long as this program runs, whoever asked for it. */
 const mostClusters = 100
 
 interface Entry {
   readonly uid: string
   readonly running: RunningCluster
-  /** Of an attached one: what it was attached with. */
+  /** For an attached cluster: the kubeconfig it was attached with. */
   readonly kubeconfig?: string | undefined
   readonly unsubscribe: () => void
 }
 
-/** Brings every Cluster to what it asks for, and says in its status how it is. */
+/** Starts, attaches and removes clusters as the Cluster objects ask, and reports their status. */
 export class ClusterController implements Component {
   readonly name = 'clusters'
   readonly #options: ClusterControllerOptions
@@ -78,7 +78,7 @@ export class ClusterController implements Component {
     this.#run = this.#queue.run(this.#stopping.signal)
   }
 
-  /** Pods end, and everything is left so that the next start has it again. */
+  /** Ends the Pods, and leaves everything so that the next start finds it again. */
   async stop(): Promise<void> {
     for (const unsubscribe of this.#unsubscribe) unsubscribe()
     this.#stopping.abort(new Error('sluice stops'))
@@ -86,7 +86,7 @@ export class ClusterController implements Component {
     await Promise.all([...this.#entries.keys()].map((name) => this.#close(name)))
   }
 
-  /** Where a cluster's figures come from; undefined while it does not run. */
+  /** The running cluster of this name; `undefined` while it does not run. */
   running(name: string): RunningCluster | undefined {
     return name === this.#options.home.id ? this.#options.home : this.#entries.get(name)?.running
   }
@@ -109,7 +109,10 @@ export class ClusterController implements Component {
     return { requeueAfterMs: lookAgainMs }
   }
 
-  /** Starts it where it does not run, and says how it is. A failure is told, and tried again with back-off. */
+  /**
+   * Starts the cluster if it does not run, and reports its status. A failure is reported, and tried again with
+   * back-off.
+   */
   async #ensure(cluster: Cluster, signal: AbortSignal): Promise<void> {
     const { name } = cluster.metadata
     try {
@@ -158,7 +161,7 @@ export class ClusterController implements Component {
     this.#add(name, uid, await this.#options.attach(id, kubeconfig), kubeconfig)
   }
 
-  /** Those that run go on; one more is told why it does not. */
+  /** Clusters that run go on. The status of one too many says why it is not started. */
   #refuseTooMany(): void {
     if (this.#entries.size < mostClusters) return
     throw new ClusterFault('TooManyClusters', `${mostClusters} clusters run here already; delete one first`)
@@ -192,7 +195,7 @@ export class ClusterController implements Component {
     await client.patch(clusterKind, { name }, { metadata: { finalizers: left } }, signal)
   }
 
-  /** What a killed run left running is ended by its own node, which has to be started for that. */
+  /** Only its own node can end what a killed run left running, so the cluster is started for that. */
   async #takeOver(cluster: Cluster, record: ClusterFolder): Promise<void> {
     const { name, uid = '' } = cluster.metadata
     if (this.#entries.has(name)) return
@@ -203,7 +206,7 @@ export class ClusterController implements Component {
     }
   }
 
-  /** From now on it is not gone before it was taken down. */
+  /** Adds the finalizer, so that the object stays until the cluster has been taken down. */
   async #hold(cluster: Cluster, signal: AbortSignal): Promise<Cluster> {
     const { name, finalizers = [] } = cluster.metadata
     if (finalizers.includes(clusterFinalizer)) return cluster
@@ -228,7 +231,7 @@ export class ClusterController implements Component {
       return isDeepStrictEqual(told, current.status) ? current : { ...current, status: told }
     }
     try {
-      // What is already said is not written again: who watches would be woken for nothing.
+      // An unchanged status is not written again: that would only wake everybody who watches.
       if (change(cluster) === cluster) return
       await client.changeStatus(clusterKind, refOf(cluster), change, signal)
       if (changed) events.record(cluster, eventType(verdict), verdict.reason, `${verdict.phase}: ${verdict.message}`)

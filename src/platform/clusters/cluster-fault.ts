@@ -1,4 +1,4 @@
-/** Why a cluster cannot be started or attached, as its status says it. */
+/** Why a cluster cannot be started or attached, in words for its status. */
 export class ClusterFault extends Error {
   readonly reason: string
 

@@ -11,22 +11,25 @@ import { newClusterId } from '../data/identity.ts'
 const recordFile = 'cluster.json'
 const recordSchema = z.object({
   id: z.string().regex(clusterIdPattern),
-  /** Of the Cluster that it is, or was, the data of. */
+  /** The name of the Cluster whose data this is, or was. */
   name: z.string(),
   enterprise: z.string(),
   adminToken: z.string().min(32),
 })
 type ClusterRecord = z.infer<typeof recordSchema>
 
-/** No cluster's ID begins with a dot. */
+/** Marks folders that are to be removed. No cluster's ID begins with a dot. */
 const removed = '.removed-'
 
-/** Where a further cluster keeps everything, and by what it is known. */
+/** The folder of a further cluster, with the record that tells which cluster it is. */
 export interface ClusterFolder extends ClusterRecord {
   readonly folder: DataFolder
 }
 
-/** `clusters/<id>/`: the data of every embedded cluster but the home cluster, also of those that were deleted. */
+/**
+ * `clusters/<id>/`: the data of all embedded clusters except the home cluster. Deleted clusters keep theirs until
+ * purged.
+ */
 export class ClusterFolders {
   readonly #root: DataFolder
 
@@ -35,8 +38,8 @@ export class ClusterFolders {
   }
 
   /**
-   * What the Cluster of this name has, or had before it was deleted; another enterprise's is not taken up. Throws when it
-   * is not there and one that cannot be read might be it.
+   * Finds the data of the Cluster of this name, even after the Cluster was deleted, but not if it belongs to another
+   * enterprise. Throws if there is none, but a record that cannot be read might be it.
    */
   find(name: string, enterprise: string): ClusterFolder | undefined {
     const { records, unreadable } = this.#all()
@@ -45,12 +48,12 @@ export class ClusterFolders {
     return found
   }
 
-  /** Of all that can be read: where each keeps its data. */
+  /** The folders of all clusters whose record can be read, by ID. */
   get roots(): ReadonlyMap<string, string> {
     return new Map(this.#all().records.map(({ id, folder }) => [id, folder.root]))
   }
 
-  /** With an ID that nobody guesses, kept before anything is made of it. */
+  /** Makes a folder with an ID that cannot be guessed. The record is stored before anything else is made. */
   make(name: string, enterprise: string): ClusterFolder {
     const id = newClusterId()
     const record = { id, name, enterprise, adminToken: randomBytes(32).toString('base64url') }
@@ -59,14 +62,14 @@ export class ClusterFolders {
     return { ...record, folder }
   }
 
-  /** Moved away in one step first: whoever makes a Cluster of the name again begins with nothing. */
+  /** Renames the folder in one step before removing it, so that a new Cluster of the same name begins with nothing. */
   async purge({ id }: Pick<ClusterFolder, 'id'>): Promise<void> {
     const place = this.#root.path(id)
     if (existsSync(place)) renameSync(place, this.#root.path(`${removed}${id}-${randomBytes(4).toString('hex')}`))
     await this.sweep()
   }
 
-  /** Removes what a removal that was killed has left. */
+  /** Removes what an interrupted removal has left. */
   async sweep(): Promise<void> {
     const left = readdirSync(this.#root.root).filter((name) => name.startsWith(removed))
     for (const name of left) await removeFolder(join(this.#root.root, name))

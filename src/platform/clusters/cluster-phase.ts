@@ -1,14 +1,14 @@
 import type { ClusterStatus } from '../../resources/cluster.ts'
 
-/** What is known of a cluster when its status is told. */
+/** What decides about a cluster's status. */
 export interface ClusterFacts {
   readonly isDeleting: boolean
-  /** Why it could not be started or attached; it is tried again. */
+  /** Why the cluster could not be started or attached. It is tried again. */
   readonly fault?: { readonly reason: string; readonly message: string } | undefined
-  /** Undefined until it runs. */
+  /** `undefined` until the cluster runs. */
   readonly running?:
     | {
-        /** Why its API does not answer. */
+        /** Why its API does not answer; `undefined` if it does. */
         readonly silence: string | undefined
         readonly nodes: number
         readonly readyNodes: number

@@ -4,7 +4,9 @@ import { resourceNameOf } from '../../resources/kind.ts'
 import { modelKind } from '../../resources/model.ts'
 import { StatusError } from '../../resources/status-error.ts'
 
-/** The home cluster holds what tells of all others, and of itself: there would be nobody left to ask. */
+/**
+ * The home cluster's own Cluster cannot be deleted: it describes all clusters, so nothing could be managed without it.
+ */
 export function homeStays(homeId: string): AdmissionRule {
   return ({ operation, kind, object }) => {
     if (operation !== 'delete' || kind.kind !== clusterKind.kind || object.metadata.name !== homeId) return []
@@ -14,7 +16,7 @@ export function homeStays(homeId: string): AdmissionRule {
   }
 }
 
-/** Models are served by the gateway, and there is one: that of the home cluster. */
+/** Models can only be in the home cluster, since it has the only gateway. */
 export function modelsAreAtHome(homeId: string): AdmissionRule {
   return ({ operation, kind, object }) => {
     if (operation !== 'create' || kind.kind !== modelKind.kind || kind.group !== modelKind.group) return []

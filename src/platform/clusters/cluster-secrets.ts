@@ -9,7 +9,10 @@ import { ClusterFault } from './cluster-fault.ts'
 const key = 'kubeconfig'
 const longestKubeconfig = 256 * 1024
 
-/** The Secrets of the home cluster by which clusters are reached: those that it gives, and those that it is given. */
+/**
+ * The Secrets in the home cluster that hold kubeconfigs: of embedded clusters, written here, and of attached clusters,
+ * written by users.
+ */
 export class ClusterSecrets {
   readonly #client: ClusterClient
 
@@ -21,7 +24,9 @@ export class ClusterSecrets {
     return { namespace: gatewayNamespace, name: `${metadata.name}-kubeconfig` }
   }
 
-  /** Has the kubeconfig of an embedded cluster where its users look for it. Somebody else's Secret is left alone. */
+  /**
+   * Keeps the kubeconfig of an embedded cluster in its Secret. A Secret that belongs to something else is left alone.
+   */
   async keep(cluster: Cluster, kubeconfig: string, signal: AbortSignal): Promise<void> {
     const ref = this.refOf(cluster)
     const data = { [key]: Buffer.from(kubeconfig).toString('base64') }
@@ -42,7 +47,7 @@ export class ClusterSecrets {
     if (there && isOwnedBy(there, cluster)) await this.#client.delete(secretKind, ref, {}, signal)
   }
 
-  /** The kubeconfig of an attached cluster. */
+  /** The kubeconfig of an attached cluster, from its Secret. */
   async read({ spec }: Cluster, signal: AbortSignal): Promise<string> {
     const { namespace = gatewayNamespace, name = '', key: within = key } = spec.kubeconfigSecret ?? {}
     const secret = await this.#client.get(secretKind, { namespace, name }, signal)

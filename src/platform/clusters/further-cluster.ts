@@ -31,12 +31,12 @@ import type { ClusterFolder, ClusterFolders } from './cluster-folders.ts'
 import { shareOf } from './node-share.ts'
 import type { RunningCluster } from './running-cluster.ts'
 
-/** Who has the cards of a cluster that does not run yet, as far as its former run left anything that does. */
+/** The holder of cards of a cluster that has not been started yet, but whose former run may have left Pods running. */
 const formerRun = (id: string) => `the former run of ${id}`
 
 /**
- * After a crash, Pods of further clusters go on, and these are started later than the home cluster: nobody else gets
- * their cards meanwhile.
+ * After a crash, Pods of further clusters go on, but these clusters are started later than the home cluster. Reserves
+ * their cards until then, so that nobody else gets them.
  */
 export function reserveCards(cards: MachineCards, folders: ClusterFolders): void {
   const known = new Set(cards.all.map(({ index }) => index))
@@ -60,9 +60,9 @@ export interface Machine {
   readonly userNetwork?: UserNetworkFacts | undefined
   readonly config: ConfigFile
   readonly centers: LiveCenters
-  /** By which programs of this machine call the control plane. */
+  /** The names by which programs on this machine reach the control plane. */
   readonly hosts: readonly string[]
-  /** Takes a cluster's services to the edge. */
+  /** Adds a cluster's exposed services to the edge. */
   exposure(of: Pick<ExposureRoleOptions, 'client' | 'caches' | 'clusterId' | 'proxyDomain' | 'gateway'>): ExposureRole
   readonly finishedPodLimit?: number | undefined
   readonly eventTtlMs?: number | undefined
@@ -70,14 +70,14 @@ export interface Machine {
   readonly log: Logger
 }
 
-/** What a further cluster refuses, beyond what every cluster does. */
+/** What a further cluster refuses, in addition to what every cluster does. */
 export interface FurtherRules {
   readonly rules: readonly AdmissionRule[]
 }
 
 /**
- * A cluster beside the home cluster, in the same process: everything that is a cluster's is its own, and nobody who is
- * known in one is known in another.
+ * Starts a cluster beside the home cluster, in the same process. They share no objects, users or keys: whoever is known
+ * in one cluster is unknown in the others.
  */
 export async function startFurtherCluster(
   record: ClusterFolder,
@@ -90,7 +90,7 @@ export async function startFurtherCluster(
   const { center } = cluster.spec
   if (!centers.find(center)) throw new ClusterFault('CenterNotFound', `there is no compute center ${center}`)
   const registry = () => centers.of(center).registry
-  // Not everybody's to see: what is measured about it stays with it.
+  // Its own metrics, since not everybody may see them.
   const metrics = new Metrics()
   let current = cluster
   let onTrouble = () => {}
@@ -159,7 +159,7 @@ export async function startFurtherCluster(
   for (const component of embedded.components()) lifecycle.add(component)
   lifecycle.add(exposure)
   await lifecycle.start()
-  // What still runs has been taken over, with its cards.
+  // The node has taken over what still runs, together with its cards.
   machine.cards.release(formerRun(id))
   const server = embedded.address
   const listeners = new Set<() => void>()

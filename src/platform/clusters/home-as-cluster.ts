@@ -2,7 +2,7 @@ import { clusterKind } from '../../resources/cluster.ts'
 import type { HomeCluster } from '../home-cluster.ts'
 import type { RunningCluster } from './running-cluster.ts'
 
-/** The home cluster as one among all: it runs as long as this program does. */
+/** Shows the home cluster like any other one. It runs as long as this program does. */
 export function homeAsCluster({ cluster, caches, id }: HomeCluster): RunningCluster {
   let quota = JSON.stringify(caches.clusters.get({ name: id })?.spec.quota)
   return {

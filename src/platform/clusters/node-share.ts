@@ -2,7 +2,7 @@ import type { NodeShare } from '../../node/registration/node-report.ts'
 import type { Cluster } from '../../resources/cluster.ts'
 import { parseQuantity } from '../../resources/quantity.ts'
 
-/** What a cluster's quota leaves it of the machine. */
+/** The share of the machine that a cluster's quota allows. */
 export function shareOf({ spec }: { readonly spec: Pick<Cluster['spec'], 'quota'> }): NodeShare {
   const { cpu, memory, ...others } = spec.quota ?? {}
   const amount = (text: string | undefined) => (text === undefined ? undefined : parseQuantity(text))

@@ -3,20 +3,20 @@ import type { Cluster } from '../../resources/cluster.ts'
 import type { Node } from '../../resources/node.ts'
 import type { Pod } from '../../resources/pod.ts'
 
-/** A cluster that was started or attached, as those see it who look after all of them. */
+/** A started or attached cluster, as the cluster controller and the management API see it. */
 export interface RunningCluster {
   readonly id: string
   readonly controlPlane: string
-  /** For its administrator; of one that brought its own, nothing. */
+  /** The administrator's kubeconfig; `undefined` for an attached cluster, which has its own. */
   readonly kubeconfig?: string | undefined
   readonly nodes: ObjectCache<Node>
   readonly pods: ObjectCache<Pod>
-  /** Why its API does not answer; undefined while it does. */
+  /** Why its API does not answer; `undefined` while it does. */
   silence(): string | undefined
-  /** Told when a Node changes, or whether the API answers. */
+  /** Calls the listener when a Node has changed, or when the API begins or stops answering. */
   onChange(listener: () => void): () => void
-  /** Its resource has changed. */
+  /** Tells that its Cluster object has changed. */
   update(cluster: Cluster): void
-  /** Ends its Pods' processes and everything else of it that runs here. */
+  /** Ends the Pods and everything else of the cluster that runs here. */
   close(): Promise<void>
 }

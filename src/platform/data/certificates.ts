@@ -1,6 +1,6 @@
 import { webcrypto } from 'node:crypto'
 import { isIP } from 'node:net'
-// The X.509 library's dependency injection needs this polyfill to be there first.
+// The X.509 library's dependency injection needs this polyfill first.
 import 'reflect-metadata'
 import * as x509 from '@peculiar/x509'
 import type { DataFolder } from './data-directory.ts'
@@ -13,7 +13,7 @@ export interface KeyAndCertificate {
   readonly cert: string
 }
 
-/** The authority that signs what this installation serves. Its key is made once and never leaves the data directory. */
+/** The certificate authority of this installation. Its key is made once and never leaves the data directory. */
 export class CertificateAuthority {
   readonly certificate: string
   readonly #keys: webcrypto.CryptoKeyPair
@@ -44,13 +44,13 @@ export class CertificateAuthority {
         await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
       ],
     })
-    // The key first: a certificate without its key would be useless, a key without a certificate is made anew.
+    // The key first: a certificate without its key is useless, while a missing certificate is made again from the key.
     directory.write('pki/ca.key', await exportKey(keys.privateKey))
     directory.write('pki/ca.crt', made.toString('pem'))
     return new CertificateAuthority(made.toString('pem'), keys)
   }
 
-  /** A fresh server certificate; it lives in memory and is made anew at each start. */
+  /** A new server certificate. It is kept in memory only and made again at each start. */
   issueServer(hosts: readonly string[], now: number): Promise<KeyAndCertificate> {
     const names = hosts.map((value) => ({ type: isIP(value) ? ('ip' as const) : ('dns' as const), value }))
     return this.#issue(new x509.Name([{ CN: [hosts[0] ?? 'localhost'] }]), x509.ExtendedKeyUsage.serverAuth, {
@@ -60,7 +60,9 @@ export class CertificateAuthority {
     })
   }
 
-  /** A certificate by which somebody is known to a cluster: the user, and the groups it belongs to. */
+  /**
+   * A client certificate that tells a cluster who its holder is: a user name, and the groups that the user belongs to.
+   */
   issueClient(
     user: { readonly name: string; readonly groups?: readonly string[] },
     now: number,

@@ -6,7 +6,7 @@ import type { ImageEntry } from '../../node/images/image-store.ts'
 import { parseProfiles } from '../../operator/profile-file.ts'
 import type { ProfileTable } from '../../operator/resource-profile.ts'
 
-/** What the operator of the machine adds: programs for images, and what resource profiles mean. */
+/** What the machine's operator adds: programs for images, and resource profiles. */
 export interface ConfigFile {
   readonly images: Readonly<Record<string, ImageEntry>>
   readonly profiles: ProfileTable
@@ -15,7 +15,7 @@ export interface ConfigFile {
 const flag = '--config'
 const sectionsSchema = z.strictObject({ images: z.unknown().optional(), profiles: z.unknown().optional() })
 
-/** Reads `--config FILE`; without one, nothing is added to what is built in. */
+/** Reads the file given by `--config`. Without one, only the built-in settings apply. */
 export async function readConfigFile(path: string | undefined): Promise<ConfigFile> {
   const sections = sectionsSchema.safeParse(path === undefined ? {} : await readYaml(path))
   if (!sections.success) throw refused(`${path ?? ''}: ${sections.error.issues[0]?.message ?? 'is malformed'}`)
@@ -24,10 +24,10 @@ export async function readConfigFile(path: string | undefined): Promise<ConfigFi
 }
 
 async function readYaml(path: string): Promise<unknown> {
-  // Most have no such file; the library takes memory as long as the program runs.
+  // Loaded only if needed, since few have such a file, and the library stays in memory.
   const { parse } = await import('yaml')
   try {
-    // Every JSON text is YAML, too. An empty file says nothing.
+    // YAML includes JSON. An empty file parses to null.
     return parse(readFileSync(path, 'utf8')) ?? {}
   } catch (error) {
     throw refused(`${path}: ${errorMessage(error)}`)

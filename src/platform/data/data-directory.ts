@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SluiceError, errorMessage } from '../../foundation/errors.ts'
 
-/** Where something keeps its files: a whole `sluice up`, or one of its clusters. */
+/** A folder for the files of `sluice up`, or of one of its clusters. */
 export class DataFolder {
   readonly root: string
 
@@ -11,7 +11,7 @@ export class DataFolder {
     this.root = root
   }
 
-  /** A folder in it, made if need be, that is used in the same way. */
+  /** A folder inside this one, created if it is missing. */
   within(...segments: string[]): DataFolder {
     return new DataFolder(this.folder(...segments))
   }
@@ -20,7 +20,7 @@ export class DataFolder {
     return join(this.root, ...segments)
   }
 
-  /** Makes a folder below the root. */
+  /** Creates a folder inside this one, if it is missing, and returns its path. */
   folder(...segments: string[]): string {
     const path = this.path(...segments)
     mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -36,7 +36,7 @@ export class DataFolder {
     }
   }
 
-  /** Writes a file that only its owner may read; a reader sees the old content or the new, never half. */
+  /** Writes a file that only its owner may read. Readers see either the old content or the new, never a part of it. */
   write(name: string, content: string): void {
     const path = this.path(name)
     const temporary = `${path}.${process.pid}.new`
@@ -49,7 +49,7 @@ export class DataFolder {
   }
 }
 
-/** Where a `sluice up` keeps everything. Held by one process at a time. */
+/** The folder in which `sluice up` keeps everything. Only one process at a time can use it. */
 export class DataDirectory extends DataFolder {
   readonly #lock: DatabaseSync
 
@@ -58,7 +58,10 @@ export class DataDirectory extends DataFolder {
     this.#lock = lock
   }
 
-  /** Creates the folder if need be and takes its lock; `data_directory_in_use` names the process that has it. */
+  /**
+   * Creates the folder if it is missing, and locks it. The error `data_directory_in_use` names the process that uses
+   * it.
+   */
   static open(path: string): DataDirectory {
     const root = resolve(path)
     mkdirSync(root, { recursive: true, mode: 0o700 })
@@ -73,10 +76,12 @@ export class DataDirectory extends DataFolder {
   }
 }
 
-/** Does something with a directory that nobody uses, and keeps others away meanwhile. Nothing in it is changed. */
+/**
+ * Acts on a directory that no process uses, and keeps others from starting with it meanwhile. Changes nothing in it.
+ */
 export function whileUnused<T>(path: string, act: () => T): T {
   const root = resolve(path)
-  // One that was never used has no lock, and gets none.
+  // A directory that was never used has no lock, and gets none.
   if (!existsSync(join(root, 'lock'))) return act()
   const lock = takeLock(root)
   try {
@@ -86,7 +91,7 @@ export function whileUnused<T>(path: string, act: () => T): T {
   }
 }
 
-/** SQLite's lock is the operating system's: it goes with the process, so no lock can be stale. */
+/** SQLite locks through the operating system, which releases the lock with the process: it can never be stale. */
 function takeLock(root: string): DatabaseSync {
   const lock = new DatabaseSync(join(root, 'lock'))
   try {

@@ -7,12 +7,12 @@ import { clusterIdPattern } from '../../resources/cluster.ts'
 import { centerCodePattern } from '../../resources/compute-center.ts'
 import type { DataFolder } from './data-directory.ts'
 
-/** Nobody guesses one: it is the last part of a control-plane address, and of the host of every exposed service. */
+/** Cannot be guessed. It is part of control plane addresses, and of the hosts of exposed services. */
 export const newClusterId = (): string => `vks${randomName(9)}`
 
 const identitySchema = z.object({
   clusterId: z.string().regex(clusterIdPattern),
-  /** The code of the compute center the cluster is in. */
+  /** The code of the compute center that the cluster is in. */
   center: z.string().regex(centerCodePattern),
   adminToken: z.string().min(32),
 })
@@ -22,7 +22,7 @@ const credentialsSchema = z.object({
   enterprise: z.string().min(1),
 })
 
-/** Who this installation is: made at the first start, the same ever after. */
+/** What identifies this installation. Made at the first start, and never changed. */
 export type Identity = z.infer<typeof identitySchema>
 
 /** The key pair of the enterprise that owns the home cluster: the content of credentials.json. */
@@ -35,12 +35,15 @@ export function openIdentity(directory: DataFolder, center: string | undefined):
     adminToken: randomBytes(32).toString('base64url'),
   }))
   if (center === undefined || center === identity.center) return identity
-  // Exposed addresses and image names carry the center: a cluster cannot move to another one.
+  // Exposed hosts and image names contain the center, so a cluster cannot move to another one.
   const reason = `this data directory belongs to the center ${identity.center}; leave the flag out, or use another --data.`
   throw new SluiceError('invalid_flag', { flag: '--center', reason })
 }
 
-/** PEM of the key that signs the tokens of service accounts: made once, or every token would end with a restart. */
+/**
+ * The key that signs service account tokens, as PEM. It is stored, since with a new key all tokens would end at a
+ * restart.
+ */
 export function openServiceAccountKey(directory: DataFolder): string {
   const name = 'pki/service-accounts.key'
   directory.folder('pki')
@@ -78,7 +81,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Lower-case letters and digits without those that are easily confused. */
+/** Lower-case letters and digits, without those that look alike. */
 function randomName(length: number): string {
   const alphabet = 'bcdfghjkmnpqrstvwxz23456789'
   let name = ''

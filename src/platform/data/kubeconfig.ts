@@ -1,6 +1,6 @@
 export interface KubeconfigFacts {
   readonly server: string
-  /** By which the server is called in the handshake, where its address does not say which cluster is meant. */
+  /** The server name for the TLS handshake, for clusters that share an address. */
   readonly tlsServerName?: string | undefined
   readonly ca: string
   readonly token: string
@@ -8,10 +8,10 @@ export interface KubeconfigFacts {
   readonly namespace: string
 }
 
-/** A kubeconfig with everything inside, so that the file can be copied elsewhere. */
+/** A kubeconfig that contains everything, so that it can be copied elsewhere. */
 export function renderKubeconfig(facts: KubeconfigFacts): string {
-  // Written by hand: a library for YAML is more than a start should load for twenty lines. A JSON string is one in YAML
-  // too.
+  // Written by hand, since a YAML library is too much to load at a start for twenty lines. JSON strings are valid in
+  // YAML.
   const [server, name, token, namespace] = [facts.server, facts.clusterId, facts.token, facts.namespace].map((value) =>
     JSON.stringify(value),
   )

@@ -10,7 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 const module = join(import.meta.dirname, 'line-file.ts')
 
-/** Runs in a process of its own, which ends as the script says. */
+/** Runs the script in its own process, and returns the lines that it wrote. */
 function linesOf(script: string, path: string): string[] {
   const program = `import { LineFile } from ${JSON.stringify(module)}\nconst file = new LineFile(${JSON.stringify(path)})\n${script}`
   execFileSync(process.execPath, ['--input-type=module', '--eval', program], { timeout: 30_000 })
@@ -73,7 +73,7 @@ describe('LineFile', () => {
     const path = join(folder, 'behind.log')
     const file = new LineFile(path)
     const line = `${'y'.repeat(1_023)}\n`
-    // Nothing is written while the program does not return to its event loop.
+    // Nothing is written before the program returns to its event loop.
     for (let count = 0; count < 6_000; count++) file.write(line)
     const lines = () => readFileSync(path, 'utf8').trimEnd().split('\n')
     const told = () => lines().filter((text) => text.includes('lines are missing here'))

@@ -2,14 +2,14 @@ import { closeSync, mkdirSync, openSync, write, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 const blockBytes = 64 * 1024
-/** What may wait for a disk that is slow or full; lines beyond it are counted and left out. */
+/** How many blocks may wait for a slow or full disk. Further lines are counted and dropped. */
 const mostBlocks = 64
-/** UTF-8 takes no more for a character of a JavaScript string. */
+/** The most bytes that UTF-8 needs for one character of a JavaScript string. */
 const bytesPerCharacter = 3
 
 /**
- * Appends lines to a file, many with one write. Whoever writes never waits for the disk: a log that
- * stands still must not make a gateway stand still.
+ * Appends lines to a file, many at a time. Callers never wait for the disk: if the log cannot be written, the gateway
+ * must go on.
  */
 export class LineFile {
   /** Undefined for what was opened by others, which is never opened anew. */
@@ -26,8 +26,7 @@ export class LineFile {
   #closed = false
 
   /**
-   * The folder is made where it is missing; a new file is for its owner only. `onLost` is told how many lines were left
-   * out.
+   * Creates the folder if it is missing, and the file for its owner only. `onLost` is told how many lines were dropped.
    */
   constructor(place: string | { readonly fd: number }, onLost: (lines: number) => void = () => {}) {
     this.#onLost = onLost
@@ -47,7 +46,7 @@ export class LineFile {
     this.#at += this.#block.write(line, this.#at)
   }
 
-  /** A line that is UTF-8 already; whoever gives it may use it for the next. */
+  /** Takes a line in UTF-8. It is copied, so the caller may reuse the buffer. */
   writeBytes(line: Buffer): void {
     if (this.#closed) return
     if (this.#at + line.length > this.#block.length && !this.#makeRoom(line.length)) return
@@ -55,37 +54,36 @@ export class LineFile {
     this.#at += line.length
   }
 
-  /** Hands on what was gathered. */
+  /** Passes collected lines on to be written. */
   flush(): void {
     if (this.#at > 0) this.#putAside()
     this.#writeNext()
   }
 
   /**
-   * The file was moved aside: what comes from now on goes into a new one of its name. What is on its way goes where it
-   * was.
+   * Tells that the file was moved aside: later lines go to a new file of the same name. A write that has begun ends in
+   * the old one.
    */
   reopen(): void {
     this.#isMoved = true
     this.#writeNext()
   }
 
-  /** Of the file that is written to. */
+  /** The descriptor of the current file. */
   get fd(): number {
     return this.#fd
   }
 
-  /** Writes what is left before the program ends. */
+  /** Writes what is left, before the program ends. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
     try {
-      // The first is on its way already: the program does not end before it has arrived, though perhaps behind the
-      // others.
+      // The first block is being written already. The program waits for that, though it may end up behind the others.
       for (const block of this.#writing ? this.#full.slice(1) : this.#full) writeSync(this.#fd, block)
       writeSync(this.#fd, this.#block, 0, this.#at)
     } catch {
-      // The end of a log that cannot be written is written nowhere.
+      // There is nowhere to report that the end of the log cannot be written.
     }
   }
 
@@ -115,7 +113,7 @@ export class LineFile {
       closeSync(this.#fd)
       this.#fd = fd
     } catch {
-      // Better a log in a file that was moved than none; the next look tries again.
+      // Goes on in the moved file, which is better than nothing. The next check tries again.
     }
   }
 

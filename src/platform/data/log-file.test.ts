@@ -16,7 +16,7 @@ const numbersIn = (path: string) =>
     .split('\n')
     .map((line) => Number(/"number":(\d+)/.exec(line)?.[1]))
 
-/** What threads do now and then, they do when the test says so; files are the disk's own. */
+/** The test triggers the threads' regular checks. Files are on the real disk, so the condition may hold only later. */
 async function until(tick: () => void, holds: () => void): Promise<void> {
   await vi.waitFor(
     () => {
@@ -41,7 +41,7 @@ describe('the log file', () => {
       other.info({ number: number + 1, padding }, 'a line of another thread')
     }
     await until(tick, () => expect(statSync(`${path}.1`).size).toBeGreaterThan(100_000))
-    // Each notices in its own time, and goes on in the old file until then.
+    // Each thread notices by itself, and writes to the old file until then.
     let written = 400
     const write = () => {
       owner.info({ number: written++, by: 'owner' }, 'later')

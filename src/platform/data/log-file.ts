@@ -3,12 +3,12 @@ import { promisify } from 'node:util'
 import { type Logger, createLogger } from '../../foundation/log.ts'
 import { LineFile } from './line-file.ts'
 
-/** Does something again and again, as long as the program runs and without keeping it running. */
+/** Repeats something as long as the program runs, without keeping it running. */
 type Repeat = (everyMs: number, act: () => void) => void
 
 export interface LogFileOptions {
   readonly repeat?: Repeat | undefined
-  /** A file that has grown beyond this is moved aside. */
+  /** When the file has grown beyond this size, it is moved aside. */
   readonly largestBytes?: number | undefined
 }
 
@@ -17,8 +17,8 @@ const flushEveryMs = 200
 const lookEveryMs = 5_000
 
 /**
- * The program's own log. One that has grown large is moved aside, over the one before it: two files are the most there
- * are.
+ * The program's own log. When the file has grown too large, it replaces the one that was moved aside before, so there
+ * are never more than two.
  */
 export function openLogFile(path: string, options: LogFileOptions = {}): Logger {
   const { largestBytes = defaultLargestBytes } = options
@@ -32,13 +32,13 @@ export function openLogFile(path: string, options: LogFileOptions = {}): Logger 
 /** The path that stands for standard output, where whoever runs containers looks for their log. */
 export const standardOutput = '-'
 
-/** For a further thread of the program: lines are appended whole, so threads can write to one file. */
+/** The same log for another thread. Lines are appended whole, so that threads can share a file. */
 export function joinLogFile(path: string, options: Pick<LogFileOptions, 'repeat'> = {}): Logger {
   if (path === standardOutput) return logTo(new LineFile({ fd: 1 }), options.repeat ?? onTimer)
   return logInto(path, options.repeat, async () => {})
 }
 
-/** Every thread notices by itself when its file is no longer the one of that name, whoever moved it. */
+/** Every thread checks by itself whether another one has moved the file aside. */
 function logInto(path: string, repeat: Repeat = onTimer, moveAside: (file: LineFile) => Promise<void>): Logger {
   const destination = new LineFile(path)
   const look = async () => {
@@ -49,7 +49,7 @@ function logInto(path: string, repeat: Repeat = onTimer, moveAside: (file: LineF
     ])
     if (named?.ino !== open.ino) destination.reopen()
   }
-  // A look that fails is followed by another one.
+  // If a check fails, the next one tries again.
   repeat(lookEveryMs, () => void look().catch(() => {}))
   return logTo(destination, repeat)
 }

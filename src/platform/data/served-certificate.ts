@@ -6,7 +6,7 @@ import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { KeyAndCertificate } from './certificates.ts'
 
-/** Paths of a certificate with its chain, and of its key. */
+/** The paths of a certificate with its chain, and of its key. */
 export interface CertificateFiles {
   readonly cert: string
   readonly key: string
@@ -19,24 +19,26 @@ export interface CertificateSource {
 }
 
 export interface ServedCertificateOptions {
-  /** Undefined serves what this installation has made for itself. */
+  /** If `undefined`, the certificate that this installation has issued is served. */
   readonly files: CertificateFiles | undefined
   readonly made: CertificateSource
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Notices of the file system get lost where a folder is swapped, as it is with mounted Secrets: so it is looked. */
+/** Checked regularly, since file system events get lost when a whole folder is replaced, as with mounted Secrets. */
 const lookMs = 5_000
 
-/** What the edge shows where a host has nothing of its own: the files' content as it is now, or what was made. */
+/**
+ * The certificate that the edge shows for hosts without their own: the current content of the files, or the issued one.
+ */
 export class ServedCertificate implements Component, CertificateSource {
   readonly name = 'certificate of the edge'
   readonly #options: ServedCertificateOptions
   readonly #listeners = new Set<() => void>()
-  /** Of the files. */
+  /** What the files contained. */
   #read: KeyAndCertificate | undefined
-  /** What was told already of files that cannot be used. */
+  /** The last problem that was logged, so that it is not logged again. */
   #problem: string | undefined
   #cancel: CancelTimer = () => {}
   #stopped = false
@@ -46,7 +48,9 @@ export class ServedCertificate implements Component, CertificateSource {
     this.#read = read
   }
 
-  /** Refuses files that cannot be used: later ones are reported in the log, and those before them kept. */
+  /**
+   * Refuses files that cannot be used. If they become unusable later, that is only logged, and the last good ones stay.
+   */
   static async open(options: ServedCertificateOptions): Promise<ServedCertificate> {
     if (!options.files) return new ServedCertificate(options, undefined)
     try {
@@ -93,7 +97,7 @@ export class ServedCertificate implements Component, CertificateSource {
       log.info({ path: files.cert }, 'the edge shows another certificate')
       for (const listener of this.#listeners) listener()
     } catch (error) {
-      // Perhaps it is being written; the one before is shown until then.
+      // It may be in the middle of being written. Until then the last good one is shown.
       const problem = errorMessage(error)
       if (problem !== this.#problem) log.warn({ path: files.cert, problem }, 'the certificate cannot be used')
       this.#problem = problem

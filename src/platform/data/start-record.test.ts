@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A start that goes on until the test says what became of it. Its timers come later than they should. */
+/** A start whose outcome the test decides. Its timers fire late by this much. */
 function begin(lateMs = 0) {
   const clock = new FakeClock()
   let behind = 0
@@ -74,7 +74,7 @@ describe('the record of starts', () => {
   })
 })
 
-/** How many crashes the next start counts, when the one before ends in this way. */
+/** How many crashes the next start counts if the last one ends in this way. */
 function begunAgain(end: () => void): number {
   end()
   const { record, crash } = begin()

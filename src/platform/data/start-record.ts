@@ -3,16 +3,16 @@ import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { DataDirectory } from './data-directory.ts'
 
-/** Of the data directory: how many starts in a row did not come to rest. */
+/** A file in the data directory that counts how many starts in a row have crashed. */
 export const startRecordFile = 'starts.json'
 
-/** After so many starts that crashed, the next one is careful. */
+/** After this many crashed starts, the next one is in safe mode. */
 export const crashesBeforeSafeMode = 2
 
-/** A start is over when the loop has turned on time for so long after everything was up. */
+/** A start has succeeded once everything has been up, with the event loop turning on time, for this long. */
 const settleMs = 10_000
 const beatMs = 500
-/** A beat that comes later than this says that the loop was busy: a start that runs away never settles. */
+/** A timer that is later than this shows that the loop was blocked. A start that keeps it blocked never succeeds. */
 const lateMs = 1_000
 
 const recordSchema = z.object({
@@ -23,7 +23,7 @@ const recordSchema = z.object({
 
 export type StartRecordContent = z.infer<typeof recordSchema>
 
-/** What the file says; one that is not there, or cannot be read, says that all was well. */
+/** A file that is missing or cannot be read counts as no crash. */
 export function parseStartRecord(text: string | undefined): StartRecordContent {
   try {
     return recordSchema.parse(JSON.parse(text ?? ''))
@@ -33,13 +33,13 @@ export function parseStartRecord(text: string | undefined): StartRecordContent {
 }
 
 /**
- * Counts, in the data directory, the starts that ended before they came to rest, whatever ended them: an orderly stop
- * and a start that settled both clear the count. That is how a directory that kills every start is noticed by the next
- * one.
+ * Counts, in the data directory, the starts that ended before they had succeeded, for whatever reason. An orderly stop
+ * and a successful start both reset the count. So if something in the directory makes every start crash, the next start
+ * can tell.
  */
 export class StartRecord implements Component {
   readonly name = 'start record'
-  /** Starts in a row, before this one, that crashed. */
+  /** How many starts in a row crashed before this one. */
   readonly crashes: number
   readonly #directory: DataDirectory
   readonly #clock: Clock
@@ -49,12 +49,12 @@ export class StartRecord implements Component {
     this.#directory = directory
     this.#clock = clock
     this.crashes = parseStartRecord(directory.read(startRecordFile)).crashes
-    // What follows may crash: it counts as crashed until it is known to be well.
+    // Recorded first: this start counts as crashed until it has succeeded.
     const begunAt = new Date(clock.now()).toISOString()
     this.#write({ crashes: this.crashes + 1, begunAt, version })
   }
 
-  /** Everything is up: from here on the loop must show that it turns. */
+  /** Everything is up. From now on the loop must keep turning. */
   start(): void {
     this.#await(this.#clock.now() + settleMs)
   }

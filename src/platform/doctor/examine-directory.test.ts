@@ -22,7 +22,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-/** As a crash leaves it: nothing was closed, and the newest writes are only in the file beside it. */
+/** As after a crash: nothing was closed, and the latest writes are only in the write-ahead log. */
 async function crashedStore(objects: number): Promise<void> {
   const busy = mkdtempSync(join(tmpdir(), 'sluice-doctor-busy-'))
   const store = await openSqliteStore({ path: join(busy, 'sluice.db') })

@@ -5,28 +5,28 @@ import { StoreSurvey, type SurveyedResource } from '../../store/sqlite-file/stor
 import { crashesBeforeSafeMode, parseStartRecord, startRecordFile } from '../data/start-record.ts'
 import { type Finding, ObjectExamination } from './examine-objects.ts'
 
-/** What a look at a data directory brought, without anything of it being started or changed. */
+/** What was found in a data directory, without starting or changing anything. */
 export interface Examination {
   readonly directory: string
   readonly facts: readonly string[]
-  /** Empty when nothing is unusual. */
+  /** Empty if nothing is unusual. */
   readonly findings: readonly Finding[]
 }
 
 const littleSpaceBytes = 256 * 1024 * 1024
-/** A directory that is larger than this grew for a reason. */
+/** A larger directory has grown for some reason. */
 const largeStoreBytes = 512 * 1024 * 1024
 const mostResources = 8
 const logTailBytes = 256 * 1024
 const mostLogLines = 3
 
-/** `now` is only compared with what the objects say. Nobody may have the directory in use. */
+/** The objects' times are compared with `now`. No process may be using the directory. */
 export function examineDirectory(path: string, now: number): Examination {
   const { directory, facts, findings } = examineContent(path, now)
   return { directory, facts, findings: [...startFindings(directory), ...findings] }
 }
 
-/** The same for who knows how often it was started, because it is starting it. */
+/** The same, but without the record of starts: for a start that knows it already. */
 export function examineContent(path: string, now: number): Examination {
   const directory = resolve(path)
   const facts: string[] = []
@@ -84,7 +84,7 @@ function spaceFindings(directory: string): readonly Finding[] {
   ]
 }
 
-/** The newest lines of the log that say what went wrong. */
+/** The latest lines of the log that tell what went wrong. */
 function logFindings(directory: string): readonly Finding[] {
   const lines = readTail(join(directory, 'logs', 'sluice.log')).split('\n')
   const bad = lines.filter((line) => /"level":"(error|fatal)"/.test(line)).slice(-mostLogLines)

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { type KubernetesObject, objectMetaSchema } from '../../resources/kubernetes-object.ts'
 import { OwnerGraph } from './owner-graph.ts'
 
-/** Something about a directory that a person should know, with what to do about it. */
+/** Something unusual in a directory, with advice about what to do. */
 export interface Finding {
   readonly what: string
   readonly advice: string
 }
 
-/** What is looked at of an Event and of a Pod; whatever else they say may be as wrong as it likes. */
+/** The parts of Events and Pods that are examined. Anything else in them may be invalid. */
 const text = z.string().catch('?')
 const eventSchema = z.object({
   reason: text,
@@ -27,15 +27,15 @@ const podSchema = z.object({
     .catch({ containerStatuses: [] }),
 })
 
-/** From here on a number is worth a word: ordinary directories stay far below. */
+/** Ordinary directories stay far below these numbers. */
 const manyEvents = 10_000
 const manyRestarts = 20
 /** How many examples a finding names. */
 const mostNamed = 5
 
 /**
- * Looks at every object of a directory, one after the other, and keeps only what it needs to say what is unusual: who
- * owns whom, what repeats, what does not end.
+ * Looks at all objects of a directory, one by one, and remembers only what it needs to find out what is unusual: who
+ * owns what, what repeats, what does not end.
  */
 export class ObjectExamination {
   readonly #owners = new OwnerGraph()

@@ -1,6 +1,6 @@
 import type { ObjectMeta } from '../../resources/kubernetes-object.ts'
 
-/** Who owns whom, by uid. */
+/** Which objects own which, by uid. */
 export class OwnerGraph {
   readonly #names = new Map<string, string>()
   readonly #owners = new Map<string, readonly string[]>()
@@ -16,7 +16,7 @@ export class OwnerGraph {
     }
   }
 
-  /** The names of objects that own each other, a list for each circle. Every object is walked over once. */
+  /** The names of objects that own each other in a circle, one list for each circle. Visits every object once. */
   circles(): readonly (readonly string[])[] {
     const finished = new Set<string>()
     const found: string[][] = []
@@ -26,7 +26,7 @@ export class OwnerGraph {
     return found
   }
 
-  /** Depth first with a stack of its own: a chain of owners may be longer than the program's. */
+  /** Depth first, with its own stack: a chain of owners may be longer than the call stack. */
   #walk(begin: string, finished: Set<string>, found: string[][]): void {
     const path: string[] = []
     const places = new Map<string, number>()

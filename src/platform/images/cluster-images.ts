@@ -6,15 +6,15 @@ import type { DataFolder } from '../data/data-directory.ts'
 import { type EnginePrograms, enginePrograms } from './image-entries.ts'
 
 export interface ClusterImagesOptions {
-  /** The cluster's own. */
+  /** The cluster's own folder. */
   readonly folder: DataFolder
   /** Where `sluice image import` puts images, for all clusters of the machine. */
   readonly dataDirectory: string
-  /** What the machine's operator added. */
+  /** Images that the machine's operator has added. */
   readonly configured: Readonly<Record<string, ImageEntry>>
-  /** Of the cluster's compute center, as it is at the moment. */
+  /** The current image registry of the cluster's compute center. */
   readonly registry: () => string
-  /** Whose containers hold images, where several clusters share them; of the home cluster, nothing. */
+  /** Identifies the cluster in the records of which containers use an image. Empty for the home cluster. */
   readonly owner: string
 }
 
@@ -23,13 +23,13 @@ const mostKept = 20
 const kept = z.array(z.string())
 
 /**
- * What images mean in a cluster. Those of a registry that its center had before go on being known to Pods of then, as
- * they would on a node that has pulled them.
+ * The images of a cluster. If its center gets another registry, Pods from before can still use images of the old one,
+ * as on a node that has pulled them.
  */
 export class ClusterImages {
   readonly store: ImageStore
   readonly #options: ClusterImagesOptions
-  /** The newest last. */
+  /** By registry, the latest last. */
   readonly #programs = new Map<string, EnginePrograms>()
   #entries: Readonly<Record<string, ImageEntry>> = {}
 
@@ -41,7 +41,7 @@ export class ClusterImages {
     this.store = new ImageStore(() => this.#known(), imported)
   }
 
-  /** Why the engine VLLM cannot run here. */
+  /** Why the engine vLLM cannot run here. */
   get vllmUnavailable(): string | undefined {
     return this.#current().vllmUnavailable
   }
@@ -51,7 +51,7 @@ export class ClusterImages {
     return this.#entries
   }
 
-  /** That of today first. */
+  /** The current one first. */
   #registries(): readonly string[] {
     this.#current()
     return [...new Set([this.#options.registry(), ...this.#programs.keys()])]
@@ -79,7 +79,7 @@ function readRegistries(folder: DataFolder): readonly string[] {
   try {
     return kept.parse(JSON.parse(folder.read(file) ?? '[]')).slice(-mostKept)
   } catch {
-    // It only helps Pods of before; a file that cannot be read keeps nothing from starting.
+    // The file only helps older Pods, so a start must not fail if it cannot be read.
     return []
   }
 }

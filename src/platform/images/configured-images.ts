@@ -11,11 +11,11 @@ export interface ConfiguredImagesOptions {
   readonly images: Readonly<Record<string, ImageEntry>>
   readonly dataDirectory: string
   readonly log: Logger
-  /** What imports one; a process of its own, because unpacking takes long and waits for the disk. */
+  /** Imports an image. By default in its own process, since unpacking takes long and waits for the disk. */
   readonly run?: (words: readonly string[], signal: AbortSignal) => Promise<void>
 }
 
-/** Imports the OCI layouts that the configuration names, one after another, while everything else runs. */
+/** Imports the OCI layouts that the configuration names, one by one, while everything else runs. */
 export class ConfiguredImages implements Component {
   readonly name = 'configured images'
   readonly #options: ConfiguredImagesOptions
@@ -35,7 +35,7 @@ export class ConfiguredImages implements Component {
     return this.#work
   }
 
-  /** When every one of them has been tried. */
+  /** Resolves when all imports have been tried. */
   get finished(): Promise<void> {
     return this.#work
   }

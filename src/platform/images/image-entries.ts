@@ -7,21 +7,24 @@ import { compiledFolder } from '../models/compiled-engine.ts'
 
 const ownFolder = fileURLToPath(new URL('../../../', import.meta.url))
 const mainProgram = join(ownFolder, 'bin', 'sluice.mjs')
-/** What this program is made of: nothing else of its folder, which people may keep a data directory or keys in. */
+/**
+ * The files that this program consists of. The rest of its folder stays hidden, since people may keep data or keys
+ * there.
+ */
 const visible = ['.gpu-binaries', 'bin', 'node_modules', 'package.json', 'src', 'web/dist'].map((name) =>
   join(ownFolder, name),
 )
-/** Where engines find what they have compiled for the machine's cards, which takes minutes. */
+/** Where engines keep what they have compiled for the machine's cards, since compiling takes minutes. */
 const kept = '/var/cache/sluice'
 const vllmMissing = 'this machine has no vllm on its PATH; install vLLM, or use the engine LlamaCpp'
 
 export interface EnginePrograms {
   readonly images: Readonly<Record<string, ImageEntry>>
-  /** Why the engine VLLM cannot run here. */
+  /** Why the engine vLLM cannot run here. */
   readonly vllmUnavailable: string | undefined
 }
 
-/** What the images of the center's registry are on this machine; what its operator added comes first. */
+/** What the images of the center's registry stand for on this machine. The operator's additions take precedence. */
 export function enginePrograms(
   registry: string,
   added: Readonly<Record<string, ImageEntry>> = {},
@@ -36,7 +39,7 @@ export function enginePrograms(
   const own = {
     visible: [...visible, ...(compiled === undefined ? [] : [compiled])],
     env: {
-      // So that `sluice serve` is a command there, as it is on the machine.
+      // So that `sluice serve` can be called in the container as on the machine.
       PATH: [join(ownFolder, 'bin'), path].filter((part) => part !== '').join(delimiter),
       SLUICE_GPU_CACHE: `${kept}/gpu`,
       ...(compiled !== undefined && { NODE_COMPILE_CACHE: compiled }),
@@ -54,14 +57,16 @@ export function enginePrograms(
   }
 }
 
-/** With the Python that runs it, wherever these are installed. */
+/** vLLM with the Python that runs it, wherever they are installed. */
 function vllmEntry(program: string): ImageEntry {
   const [, interpreter] = /^#!(\S+)/.exec(firstLine(program)) ?? []
   const parts = [program, ...(interpreter === undefined ? [] : [interpreter])].flatMap(installedBeside)
   return { command: [program, 'serve'], visible: [...new Set(parts)], env: { VLLM_CACHE_ROOT: `${kept}/vllm` }, kept }
 }
 
-/** What a program's installation consists of, by the customs of Python: nothing else of the folder that it is in. */
+/**
+ * The files of a program's installation, following Python's conventions, without anything else that is in the folder.
+ */
 function installedBeside(program: string): string[] {
   const prefixes = new Set([program, realPath(program)].map((path) => dirname(dirname(path))))
   return [...prefixes].flatMap((prefix) =>

@@ -8,12 +8,12 @@ export type { ImageRecord } from '../../node/images/image-index.ts'
 export { parsePlatform } from '../../node/images/archives/image-platform.ts'
 export { usualLimits } from '../../node/images/tar/unpack-budget.ts'
 
-/** The images of a data directory, for whoever adds and removes them. Sluice may be running on it, or not. */
+/** The images of a data directory, for commands that add and remove them. Sluice may be running with it or not. */
 export function openImageLibrary(dataDirectory: string): ImageLibrary {
   return new ImageLibrary({ folder: imagesFolder(resolve(dataDirectory)) })
 }
 
-/** The registry that images of Pods come from, where Sluice runs on the data directory. */
+/** The registry that images of Pods come from, if Sluice runs with the data directory. */
 export function runningRegistry(dataDirectory: string): string | undefined {
   try {
     const endpoints: unknown = JSON.parse(readFileSync(join(dataDirectory, 'endpoints.json'), 'utf8'))

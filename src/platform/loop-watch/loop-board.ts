@@ -8,8 +8,8 @@ const headBytes = 8
 const textBytes = 256
 
 /**
- * Memory where one loop shows to others that it turns, and what it began last: while it is stuck, it cannot say so
- * itself. What is read while it is written is a jumble for once; it is only ever told to people.
+ * Shared memory in which one event loop shows other threads that it turns, and what it began last: while it is stuck,
+ * it cannot say so itself. A text that is read while it is being written may be garbled; it is only for people.
  */
 export class LoopBoard implements MarkBoard {
   readonly shape: LoopBoardShape
@@ -37,7 +37,7 @@ export class LoopBoard implements MarkBoard {
     Atomics.store(this.#cells, lengthCell, length)
   }
 
-  /** What began last; empty before anything has. */
+  /** What began last; empty if nothing has. */
   get lastBegun(): string {
     const text = this.#text.toString('latin1', 0, Atomics.load(this.#cells, lengthCell))
     return markText('', text.replaceAll(/[^\x20-\x7e]/g, '·'))

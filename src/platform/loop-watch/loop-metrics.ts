@@ -1,11 +1,11 @@
 import type { HistogramSeries } from '../../foundation/held-series.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 
-/** Shorter ones are how loops are. */
+/** Shorter stalls are normal. */
 export const leastStallMs = 10
 const windowMs = 60_000
 
-/** How long a loop did not turn, as others are told. */
+/** Metrics of how long an event loop did not turn. */
 export class LoopMetrics {
   readonly #stalls: HistogramSeries
   #longestMs = 0

@@ -26,7 +26,7 @@ function setUp() {
   const { log, lines } = logging()
   const metrics = new Metrics()
   const board = new LoopBoard()
-  // What passes while the loop does not turn.
+  // Time that passes while the loop does not turn.
   let stalledMs = 0
   const monotonic = () => clock.now() + stalledMs
   const watch = new LoopWatch({ loop: 'main', clock, log, metrics, board, monotonic })

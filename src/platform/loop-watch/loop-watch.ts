@@ -8,28 +8,25 @@ import type { LoopBoard } from './loop-board.ts'
 import { leastStallMs, LoopMetrics } from './loop-metrics.ts'
 
 export interface LoopWatchOptions {
-  /** Of the thread, in metrics and log. */
+  /** The thread's name, for metrics and the log. */
   readonly loop: string
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** Milliseconds that no one sets. */
+  /** A clock in milliseconds that nobody can set. */
   readonly monotonic?: () => number
-  /** Where others see that the loop turns. */
+  /** Where other threads can see that the loop turns. */
   readonly board?: LoopBoard | undefined
-  /** Whether collections of garbage are told apart from work; where they are many, watching them has a price. */
+  /** Whether to tell garbage collection apart from work. Watching it is expensive where there is much of it. */
   readonly watchGarbage?: boolean
 }
 
 const everyMs = 20
 const toldFromMs = 100
-/**
- * Of several stalls within this time one is told, unless one is much longer, and how many more there were with the
- * next.
- */
+/** How often stalls are logged. Within this time only a much longer one is; the others are counted in the next line. */
 const quietMs = 10_000
 
-/** Measures how long its own thread's loop does not turn, and says afterwards what ran. */
+/** Measures how long its own thread's event loop did not turn, and logs afterwards what ran. */
 export class LoopWatch implements Component {
   readonly name = 'loop watch'
   readonly #options: LoopWatchOptions

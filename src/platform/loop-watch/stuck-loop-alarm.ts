@@ -3,7 +3,7 @@ import type { Logger } from '../../foundation/log.ts'
 import type { LoopBoard } from './loop-board.ts'
 
 export interface StuckLoopAlarmOptions {
-  /** Of the loop that is looked at. */
+  /** The name of the loop that is watched. */
   readonly loop: string
   readonly board: LoopBoard
   readonly clock: Clock
@@ -14,14 +14,14 @@ const everyMs = 200
 const toldFromMs = 1_000
 
 /**
- * Says in the log that another thread's loop is stuck, while it is: that one cannot. Once, and once more when it turns
- * again.
+ * Logs that another thread's event loop is stuck, while it is, since that thread cannot. Writes one line then, and one
+ * when the loop turns again.
  */
 export class StuckLoopAlarm {
   readonly #options: StuckLoopAlarmOptions
   #cancel: CancelTimer = () => {}
   #turns = 0
-  /** Counted in own turns: whoever was stuck too has seen nothing of the other meanwhile. */
+  /** Counted in checks, not by the clock: while this thread was stuck itself, it saw nothing of the other one. */
   #stuckMs = 0
   #told = false
 

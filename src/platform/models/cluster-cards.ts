@@ -3,13 +3,10 @@ import type { ObjectCache } from '../../cluster/informer.ts'
 import type { ProfileFacts, ProfileTable } from '../../operator/resource-profile.ts'
 import type { Node } from '../../resources/node.ts'
 
-/** Cards are named `<vendor>.com/gpu-<model>`; a profile of the operator's may count others. */
+/** Cards are named `<vendor>.com/gpu-<model>`. The operator's profiles may count other resources as cards. */
 const cardName = /^[^/]+\.com\/gpu-/
 
-/**
- * Which cards the nodes of a cluster have. Those of this machine count from the start, when its Node may not be written
- * yet.
- */
+/** Which cards the cluster's nodes have. This machine's cards count from the start, even before its Node is written. */
 export class ClusterCards {
   readonly #own: ReadonlyMap<string, number>
   readonly #nodes: ObjectCache<Node>
@@ -27,7 +24,7 @@ export class ClusterCards {
     this.#nodes = options.nodes
     this.#table = options.table
     options.nodes.onChange(({ type, object, previous }) => {
-      // Nodes report every few seconds, but rarely other cards.
+      // Nodes report every few seconds, but their cards rarely change.
       const after = type === 'deleted' ? undefined : resourcesOf(object)
       if (!isDeepStrictEqual(previous && resourcesOf(previous), after)) this.#changed()
     })
@@ -38,7 +35,7 @@ export class ClusterCards {
     return this.#facts
   }
 
-  /** Calls back when there are other cards than before; returns how to stop that. */
+  /** Calls back whenever the cards have changed. Returns a function that ends this. */
   onChange(callback: () => void): () => void {
     this.#listeners.add(callback)
     return () => this.#listeners.delete(callback)
@@ -65,7 +62,7 @@ function countsOf(kinds: readonly string[]): ReadonlyMap<string, number> {
   return counts
 }
 
-/** What is counted in whole pieces. Capacity, not what can be had now: a card that is being repaired comes back. */
+/** Resources in whole pieces. Counts the capacity, not what is free: a card under repair will come back. */
 function resourcesOf({ status }: Node): ReadonlyMap<string, number> {
   const all = Object.entries({ ...status?.allocatable, ...status?.capacity })
   return new Map(all.flatMap(([name, count]) => (Number(count) > 0 ? [[name, Number(count)]] : [])))

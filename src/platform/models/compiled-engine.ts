@@ -8,16 +8,16 @@ import { version } from '../version.ts'
 const deadlineMs = 60_000
 const engine = new URL('../../engine/serve.ts', import.meta.url).href
 
-/** Where engines find what was compiled of them; they cannot write there. `undefined` where nothing is kept. */
+/** The folder with engines' compiled code, which they can read but not write. `undefined` if none is kept. */
 export function compiledFolder(): string | undefined {
   const folder = getCompileCacheDir()
   return folder === undefined ? undefined : dirname(folder)
 }
 
 /**
- * Compiles what an engine is made of, once for each version of it, so that engines start faster. In a process of its
- * own, which has no other effect: engines themselves run in Pods, whose users could leave something else there for all
- * others.
+ * Compiles the engine's code once for each version, so that engines start faster. A separate process does it, without
+ * any other effect. Engines themselves must not: they run in Pods, whose users could plant other code there for
+ * everybody.
  */
 export function compileEngine(log: Logger, signal: AbortSignal): void {
   const folder = getCompileCacheDir()

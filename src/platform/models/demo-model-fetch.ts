@@ -16,7 +16,7 @@ export interface DemoModelFetchOptions {
   readonly log: Logger
 }
 
-/** Brings the demo model's file into the claim in the background, again and again until it is there. */
+/** Fetches the demo model's file into the claim in the background, and tries again until it is there. */
 export class DemoModelFetch {
   readonly #options: DemoModelFetchOptions
   readonly #stop = new AbortController()
@@ -27,7 +27,7 @@ export class DemoModelFetch {
     this.#options = options
   }
 
-  /** For ClaimFiles: what is going on with this path. */
+  /** For `ClaimFiles`: whether this path is being fetched, or why not. */
   readonly status: FetchStatus = (claim, path) =>
     claim === userDataClaim && path === modelPathInClaim(this.#options.name) ? this.#status : undefined
 

@@ -4,8 +4,8 @@ import type { ProfileFacts } from '../../operator/resource-profile.ts'
 import { modelKind, modelSchema } from '../../resources/model.ts'
 
 /**
- * Tells whoever applies a Model that no node can hold it. It is let in, since a node with such cards may come, and its
- * status says the same until then.
+ * Warns whoever applies a Model that no node has the cards for it. The Model is still admitted, since such a node may
+ * come; until then its status says the same.
  */
 export function modelCardWarning(profiles: () => ProfileFacts): AdmissionPlugin {
   return {
@@ -15,7 +15,7 @@ export function modelCardWarning(profiles: () => ProfileFacts): AdmissionPlugin 
       }
       const model = modelSchema.safeParse(object).data
       const obstacle = model && cardObstacle(model, profiles())
-      // Scaling and labelling are no news about cards.
+      // Other changes, such as scaling, need no warning about cards.
       if (obstacle && profileOf(previous) !== model.spec.resourceProfile) warn(obstacle.message)
       return undefined
     },

@@ -13,11 +13,11 @@ import { dnsService } from './dns-role.ts'
 import { backgroundTask } from '../background-task.ts'
 import type { ClusterCaches } from '../cluster-caches.ts'
 
-/** Lets programs of this machine connect to Services at their own addresses. */
+/** Listens at the Services' own addresses, so that programs on this machine can connect to them there. */
 export function clusterIpRole(options: {
   readonly client: ClusterClient
   readonly caches: ClusterCaches
-  /** Where the Services are; all of it is this machine's to listen on. */
+  /** The range of Service addresses. This machine may listen on all of them. */
   readonly range: string
   readonly network: Pick<PodNetwork, 'leadsServices'>
   readonly clock: Clock
@@ -29,9 +29,9 @@ export function clusterIpRole(options: {
   const isLocal = (address: string) => range !== undefined && placeIn(range, address) !== undefined
   const events = new EventRecorder({ client, component: 'service-proxy', clock, log })
   return backgroundTask('service addresses', (signal) => {
-    // The control plane and cluster DNS listen for their Services themselves.
+    // The control plane and cluster DNS listen at the addresses of their Services themselves.
     const except = new Set([keyOf(apiServerService), keyOf(dnsService)])
-    // Those whose endpoints are programs of this machine are left, such as the gateway's.
+    // The packet filter leads to Pods, but not to programs of this machine such as the gateway: the proxy does that.
     const isLedTo = (endpoint: string) => network.leadsServices && !isOfMachine(endpoint)
     const event = events.record.bind(events)
     return new ClusterIpProxy({ services, slices, except, isLocal, isLedTo, event, clock, log }).run(signal)

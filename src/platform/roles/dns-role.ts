@@ -15,7 +15,7 @@ import type { DnsCaches } from '../cluster-caches.ts'
 
 export const clusterDomain = 'cluster.local'
 
-/** The Service by which every cluster knows its DNS server. */
+/** The DNS server's Service, named as in every Kubernetes cluster. */
 export const dnsService = { namespace: 'kube-system', name: 'kube-dns' }
 
 const port = 53
@@ -23,14 +23,14 @@ const port = 53
 export interface DnsRoleOptions {
   readonly client: ClusterClient
   readonly caches: DnsCaches
-  /** Its cluster IP, which is an address of this machine; without one there are no names. */
+  /** The Service's address, which belongs to this machine. Without one there is no cluster DNS. */
   readonly address: string | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
 }
 
-/** Answers the names of Services and Pods, for Pods with networks of their own. */
+/** Cluster DNS: answers for the names of Services and Pods. Pods that have their own network ask it. */
 export function dnsRole({ client, caches, address, clock, log, metrics }: DnsRoleOptions): Component {
   const dnsMetrics = new DnsMetrics(metrics)
   let server: DnsServer | undefined
@@ -76,11 +76,11 @@ export function dnsRole({ client, caches, address, clock, log, metrics }: DnsRol
   }
 }
 
-/** The Service is there exactly when somebody answers at it. */
+/** Creates the Service if there is a DNS server behind it, and deletes it if there is none. */
 async function recordService(client: ClusterClient, clusterIP: string | undefined): Promise<void> {
   const there = await client.get(serviceKind, dnsService)
   if (there?.spec.clusterIP === clusterIP) return
-  // An address never changes: one of another range goes with its Service.
+  // A Service's address cannot change, so one from another range is replaced together with its Service.
   if (there) await client.delete(serviceKind, dnsService)
   if (clusterIP === undefined) return
   const ports = [

@@ -18,22 +18,25 @@ export interface ExposureRoleOptions {
   readonly client: ClusterClient
   readonly caches: ClusterCaches
   readonly clusterId: string
-  /** Of its compute center, as it is at the moment. */
+  /** The current proxy domain of the cluster's compute center. */
   readonly proxyDomain: () => string
-  /** Told when that has changed. */
+  /** Calls the listener whenever the domain has changed. */
   readonly onDomainChange: (listener: () => void) => () => void
-  /** Where the routes of all clusters come together. */
+  /** The routes of all clusters, to which this cluster adds its own. */
   readonly joined: JoinedRoutes
   readonly port: number
-  /** Where the threads listen, once they do. */
+  /** Where the serving threads listen, once they do. */
   readonly listening: () => Listening
-  /** Where the gateway is, in the cluster that has it: what is behind its Service is this very program. */
+  /** Where the gateway listens. Its Service has no Pods behind it, but this program; other clusters have no gateway. */
   readonly gateway?: (() => RouteEndpoint | undefined) | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** What the exposure has in this thread: the routes of one cluster, and telling each ServiceExporter about its own. */
+/**
+ * The exposure's part in the main thread: keeps the routes of one cluster, and writes the status of its
+ * ServiceExporters.
+ */
 export class ExposureRole implements Component {
   readonly name = 'exposure'
   readonly #options: ExposureRoleOptions
@@ -87,7 +90,7 @@ export class ExposureRole implements Component {
     return `https://${urlHost(host)}:${port}`
   }
 
-  /** The address of an exposed host. */
+  /** The URL of an exposed host. */
   urlOf(hostLabel: string): string {
     return `https://${hostLabel}.${this.#options.proxyDomain()}:${this.#options.listening().port}`
   }

@@ -18,10 +18,10 @@ export interface GatewayRoleOptions {
   readonly host: string
   readonly wakeDeadlineMs: number
   readonly requireApiKeys: boolean
-  /** Addresses and ranges, separated by commas. This machine's own address is one: the edge stands there. */
+  /** Addresses and ranges, separated by commas. This machine's own address is always added, since the edge is there. */
   readonly trustedProxies: string
   readonly bodyLimitBytes: number
-  /** How many threads serve. */
+  /** How many serving threads there are. */
   readonly threads: number
   readonly clock: Clock
   readonly log: Logger
@@ -30,10 +30,10 @@ export interface GatewayRoleOptions {
 
 const chatPageDirectory = fileURLToPath(new URL('../../../web/dist', import.meta.url))
 
-/** What the gateway has in this thread: the pool, which knows the endpoints and holds whoever waits. */
+/** The gateway's part in the main thread: the pool, which knows the endpoints and holds the waiting requests. */
 export class GatewayRole implements Component {
   readonly name = 'gateway'
-  /** What the threads that serve need of it. */
+  /** What the serving threads need from here. */
   readonly served: GatewayToServe
   /** Reports the gateway's demand. */
   readonly pool: PodPool
@@ -56,12 +56,12 @@ export class GatewayRole implements Component {
     this.served = { settings: servedSettings(options), loads, pool: this.pool, models, keys }
   }
 
-  /** Whoever waits is sent away; what is being answered goes on in the threads. */
+  /** Turns waiting clients away; the threads go on with requests that are being answered. */
   stop(): void {
     this.pool.stop()
   }
 
-  /** Requests in flight at a Pod. */
+  /** How many requests the Pod is answering. */
   busy(model: string, podName: string): number {
     return this.pool.inFlightByEndpoint(model).get(podName) ?? 0
   }
@@ -71,7 +71,7 @@ function servedSettings(options: GatewayRoleOptions): ServedGateway {
   const { wakeDeadlineMs, requireApiKeys, bodyLimitBytes, host, threads } = options
   const own = isIP(host) === 0 ? '' : host
   const trustedProxies = `${options.trustedProxies},${own}`
-  // What cannot be read is refused here, before a thread begins with it.
+  // Settings that cannot be parsed are refused here, before any thread starts with them.
   TrustedProxies.parse(trustedProxies, '--trusted-proxies')
   return {
     namespace: gatewayNamespace,

@@ -11,7 +11,7 @@ import { urlHost } from '../listen.ts'
 export interface ManagementRoleOptions {
   readonly caches: HomeCaches
   readonly homeId: string
-  /** Where the figures of the Cluster of this name come from; undefined while it does not run. */
+  /** The running cluster behind the Cluster of this name; `undefined` while it does not run. */
   readonly running: (name: string) => RunningCluster | undefined
   readonly host: string
   readonly port: number
@@ -21,7 +21,7 @@ export interface ManagementRoleOptions {
   readonly metrics: Metrics
 }
 
-/** The management API over all clusters. */
+/** The management API for all clusters. */
 export class ManagementRole implements Component {
   readonly name = 'management'
   readonly #host: string
@@ -30,7 +30,8 @@ export class ManagementRole implements Component {
   constructor({ caches, homeId, running, host, port, outside, clock, log, metrics }: ManagementRoleOptions) {
     this.#host = host
     const { keys, centers, clusters } = caches
-    // Home has its ID as its name: of a directory of former versions nothing else says it until everything runs.
+    // The home cluster's name is its ID. In a data directory of an older version its status does not say so until it
+    // runs.
     const idOf = (cluster: Cluster) => clusterIdOf(cluster) ?? (cluster.metadata.name === homeId ? homeId : '')
     let byId: ReadonlyMap<string, Cluster> | undefined
     clusters.onChange(() => (byId = undefined))
@@ -48,7 +49,7 @@ export class ManagementRole implements Component {
       keys,
       centers,
       clusters: { find },
-      // They tell of the home cluster and of the whole program.
+      // The metrics are about the home cluster and the whole program, so they are for its owner only.
       mayReadMetrics: (enterprise) => clusters.get({ name: homeId })?.spec.enterprise === enterprise,
       clock,
       log,

@@ -15,7 +15,7 @@ import { dnsService } from './dns-role.ts'
 
 export interface NetworkRulesRoleOptions {
   readonly network: PodNetwork
-  /** The node's. */
+  /** The node's folder in the data directory. */
   readonly folder: string
   readonly caches: ClusterCaches
   /** The address of cluster DNS. */
@@ -24,14 +24,14 @@ export interface NetworkRulesRoleOptions {
   readonly log: Logger
 }
 
-/** Keeps the machine's packet filter as Services, Pods and NetworkPolicies ask. */
+/** Keeps the machine's packet filter in line with Services, Pods and NetworkPolicies. */
 export function networkRulesRole(options: NetworkRulesRoleOptions): Component {
   const { network, log } = options
   const rules = network instanceof BridgeNetwork ? rulesOf(network, options) : undefined
   return {
     name: 'network rules',
     async start() {
-      // Said on the Node, and tried again: Pods that a policy is about wait for it, all others do not.
+      // The Node's status shows the failure, and it is tried again. Only Pods that a policy selects wait for the rules.
       await rules?.start().catch((error: unknown) => log.warn({ err: error }, 'the network of Pods has no rules'))
     },
     async stop() {

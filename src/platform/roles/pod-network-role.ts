@@ -16,7 +16,7 @@ export interface PodNetworkOptions {
   readonly clusterId: string
   readonly choice: NetworkChoice
   readonly ipv6?: boolean | undefined
-  /** Where it is known already what the machine permits. */
+  /** What the machine permits, if that was detected already. */
   readonly isolation?: Isolation | undefined
   readonly userNetwork?: UserNetworkFacts | undefined
   readonly clock: Clock
@@ -29,7 +29,9 @@ export interface OpenedNetwork {
   readonly services: ServiceNetwork
 }
 
-/** How Pods are kept apart on this machine and where they and Services have their addresses. */
+/**
+ * Finds out how Pods can be isolated on this machine, and opens the network that Pods and Services get addresses from.
+ */
 export async function openPodNetwork(options: PodNetworkOptions): Promise<OpenedNetwork> {
   const { directory, clusterId, choice, ipv6, userNetwork, clock, log } = options
   const folder = directory.folder('node')
@@ -45,7 +47,7 @@ export async function openPodNetwork(options: PodNetworkOptions): Promise<Opened
   return { isolation, network, services }
 }
 
-/** What a machine that could give Pods networks lacks for it, for whoever starts this. */
+/** What the machine lacks to give Pods their own networks, for the person who starts the program. */
 export function networkNotes(choice: NetworkChoice, facts: NetworkFacts): string[] {
   if (choice === 'loopback') return []
   if (!facts.ownNetworks) return [facts.message]

@@ -17,7 +17,9 @@ import {
 
 interface ServedAt {
   readonly port: number
-  /** Sockets that listen outside of this program's network, one for each thread that ever comes. */
+  /**
+   * Sockets that already listen outside this program's network namespace: one for each thread, replacements included.
+   */
   readonly outside?: number[] | undefined
 }
 
@@ -26,11 +28,11 @@ export interface ServingRoleOptions {
   /** The object that Events about lost threads are recorded on, if there is one. */
   readonly concerned: () => KubernetesObject | undefined
   readonly host: string
-  /** How many threads; one at least. */
+  /** How many threads to run, at least one. */
   readonly count: number
   readonly gateway: (ServedAt & { readonly served: GatewayToServe }) | undefined
   readonly exposure: (ServedAt & { readonly served: ExposureToServe }) | undefined
-  /** The file that the threads write their lines to. */
+  /** The log file that the threads write to. */
   readonly logPath: string
   readonly ownerLoop: LoopBoardShape
   readonly clock: Clock
@@ -38,10 +40,10 @@ export interface ServingRoleOptions {
   readonly metrics: Metrics
 }
 
-/** What running requests get at a stop. */
+/** How long running requests may take to finish when everything stops. */
 const stopGraceMs = 10_000
 
-/** The threads that serve the gateway and exposed services, and where they listen. */
+/** Runs the threads that serve the gateway and exposed services, and knows where they listen. */
 export class ServingRole implements Component {
   readonly name = 'serving threads'
   readonly #options: ServingRoleOptions
@@ -67,7 +69,7 @@ export class ServingRole implements Component {
     })
   }
 
-  /** For the beginning of a start: the threads come up while others start. */
+  /** A component to start first, so that the threads load while everything else starts. */
   get early(): Component {
     const nothingLeft = { graceMs: 0 }
     return {
@@ -87,7 +89,7 @@ export class ServingRole implements Component {
     await this.#threads.close({ graceMs: stopGraceMs })
   }
 
-  /** `undefined` where there is no gateway. */
+  /** `undefined` if there is no gateway. */
   get gateway(): Listening | undefined {
     return this.#gateway
   }

@@ -8,25 +8,25 @@ export const apiServerService = { namespace: 'default', name: 'kubernetes' }
 
 export interface ApiServerPlace {
   readonly clusterIP: string
-  /** At the cluster IP. */
+  /** The port at the cluster IP. */
   readonly port: number
-  /** The listener itself. */
+  /** Where the API server really listens. */
   readonly target: { readonly host: string; readonly port: number }
 }
 
-/** The Service `kubernetes` as every cluster has it, saying where the API is in this run. */
+/** Writes the Service `kubernetes`, which every cluster has, with the API server's current address. */
 export async function recordApiServerService(client: ClusterClient, place: ApiServerPlace): Promise<void> {
   const ports = [{ name: 'https', protocol: 'TCP', port: place.port, targetPort: place.target.port }]
   const labels = { component: 'apiserver', provider: 'kubernetes' }
   const there = await client.get(serviceKind, apiServerService)
-  // One without an address of its own was made when there were none: only a new one can have the right one.
+  // A Service's address cannot be changed, so one from another range, or without an address, is made again.
   if (there && there.spec.clusterIP !== place.clusterIP) await client.delete(serviceKind, apiServerService)
   if (there?.spec.clusterIP === place.clusterIP) await client.patch(serviceKind, apiServerService, { spec: { ports } })
   else {
     const spec = { type: 'ClusterIP', clusterIP: place.clusterIP, sessionAffinity: 'None', ports }
     await client.create(serviceKind, { metadata: { ...apiServerService, labels }, spec })
   }
-  // Slices hold addresses, and this one may be listening on a name.
+  // Slices can hold only addresses, but the listener may have a host name.
   if (!isIPv4(place.target.host)) return
   const slice = {
     metadata: { ...apiServerService, labels: { [serviceNameLabel]: apiServerService.name } },
@@ -40,7 +40,7 @@ export async function recordApiServerService(client: ClusterClient, place: ApiSe
   await recordEndpoints(client, place)
 }
 
-/** The same for those who read Endpoints. */
+/** The same as Endpoints, which older clients read. */
 async function recordEndpoints(client: ClusterClient, { target }: ApiServerPlace): Promise<void> {
   const ports = [{ name: 'https', port: target.port, protocol: 'TCP' }]
   const subsets = [{ addresses: [{ ip: target.host }], ports }]

@@ -18,7 +18,7 @@ function open(store: MemoryStore, ranges: readonly string[]): EmbeddedClient {
   return new EmbeddedClient(new ClusterApi({ store, kinds: coreKinds, clock: systemClock, plugins }))
 }
 
-/** What becomes of a Service when the cluster has other ranges at its next start. */
+/** What becomes of a Service if the cluster has other ranges at its next start. */
 async function moved(ranges: readonly string[], families: object) {
   const store = new MemoryStore()
   const client = open(store, before)
@@ -52,7 +52,7 @@ describe('giveAddresses', () => {
   it('gives who needed two families the one that there is', async () => {
     const one = { ipFamilies: ['IPv4'], ipFamilyPolicy: 'PreferDualStack' }
     expect(await moved(others.slice(0, 1), requires)).toEqual({ ...one, clusterIPs: [otherFour] })
-    // Where nothing has to be changed, nothing is.
+    // Nothing changes, since nothing has to.
     expect(await moved(before.slice(0, 1), requires)).toEqual({ ...both, clusterIPs: [four, six] })
     const alone = { ipFamilies: ['IPv6'], ipFamilyPolicy: 'SingleStack' }
     expect(await moved(before.slice(0, 1), { ipFamilies: ['IPv6'] })).toEqual({ ...alone, clusterIPs: [six] })

@@ -5,16 +5,16 @@ import { type Service, serviceKind } from '../../resources/service.ts'
 import { apiServerService } from './api-server-service.ts'
 import { dnsService } from '../roles/dns-role.ts'
 
-/** Those that are given theirs by whoever listens for them. */
+/** Services that get their address from whoever listens for them. */
 const own = new Set([keyOf(apiServerService), keyOf(dnsService)])
 
 /**
- * To Services that were made when there were no addresses, or when they were in other ranges, as before Pods had
- * networks of their own.
+ * Gives new addresses to Services that have none, or one outside the current ranges, for example from before Pods had
+ * their own networks.
  */
 export async function giveAddresses(client: ClusterClient, ranges: readonly string[]): Promise<void> {
   const parsed = ranges.map((text) => parseRange(text)).filter((range) => range !== undefined)
-  /** A family that the cluster does not have (any more) is nowhere. */
+  /** False for a family that the cluster does not have (any more): there is no range to move the address to. */
   const isElsewhere = (text: string) => {
     const range = parsed.find(({ family }) => family === parseAddress(text)?.family)
     return range !== undefined && placeIn(range, text) === undefined
@@ -30,22 +30,22 @@ export async function giveAddresses(client: ClusterClient, ranges: readonly stri
 }
 
 /**
- * An address never changes; but a Service that leads outside of the cluster lets go of it, and gets another when it
- * comes back.
+ * A Service's address cannot be changed. But if its type becomes ExternalName, it gives the address up, and gets a new
+ * one when it changes back.
  */
 async function readdress(client: ClusterClient, service: Service, families: number): Promise<void> {
   const { type, ports = [], ipFamilyPolicy } = service.spec
   const withoutNodePorts = ports.map(({ nodePort: _nodePort, ...port }) => port)
   const away = { type: 'ExternalName', externalName: 'moving.invalid', ports: withoutNodePorts }
   await client.patch(serviceKind, refOf(service), { spec: away })
-  // The cluster may have had both once: who needed them gets what there is.
+  // If the cluster has lost a family, Services that required both get the one that is left.
   const policy = families < 2 && ipFamilyPolicy === 'RequireDualStack' ? 'PreferDualStack' : ipFamilyPolicy
   const ipFamilies = service.spec.ipFamilies?.slice(0, families)
   const back = { type, externalName: null, ports, ipFamilies, ipFamilyPolicy: policy }
   await client.patch(serviceKind, refOf(service), { spec: back })
 }
 
-/** The second one is let go of by who wants one family, and comes with the other. */
+/** A Service that changes to one family gives up its second address, and gets a new one when it changes back to two. */
 async function readdressSecond(client: ClusterClient, service: Service): Promise<void> {
   const { ipFamilies, ipFamilyPolicy } = service.spec
   await client.patch(serviceKind, refOf(service), { spec: { ipFamilyPolicy: 'SingleStack' } })

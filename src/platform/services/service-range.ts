@@ -4,8 +4,7 @@ import type { Clock } from '../../foundation/clock.ts'
 import { defaultServiceCidr, serviceCidrKind } from '../../resources/service-addressing-kinds.ts'
 
 /**
- * The ServiceCIDR that every cluster has, saying where the addresses of Services are from in this run, one of each
- * family.
+ * Writes the ServiceCIDR, which every cluster has, with the current ranges of Service addresses, one for each family.
  */
 export async function recordServiceRange(
   client: ClusterClient,
@@ -15,7 +14,7 @@ export async function recordServiceRange(
   const ref = { name: defaultServiceCidr }
   const there = await client.get(serviceCidrKind, ref)
   if (there && isDeepStrictEqual(there.spec?.cidrs, ranges)) return
-  // What it says cannot be changed: another range is another object.
+  // A ServiceCIDR cannot be changed, so it is made again for other ranges.
   if (there) await client.delete(serviceCidrKind, ref)
   const lastTransitionTime = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z')
   const created = await client.create(serviceCidrKind, { metadata: ref, spec: { cidrs: [...ranges] } })

@@ -3,7 +3,7 @@ import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { keyOf, type ObjectRef, refOf } from '../../resources/object-ref.ts'
 
-/** What has changed since the last news; the first have everything. */
+/** What has changed since the last message. The first message has everything. */
 export interface MirrorNews<T> {
   readonly synced: boolean
   readonly put: readonly T[]
@@ -12,7 +12,7 @@ export interface MirrorNews<T> {
 
 export interface MirrorFeedOptions<T extends KubernetesObject> {
   readonly cache: ObjectCache<T>
-  /** Which objects are told of. */
+  /** Which objects the other thread needs. */
   readonly concerns: (object: T) => boolean
   readonly tell: (news: MirrorNews<T>) => void
   readonly clock: Clock
@@ -21,8 +21,8 @@ export interface MirrorFeedOptions<T extends KubernetesObject> {
 const syncCheckMs = 100
 
 /**
- * Tells another thread what a cache holds. Changes of one turn are told together, each object once and as it is then,
- * so what is on its way is never more than what there is.
+ * Tells another thread what a cache holds. Changes in one turn of the event loop are sent together, each object once
+ * and in its latest state, so that a message is never larger than the cache itself.
  */
 export class MirrorFeed<T extends KubernetesObject> {
   readonly #options: MirrorFeedOptions<T>
@@ -40,7 +40,7 @@ export class MirrorFeed<T extends KubernetesObject> {
     this.#awaitSync()
   }
 
-  /** Everything there is, for somebody new. */
+  /** Everything in the cache, for a thread that has just started. */
   whole(): MirrorNews<T> {
     const { cache, concerns } = this.#options
     return { synced: cache.synced, put: cache.list().filter(concerns), gone: [] }
@@ -52,7 +52,7 @@ export class MirrorFeed<T extends KubernetesObject> {
     this.#unsubscribe()
   }
 
-  /** An empty cache changes nothing when it has synced. */
+  /** Checks now and then, since a cache that is still empty when it has synced announces no change. */
   #awaitSync(): void {
     const { cache, clock, tell } = this.#options
     if (cache.synced) return

@@ -16,7 +16,7 @@ function setUp(synced = true) {
     concerns: ({ metadata }) => metadata.namespace === 'sluice',
     tell: (news) => {
       told.push(news)
-      // As the other thread gets it.
+      // Cloned, as when it is posted to another thread.
       mirror.hear(structuredClone(news))
     },
     clock,

@@ -2,7 +2,7 @@ import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import { HeldObjects } from '../../resources/object-cache.ts'
 import type { MirrorNews } from './mirror-feed.ts'
 
-/** The same cache in the other thread. */
+/** A copy of the cache, kept in another thread by what `MirrorFeed` tells. */
 export class ObjectMirror<T extends KubernetesObject> extends HeldObjects<T> {
   hear({ synced, put, gone }: MirrorNews<T>): void {
     for (const object of put) this.put(object)

@@ -14,7 +14,7 @@ import { ask, startThreads, until } from './serving-threads.fixture.ts'
 const shop = 'shop-x-web-x-c1.local-1.localhost'
 const echo = (_request: unknown, response: http.ServerResponse) => void response.end('{"answer":true}')
 
-/** A certificate for the hosts of a center, and whom to trust for it. */
+/** A certificate for the hosts of a compute center, and the authority that issued it. */
 async function certify() {
   const directory = DataDirectory.open(mkdtempSync(join(tmpdir(), 'sluice-serving-')))
   onTestFinished(() => {

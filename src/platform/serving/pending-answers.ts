@@ -1,6 +1,6 @@
 import type { Clock } from '../../foundation/clock.ts'
 
-/** Questions to another thread. Each is answered once: by that thread, or with nothing at its deadline. */
+/** Questions to another thread. Each gets one answer: the thread's, or `undefined` at the deadline. */
 export class PendingAnswers<T> {
   readonly #clock: Clock
   readonly #deadlineMs: number
@@ -30,7 +30,7 @@ export class PendingAnswers<T> {
     settle?.(answer)
   }
 
-  /** Nobody is left to answer. */
+  /** Answers every open question with `undefined`, since the other thread has ended. */
   giveUp(): void {
     for (const id of this.#pending.keys()) this.answer(id, undefined)
   }

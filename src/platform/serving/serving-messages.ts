@@ -7,37 +7,37 @@ import type { Model } from '../../resources/model.ts'
 import type { LoadTableShape } from '../../traffic/endpoints/load-table.ts'
 import type { MirrorNews } from './mirror-feed.ts'
 
-/** What can be listened for in a serving thread. */
+/** What a serving thread can listen for. */
 export type ServingFace = 'gateway' | 'exposure'
 
-/** How every thread's gateway is. */
+/** The gateway's settings, the same in every thread. */
 export interface ServedGateway {
   readonly namespace: string
   readonly wakeDeadlineMs: number
   readonly requireApiKeys: boolean
   readonly trustedProxies: string
   readonly bodyLimitBytes: number
-  /** A thread's part of what all bodies together may take. */
+  /** One thread's share of the memory that all request bodies together may take. */
   readonly heldLimitBytes: number
   readonly chatPageDirectory: string
 }
 
-/** How every thread's edge is. */
+/** The certificate of the edge, the same in every thread. */
 export interface ServedExposure {
   readonly key: string
   readonly cert: string
 }
 
-/** What a thread begins with. */
+/** What a thread is started with. */
 export interface ServingData {
   readonly row: number
-  /** To the desk of the waiting rooms; without a gateway there are none. */
+  /** `poolPort` leads to the waiting queues in the main thread. Without a gateway there are none. */
   readonly gateway:
     { readonly settings: ServedGateway; readonly loads: LoadTableShape; readonly poolPort: MessagePort } | undefined
   readonly exposure: ServedExposure | undefined
-  /** Without it nothing is logged. */
+  /** If `undefined`, nothing is logged. */
   readonly logPath: string | undefined
-  /** Where the owner's loop shows that it turns; one of the threads looks at it. */
+  /** Where the main thread shows that its event loop still turns. Only one serving thread watches it. */
   readonly ownerLoop: LoopBoardShape | undefined
 }
 
@@ -45,7 +45,7 @@ export type ToServingThread =
   | { readonly type: 'models'; readonly news: MirrorNews<Model> }
   | { readonly type: 'keys'; readonly news: MirrorNews<ApiKey> }
   | { readonly type: 'routes'; readonly news: RouteNews }
-  /** For handshakes from now on; what is open goes on. */
+  /** For new handshakes; connections that are open stay as they are. */
   | { readonly type: 'certificate'; readonly tls: ServedExposure }
   | {
       readonly type: 'listen'
@@ -55,9 +55,9 @@ export type ToServingThread =
       readonly reusePort: boolean
       readonly outside?: number | undefined
     }
-  /** Asks what it has counted. */
+  /** Asks the thread for its own metrics. */
   | { readonly type: 'snapshot'; readonly id: number }
-  /** Answers what all have counted. */
+  /** Answers with the metrics of the whole program. */
   | { readonly type: 'metrics'; readonly id: number; readonly text: string | undefined }
   | { readonly type: 'stop'; readonly graceMs: number }
 

@@ -5,8 +5,8 @@ interface Counting {
 }
 
 /**
- * What the serving threads have counted together. What one last said counts on when it is silent, and of one that is
- * lost what only ever grows: a sum that falls would be taken for a restart of everything.
+ * Adds up the metrics of all serving threads. A thread that does not answer counts with its last answer, and one that
+ * is lost keeps its counters: if a sum ever fell, monitoring would take that for a restart of the whole program.
  */
 export class ServingMetrics {
   readonly running
@@ -38,13 +38,13 @@ export class ServingMetrics {
     return [this.#lost, ...this.#last.values()]
   }
 
-  /** It has ended: what it counted stays, what it had does not. */
+  /** Keeps the counters of a thread that has ended, but not its gauges. */
   async ended(worker: Counting, isLoss: boolean): Promise<void> {
     if (isLoss) this.#losses.inc()
     const last = this.#last.get(worker)
     this.#last.delete(worker)
     if (!last) return
-    // Named by prom-client as in its text format.
+    // prom-client declares an enum for the type, but sets the name from its text format.
     const growing = last.filter(({ type }) => String(type) === 'counter' || String(type) === 'histogram')
     this.#lost = await sumSnapshots([this.#lost, growing])
   }

@@ -29,17 +29,17 @@ import type {
 } from './serving-messages.ts'
 import { collectStartGarbage } from '../data/start-garbage.ts'
 
-/** The owner takes a second for those that do not answer; one that has said nothing so long is stuck. */
+/** The main thread gives threads that do not answer one second; if it says nothing for three, it is stuck itself. */
 const metricsDeadlineMs = 3_000
-/** What comes through the edge from the gateway is told how it ended before the edge ends it. */
+/** Time for the gateway to end streams that run through the edge with an error event before the edge cuts them off. */
 const lastWordsMs = 500
 
-/** What a serving thread runs: the gateway and the edge, with a copy of what they need to know. */
+/** What runs in a serving thread: the gateway and the edge, with copies of the objects that they need. */
 class ServingProgram {
   readonly #tell: (message: FromServingThread) => void
   readonly #metrics = new Metrics()
   readonly #log
-  /** One time for all that is read together and for those who work on it. */
+  /** Reads the time once per turn of the event loop: everything that happens in one turn shares it. */
   readonly #clock = new TurnClock(systemClock)
   readonly #models = new ObjectMirror<Model>()
   readonly #keys = new ObjectMirror<ApiKey>()
@@ -80,7 +80,7 @@ class ServingProgram {
       case 'metrics':
         return this.#texts.answer(message.id, message.text)
       case 'stop':
-        // Ends this thread only, after its log has been written.
+        // In a thread this ends only the thread, after its log has been written.
         return void this.#close(message.graceMs).then(() => process.exit(0))
     }
   }
@@ -150,7 +150,7 @@ class ServingProgram {
 function serve(data: ServingData, owner: MessagePort): void {
   const program = new ServingProgram(data, (message) => owner.postMessage(message, []))
   owner.on('message', (message: ToServingThread) => program.hear(message))
-  // What was compiled is kept now: a thread may end without a moment for it.
+  // Saves the compile cache now: a thread may be ended without a chance to do it later.
   flushCompileCache()
   collectStartGarbage()
 }

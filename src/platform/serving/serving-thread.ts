@@ -25,7 +25,7 @@ export interface ServingThreadOptions {
   readonly logPath: string | undefined
   readonly ownerLoop: LoopBoardShape | undefined
   readonly clock: Clock
-  /** What all have counted. */
+  /** The metrics of the whole program. */
   readonly metricsText: () => Promise<string>
 }
 
@@ -37,22 +37,25 @@ export interface ListenAt {
   readonly outside?: number | undefined
 }
 
-/** Beside this file, compiled or not. */
+/** Beside this file, as TypeScript or compiled. */
 const program = new URL(`serving-program.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 const listenDeadlineMs = 30_000
 const snapshotDeadlineMs = 1_000
-/** Beyond its grace a thread takes two and a half seconds for its last words. */
+/** After the grace period a thread still takes up to two and a half seconds to end its streams. */
 const stopSlackMs = 3_000
 const resourceLimits = {
-  // Requests leave much behind that dies at once; with less room it would be looked through several times as often.
+  // Requests leave much garbage that dies young. With less room it would be collected several times as often.
   maxYoungGenerationSizeMb: 96,
-  // One that takes more ends by itself, before the machine ends the whole program. Bodies are not in it.
+  // A thread that needs more ends by itself, before the machine ends the whole program. Bodies do not count here.
   maxOldGenerationSizeMb: 1_024,
 }
 
-/** One serving thread, as its owner sees it. When it ends, whatever the reason, nothing of it is left in the counts. */
+/**
+ * One serving thread, as the main thread sees it. When it ends, for whatever reason, its requests are no longer counted
+ * as running.
+ */
 export class ServingThread {
-  /** Why it ended; without an error it was told to. */
+  /** Resolves when the thread has ended: with an error, unless it was told to stop. */
   readonly ended: Promise<Error | undefined>
   readonly #options: ServingThreadOptions
   readonly #thread: Worker
@@ -95,7 +98,7 @@ export class ServingThread {
     this.#thread.postMessage(message, [])
   }
 
-  /** Resolves with the port once connections are accepted; rejects with a Node error code when they cannot be. */
+  /** Resolves with the port once connections are accepted; otherwise rejects with a Node error code. */
   async listen(at: ListenAt, signal: AbortSignal): Promise<number> {
     if (signal.aborted) throw abortReason(signal)
     if (this.#error) throw this.#error
@@ -118,12 +121,12 @@ export class ServingThread {
     }
   }
 
-  /** What it has counted; `undefined` when it does not say so in time. */
+  /** The thread's metrics; `undefined` if it does not answer in time. */
   snapshot(): Promise<MetricsSnapshot | undefined> {
     return this.#snapshots.ask((id) => this.tell({ type: 'snapshot', id }))
   }
 
-  /** It accepts nothing new, and its requests have the grace to finish. */
+  /** Accepts nothing new, and gives running requests the grace period to finish. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true
     this.tell({ type: 'stop', graceMs })
@@ -132,7 +135,7 @@ export class ServingThread {
     cancel()
   }
 
-  /** At once, with all its connections. */
+  /** Ends the thread at once, with all its connections. */
   async kill(): Promise<void> {
     await this.#thread.terminate()
     await this.ended
@@ -159,7 +162,7 @@ export class ServingThread {
   }
 }
 
-/** With what was compiled before, a thread need not load the compiler of types: that is half of its memory. */
+/** With the compile cache, a thread need not load the TypeScript type stripper, which takes half of its memory. */
 function environment(): WorkerOptions['env'] {
   const compiled = getCompileCacheDir()
   return compiled === undefined ? SHARE_ENV : { ...process.env, NODE_COMPILE_CACHE: dirname(compiled) }

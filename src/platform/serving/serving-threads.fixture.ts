@@ -14,14 +14,14 @@ import { ServingThread } from './serving-thread.ts'
 import { type ExposureToServe, type ServingNews, ServingThreads } from './serving-threads.ts'
 
 interface Wanted {
-  /** 2 unless told otherwise. */
+  /** By default 2. */
   readonly count?: number
   readonly requireApiKeys?: boolean
   readonly exposure?: ExposureToServe
   readonly chatPageDirectory?: string
 }
 
-/** Serving threads over a cluster that the test fills by hand; it has the Model tiny. */
+/** Serving threads for a cluster that the test fills by hand. It starts with the Model `tiny`. */
 export async function startThreads(options: Wanted = {}) {
   const { count = 2, exposure } = options
   const pods = new FakeCache<Pod>()
@@ -90,14 +90,14 @@ export interface Answer {
 }
 
 export interface Asking {
-  /** The whole answer; rejects when the connection breaks off. */
+  /** Resolves with the whole answer; rejects if the connection breaks. */
   readonly answer: Promise<Answer>
-  /** What came so far. */
+  /** What has arrived so far. */
   readonly received: () => string
   leave(): void
 }
 
-/** Asks on a connection of its own, so that the threads share the requests as they share the connections. */
+/** Sends a request on its own connection: connections are what the threads share among them. */
 export function ask(port: number, body: object = {}, headers: Record<string, string> = {}): Asking {
   let text = ''
   const answer = Promise.withResolvers<Answer>()
@@ -122,7 +122,7 @@ export function ask(port: number, body: object = {}, headers: Record<string, str
   return { answer: answer.promise, received: () => text, leave: () => request.destroy() }
 }
 
-/** Resolves when it holds; it is looked at again whenever something may have happened. */
+/** Resolves when the condition holds. Checks it every two milliseconds, and gives up after fifteen seconds. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const giveUpAt = Date.now() + 15_000
   while (!(await holds())) {

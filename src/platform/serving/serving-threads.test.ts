@@ -10,7 +10,7 @@ import { ask, requestsOf, startThreads, until } from './serving-threads.fixture.
 const podAt = (port: number, name = 'one', more = {}) => fakePod(name, { host: '127.0.0.1', port, ...more })
 const echo = (_request: unknown, response: http.ServerResponse) => void response.end('{"answer":true}')
 
-/** Begins a stream for every request, and ends them when it is told. */
+/** An upstream that begins a stream for every request. The test ends the streams. */
 async function startStreams() {
   const streams = new Set<http.ServerResponse>()
   const upstream = await startUpstream((_request, response) => {
@@ -32,7 +32,7 @@ describe('two serving threads', () => {
     pods.put(podAt(upstream.port))
     const answers = await Promise.all(Array.from({ length: 60 }, () => ask(port).answer))
     expect(answers).toEqual(Array.from({ length: 60 }, () => ({ status: 200, body: '{"answer":true}' })))
-    // Its client has an answer a moment before a thread has finished with it.
+    // The client has its answer a moment before the thread has finished the request.
     await until(() => pool.sample('tiny')?.active === 0)
     expect(pool.lastActiveAt('tiny')).toBeGreaterThan(Date.now() - 10_000)
     const total = async () => (await Promise.all(threads.map((one) => one.snapshot()))).map(requestsOf)
@@ -75,7 +75,7 @@ describe('two serving threads', () => {
     await until(() => pool.sample('tiny')?.waiting === 20)
     const [victim, other] = threads
     await victim?.kill()
-    // Those who waited through it have left the room; the others wait on.
+    // The killed thread's clients no longer count as waiting; the others still do.
     const left = pool.sample('tiny')?.waiting ?? 0
     expect(left).toBeLessThan(20)
     for (const one of waiting) one.leave()
@@ -92,7 +92,7 @@ describe('two serving threads', () => {
     expect(pool.sample('tiny')?.active).toBe(100)
     const results = Promise.allSettled(streams.map(({ answer }) => answer))
     await metrics.text()
-    // An error that nobody catches.
+    // Not caught anywhere, so it ends the thread.
     other?.tell({ type: 'models', news: undefined as never })
     expect(await other?.ended).toBeInstanceOf(TypeError)
     const active = pool.sample('tiny')?.active ?? 0
@@ -179,7 +179,7 @@ describe('two serving threads', () => {
       pods.put(podAt(from.port, from.name, { uid: `${round - 1}`, draining: true }))
       await until(() => (pool.inFlightByEndpoint('tiny').get(from.name) ?? 0) === 0)
       away.add(from.name)
-      // The threads do not hear of it for a while.
+      // Keeps the main thread busy, so that the serving threads hear of the change late.
       for (const since = performance.now(); performance.now() - since < 2;);
     }
     const statuses = await Promise.all(asked)

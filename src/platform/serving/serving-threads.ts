@@ -16,7 +16,7 @@ import type { ServedExposure, ServedGateway, ServingFace, ToServingThread } from
 import { ServingMetrics } from './serving-metrics.ts'
 import { type ListenAt, ServingThread, type ServingThreadOptions } from './serving-thread.ts'
 
-/** What the threads need of the gateway's owner. */
+/** What the threads need from the gateway's part in the main thread. */
 export interface GatewayToServe {
   readonly settings: ServedGateway
   readonly loads: LoadTable
@@ -26,7 +26,7 @@ export interface GatewayToServe {
 }
 
 export interface ExposureToServe {
-  /** The edge's certificate, which may be replaced while everything runs. */
+  /** The edge's certificate, which may be replaced at any time. */
   readonly tls: {
     readonly current: ServedExposure
     onChange(listener: () => void): () => void
@@ -34,7 +34,7 @@ export interface ExposureToServe {
   readonly routes: RouteSource
 }
 
-/** `lost`: it ended by itself. `back`: another one is in its place. */
+/** `lost`: a thread ended by itself. `back`: another one has taken its place. */
 export type ServingNews =
   | { readonly type: 'lost'; readonly row: number; readonly reason: string }
   | { readonly type: 'back'; readonly row: number }
@@ -44,24 +44,25 @@ export interface ServingThreadsOptions {
   readonly gateway: GatewayToServe | undefined
   readonly exposure: ExposureToServe | undefined
   readonly logPath: string | undefined
-  /** Where this thread shows that its loop turns. */
+  /** Where the main thread shows that its event loop still turns. */
   readonly ownerLoop?: LoopBoardShape | undefined
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
-  /** Hears what people are to be told. */
+  /** Is told what users should know about. */
   readonly news?: ((news: ServingNews) => void) | undefined
   readonly random?: () => number
   readonly spawn?: (options: ServingThreadOptions) => ServingThread
 }
 
 const restartLimits = { firstMs: 100, longestMs: 30_000 }
-/** One that ran this long was well: that it ended says nothing about the next. */
+/** A thread that ran this long was healthy, so its end does not count as a further failure in a row. */
 const healthyMs = 60_000
 
 /**
- * The threads that serve people: each has the gateway and the edge, and goes on when this thread, which has everything
- * else, is slow or stuck. Several listen on one port. One that is lost is started again; the others do not notice.
+ * The threads that serve clients. Each runs the gateway and the edge, and goes on serving while the main thread, which
+ * does everything else, is slow or stuck. All listen on the same port. A thread that is lost is started again; the
+ * others do not notice.
  */
 export class ServingThreads {
   readonly #options: ServingThreadsOptions
@@ -69,7 +70,7 @@ export class ServingThreads {
   readonly #threads = new Map<number, ServingThread>()
   readonly #stopping = new AbortController()
   readonly #feeds: ReadonlyArray<{ whole(): ToServingThread; close(): void }>
-  /** Where all listen, for those that come later. */
+  /** Where all threads listen, for threads that start later. */
   readonly #places: Array<() => ListenAt> = []
   #supervised: ReadonlyArray<Promise<void>> | undefined
 
@@ -80,19 +81,19 @@ export class ServingThreads {
     options.metrics.includeOthers(() => this.#metrics.collect(this.#threads.values()))
   }
 
-  /** How many there are. */
+  /** How many threads run. */
   get running(): number {
     return this.#threads.size
   }
 
-  /** Lets the threads come up, so that they are there when they are to listen. */
+  /** Starts the threads, so that they are ready when they are told to listen. */
   begin(): void {
     this.#supervised ??= this.#spawnAll()
   }
 
   /**
-   * Resolves when all of them accept connections there; the first picks the port where it is 0. `outside`: sockets that
-   * listen in another network already, one for each thread that ever comes.
+   * Resolves when all threads accept connections. If the port is 0, the first thread picks one. `outside` are sockets
+   * that already listen in another network namespace: one for each thread, replacements included.
    */
   async listen(
     face: ServingFace,
@@ -102,10 +103,10 @@ export class ServingThreads {
   ): Promise<{ host: string; port: number }> {
     const { signal } = this.#stopping
     const reusePort = this.#options.count > 1
-    // Threads share their port with whoever asks for it the same way; another program must not be among them.
+    // Any program could share a port in this way, so make sure that no other one has it.
     if (reusePort && port !== 0) await refuseTakenPort(host, port)
     this.begin()
-    // What there is now: whoever asks at once finds it.
+    // Tell everything first, so that the very first request finds it.
     for (const thread of this.#threads.values()) this.#inform(thread)
     const [first, ...others] = this.#threads.values()
     try {
@@ -178,7 +179,7 @@ export class ServingThreads {
       gateway,
       exposure: exposure?.tls.current,
       logPath,
-      // One that looks is enough.
+      // One thread that watches is enough.
       ownerLoop: row === 1 ? ownerLoop : undefined,
       clock,
       metricsText: () => metrics.text(),
@@ -229,7 +230,7 @@ export class ServingThreads {
   }
 }
 
-/** Listens alone for a moment: that is refused when anybody else listens. */
+/** Listens alone for a moment, which fails if anybody else listens there. */
 function refuseTakenPort(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = net.createServer()

@@ -15,14 +15,21 @@ export interface JobOutcome {
   readonly ended: Verdict | undefined
 }
 
+/** The Job's Pods in the cache, and whether the cache shows everything that was done for the Job. */
+export interface SeenPods {
+  readonly pods: readonly Pod[]
+  readonly areAll: boolean
+}
+
 /**
  * The status. Finished Pods are counted in two steps, so that each counts exactly once whatever is interrupted: first
- * they are listed as uncounted; then, when the finalizer that holds them is gone, they are added to the counts.
+ * they are listed as uncounted; then, when the finalizer that holds them is gone, they are added to the counts. A Job
+ * does not end while the cache is behind: a Pod that it does not show yet would never be deleted.
  */
-export function jobStatus(job: Job, facts: JobFacts, plan: JobPlan, pods: readonly Pod[], now: number): JobOutcome {
+export function jobStatus(job: Job, facts: JobFacts, plan: JobPlan, seen: SeenPods, now: number): JobOutcome {
   const before = job.status ?? {}
   const held = new Set(
-    pods.filter(({ metadata }) => isTracked(metadata.finalizers)).map(({ metadata }) => metadata.uid),
+    seen.pods.filter(({ metadata }) => isTracked(metadata.finalizers)).map(({ metadata }) => metadata.uid),
   )
   const uncounted = before.uncountedTerminatedPods ?? {}
   const stillHeld = (uids: readonly string[] = []) => uids.filter((uid) => held.has(uid))
@@ -30,7 +37,8 @@ export function jobStatus(job: Job, facts: JobFacts, plan: JobPlan, pods: readon
   const succeeded = [...stillHeld(uncounted.succeeded), ...uidsOf(facts.newlySucceeded)]
   const failed = [...stillHeld(uncounted.failed), ...uidsOf(facts.newlyFailed)]
   const { active, ready, terminating } = afterRemoval(facts, plan)
-  const ended = plan.verdict && active + terminating + succeeded.length + failed.length === 0 ? plan.verdict : undefined
+  const isEmpty = seen.areAll && active + terminating + succeeded.length + failed.length === 0
+  const ended = isEmpty ? plan.verdict : undefined
   const startTime = plan.suspended ? undefined : (before.startTime ?? timestamp(now))
   const completed = formatIndexes(facts.completed)
   const status: Status = {

@@ -9,6 +9,7 @@ import { type Pod, podKind } from '../../resources/pod.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import { adoptObjects, planAdoption } from '../owned/adopt-objects.ts'
 import type { Events } from '../../cluster/event-recorder.ts'
+import { patienceMs } from '../owned/expectations.ts'
 import { type OwnedObjects, controllerOf } from '../owned/owned-objects.ts'
 import { ExpectedPods } from '../pods/expected-pods.ts'
 import { retryConflicts } from '../retry-conflicts.ts'
@@ -65,22 +66,25 @@ export class Jobs {
     const { managedBy = 'kubernetes.io/job-controller' } = job.spec
     if (managedBy !== 'kubernetes.io/job-controller') return {}
     const { uid = '', deletionTimestamp } = job.metadata
-    const mayManage = this.#expectedPods.allShown(job) && deletionTimestamp === undefined
+    const allShown = this.#expectedPods.allShown(job)
     const adoption = planAdoption(job, ownedPods.of(uid), ownedPods.orphansIn(ref.namespace))
     const pods = await adoptObjects(client, { owner: jobKind, owned: podKind }, job, adoption, signal)
     const found = jobFacts(job, pods)
     const planned = planJob(job, found, pods, clock.now())
     const facts = planned.verdict || deletionTimestamp !== undefined ? withNobodyHeld(job, found) : found
+    const mayManage = allShown && deletionTimestamp === undefined
     const plan: JobPlan = mayManage ? planned : { ...planned, create: [], remove: [] }
     await this.#remove(job, plan, signal)
-    const outcome = jobStatus(job, facts, plan, pods, clock.now())
+    const outcome = jobStatus(job, facts, plan, { pods, areAll: allShown }, clock.now())
     const written = await this.#writeStatus(job, outcome, signal)
     const { newlySucceeded, newlyFailed, newlyIgnored } = facts
     const done = [...newlySucceeded, ...newlyFailed, ...newlyIgnored, ...counted(job, pods)]
     await releaseTracked(client, done, signal)
     if (written) this.#tell(job, plan, outcome)
     await this.#create(job, plan, facts, signal)
-    return plan.lookAgainMs === undefined ? {} : { requeueAfterMs: Math.max(1, plan.lookAgainMs) }
+    // If the cache never shows a Pod, because it came and went between two lists, nothing else would ask for a look.
+    const lookAgainMs = plan.lookAgainMs ?? (allShown ? undefined : patienceMs)
+    return lookAgainMs === undefined ? {} : { requeueAfterMs: Math.max(1, lookAgainMs) }
   }
 
   async #remove(job: Job, { verdict, remove }: JobPlan, signal: AbortSignal): Promise<void> {

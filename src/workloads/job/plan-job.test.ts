@@ -158,7 +158,7 @@ describe('the count of a Job', () => {
     const found = job({ completions: 2, parallelism: 1 })
     const ended = pod('a', { phase: 'Succeeded' })
     const status = (before: Job, pods: ReturnType<typeof pod>[]) =>
-      jobStatus(before, jobFacts(before, pods), plan(before, pods), pods, now).status
+      jobStatus(before, jobFacts(before, pods), plan(before, pods), { pods, areAll: true }, now).status
     const named = status(found, [ended])
     expect(named).toMatchObject({ uncountedTerminatedPods: { succeeded: ['uid-a'] } })
     expect(named.succeeded).toBeUndefined()

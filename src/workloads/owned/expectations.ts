@@ -9,7 +9,7 @@ interface Expected {
 /**
  * A change that the cache has not shown by then is no longer waited for: it may have come and gone between two lists.
  */
-const patienceMs = 5 * 60_000
+export const patienceMs = 5 * 60_000
 
 /**
  * What a controller has done for an owner and the cache does not show yet. Until it does, the owner's Pods must not be

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { ClusterApi } from '../../apiserver/cluster-api.ts'
 import { EmbeddedClient } from '../../cluster/embedded-client.ts'
-import { Informer, type ObjectCache, type ObjectChange } from '../../cluster/informer.ts'
+import { Informer } from '../../cluster/informer.ts'
 import { systemClock } from '../../foundation/clock.ts'
 import { silentLogger } from '../../foundation/log.ts'
 import { coreKinds } from '../../resources/all-kinds.ts'
@@ -10,52 +10,13 @@ import { type Pod, podKind } from '../../resources/pod.ts'
 import { type ReplicaSet, replicaSetKind } from '../../resources/replica-set.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
+import { LateCache } from '../late-cache.fixture.ts'
 import { OwnedObjects } from '../owned/owned-objects.ts'
 import { template } from '../workload-objects.fixture.ts'
 import { ReplicaSets } from './replica-sets.ts'
 
 const namespace = 'default'
 const soon = { timeout: 5000, interval: 5 }
-
-/** A cache that is behind until the test says otherwise. */
-class LateCache implements ObjectCache<Pod> {
-  readonly synced = true
-  readonly #cache: ObjectCache<Pod>
-  readonly #listeners: Array<(change: ObjectChange<Pod>) => void> = []
-  readonly #held: ObjectChange<Pod>[] = []
-  late = true
-
-  constructor(cache: ObjectCache<Pod>) {
-    this.#cache = cache
-    cache.onChange((change) => (this.late ? void this.#held.push(change) : this.#tell(change)))
-  }
-
-  get heldBack(): number {
-    return this.#held.length
-  }
-
-  catchUp(): void {
-    this.late = false
-    for (const change of this.#held.splice(0)) this.#tell(change)
-  }
-
-  get(ref: Parameters<ObjectCache<Pod>['get']>[0]): Pod | undefined {
-    return this.late ? undefined : this.#cache.get(ref)
-  }
-
-  list(): readonly Pod[] {
-    return this.late ? [] : this.#cache.list()
-  }
-
-  onChange(listener: (change: ObjectChange<Pod>) => void): () => void {
-    this.#listeners.push(listener)
-    return () => {}
-  }
-
-  #tell(change: ObjectChange<Pod>): void {
-    for (const listener of this.#listeners) listener(change)
-  }
-}
 
 let client: EmbeddedClient
 let cache: LateCache

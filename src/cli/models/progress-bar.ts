@@ -1,0 +1,43 @@
+interface Output {
+  readonly isTTY?: boolean
+  write(text: string): boolean
+}
+
+const width = 30
+
+/** A progress bar in one line. If the output is not a terminal, a line for every tenth instead. */
+export class ProgressBar {
+  readonly #output: Output
+  readonly #label: string
+  #lastTenth = -1
+  #open = false
+
+  constructor(output: Output, label: string) {
+    this.#output = output
+    this.#label = label
+  }
+
+  show(done: number, total: number): void {
+    const share = total > 0 ? Math.min(1, done / total) : 0
+    const text = `${this.#label}  ${Math.floor(share * 100)} %  ${megabytes(done)} of ${megabytes(total)} MB`
+    if (this.#output.isTTY) {
+      const filled = Math.round(share * width)
+      this.#output.write(`\r[${'█'.repeat(filled)}${' '.repeat(width - filled)}] ${text} `)
+      this.#open = true
+      return
+    }
+    const tenth = Math.floor(share * 10)
+    if (tenth === this.#lastTenth) return
+    this.#lastTenth = tenth
+    this.#output.write(`${text}\n`)
+  }
+
+  finish(): void {
+    if (this.#open) this.#output.write('\n')
+    this.#open = false
+  }
+}
+
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(0)
+}
