@@ -17,6 +17,7 @@ import { keyCreateCommand } from './keys/key-create.ts'
 import { keyListCommand } from './keys/key-list.ts'
 import { keyRevokeCommand } from './keys/key-revoke.ts'
 import { modelPullCommand } from './models/model-pull.ts'
+import { modelSleepCommand } from './models/model-sleep.ts'
 import { controllerCommand } from './roles/controller.ts'
 import { gatewayCommand } from './roles/gateway.ts'
 import { serveCommand } from './serve.ts'
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   gatewayCommand,
   serveCommand,
   modelPullCommand,
+  modelSleepCommand,
   imageImportCommand,
   imageListCommand,
   imageRemoveCommand,

@@ -80,8 +80,8 @@ topologySpreadConstraints:
   {{- end }}
 {{- end }}
 
-{{/* What the containers of all roles have. */}}
-{{- define "sluice.containerSettings" -}}
+{{/* What all containers have. */}}
+{{- define "sluice.containerCore" -}}
 {{- $values := index .root.Values .role -}}
 image: {{ include "sluice.image" .root }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
@@ -91,6 +91,11 @@ securityContext:
 resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
+{{- end }}
+
+{{/* What the containers of roles have besides: how one sees how they are. */}}
+{{- define "sluice.containerSettings" -}}
+{{ include "sluice.containerCore" . }}
 {{- /* It is ready when it knows the cluster, which takes a while where there is much to know. */}}
 startupProbe:
   httpGet: { path: /readyz, port: health }

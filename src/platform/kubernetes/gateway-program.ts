@@ -54,13 +54,15 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
         gateway: { port: options.gatewayPort, served: gateway.served },
         exposure: undefined,
         concerned: () => caches.services.get({ namespace: gatewayNamespace, name: gatewayServiceName }),
+        stopGraceMs: options.stopGraceMs,
         logPath,
         ownerLoop: board.shape,
         clock,
         log,
         metrics,
       })
-      return [serving.early, demand, serving, gateway]
+      // Stopped in reverse: whoever waits for a Model goes on waiting, and is heard of, while requests may still end.
+      return [serving.early, demand, gateway, serving]
     },
     signal,
   )
