@@ -19,7 +19,9 @@ import { keyRevokeCommand } from './keys/key-revoke.ts'
 import { modelPullCommand } from './models/model-pull.ts'
 import { modelSleepCommand } from './models/model-sleep.ts'
 import { controllerCommand } from './roles/controller.ts'
+import { exposureCommand } from './roles/exposure.ts'
 import { gatewayCommand } from './roles/gateway.ts'
+import { managementCommand } from './roles/management.ts'
 import { serveCommand } from './serve.ts'
 import { upCommand } from './up.ts'
 import { versionCommand } from './version.ts'
@@ -28,6 +30,8 @@ export const commands: readonly Command[] = [
   upCommand,
   controllerCommand,
   gatewayCommand,
+  exposureCommand,
+  managementCommand,
   serveCommand,
   modelPullCommand,
   modelSleepCommand,

@@ -3,6 +3,7 @@ import { centerCodePattern } from '../resources/compute-center.ts'
 import { type NetworkChoice, type UpOptions, networkChoices } from '../platform/up-options.ts'
 import { inUserNetwork } from '../platform/in-user-network.ts'
 import type { Command, Flag } from './command.ts'
+import { exposureCertificate, exposureCertificateFlags } from './exposure-certificate.ts'
 import { type ParsedFlags, parseFlags } from './flags.ts'
 
 const flags: readonly Flag[] = [
@@ -12,12 +13,7 @@ const flags: readonly Flag[] = [
   { name: 'control-plane-port', value: 'PORT', fallback: '6443', help: 'the Kubernetes API' },
   { name: 'gateway-port', value: 'PORT', fallback: '8000', help: 'the OpenAI gateway and the chat page' },
   { name: 'exposure-port', value: 'PORT', fallback: '22443', help: 'exposed services' },
-  {
-    name: 'exposure-cert',
-    value: 'FILE',
-    help: 'the certificate that exposed services show, with its chain (PEM; looked at again when it changes; default: one of our own)',
-  },
-  { name: 'exposure-key', value: 'FILE', help: 'the key of that certificate (PEM)' },
+  ...exposureCertificateFlags,
   { name: 'cluster', value: 'NAME', help: 'the name of the cluster (at first: home)' },
   {
     name: 'center',
@@ -131,14 +127,6 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
     demoModel: !parsed.isSet('no-demo-model'),
     gateway: !parsed.isSet('no-gateway'),
   }
-}
-
-function exposureCertificate(parsed: ParsedFlags): UpOptions['exposureCertificate'] {
-  const [cert, key] = [parsed.text('exposure-cert'), parsed.text('exposure-key')]
-  if (cert === undefined && key === undefined) return undefined
-  if (cert !== undefined && key !== undefined) return { cert, key }
-  const flag = cert === undefined ? '--exposure-key' : '--exposure-cert'
-  throw new SluiceError('invalid_flag', { flag, reason: '--exposure-cert and --exposure-key belong together.' })
 }
 
 function podNetwork(asked: string | undefined): NetworkChoice {

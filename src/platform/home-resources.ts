@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import type { ClusterClient, NewObject } from '../cluster/cluster-client.ts'
 import { apiKeySpec } from '../management/key-pair.ts'
 import { apiKeyKind } from '../resources/api-key.ts'
-import { clusterKind } from '../resources/cluster.ts'
+import { clusterKind, homeLabel } from '../resources/cluster.ts'
 import { computeCenterKind } from '../resources/compute-center.ts'
 import { endpointSliceKind, serviceNameLabel } from '../resources/endpoint-slice.ts'
 import type { Kind } from '../resources/kind.ts'
@@ -60,16 +60,18 @@ export async function createHomeResources(client: ClusterClient, facts: HomeFact
       registry: facts.center.registry,
     },
   })
+  const labels = { [homeLabel]: 'up' }
   const isNew = await createMissing(client, clusterKind, {
-    metadata: { name: facts.clusterId },
+    metadata: { name: facts.clusterId, labels },
     spec: {
       displayName: facts.clusterName ?? 'home',
       enterprise: facts.credentials.enterprise,
       center: facts.center.code,
     },
   })
-  if (!isNew && facts.clusterName !== undefined) {
-    await client.patch(clusterKind, { name: facts.clusterId }, { spec: { displayName: facts.clusterName } })
+  if (!isNew) {
+    const spec = facts.clusterName === undefined ? {} : { displayName: facts.clusterName }
+    await client.patch(clusterKind, { name: facts.clusterId }, { metadata: { labels }, spec })
   }
   await createMissing(client, apiKeyKind, {
     metadata: { name: facts.credentials.accessKey.toLowerCase() },
@@ -196,7 +198,8 @@ export async function createDemoModel(client: ClusterClient): Promise<void> {
   })
 }
 
-async function createMissing<T extends KubernetesObject>(
+/** True if it was missing. */
+export async function createMissing<T extends KubernetesObject>(
   client: ClusterClient,
   kind: Kind<T>,
   object: NewObject<T>,

@@ -85,6 +85,12 @@ export const clusterKind = customKind<Cluster>({
   ],
 })
 
+/**
+ * On the Cluster of the cluster that it is an object of: `up` if a `sluice up` runs it, `controller` if it is a Kubernetes
+ * in which Sluice's controller runs.
+ */
+export const homeLabel = 'sluice.dev/home'
+
 export const clusterIdPattern = /^[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?$/
 
 /** What the management API and control-plane addresses call it; of one that has just been made, nothing yet. */

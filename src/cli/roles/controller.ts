@@ -1,3 +1,5 @@
+import { SluiceError } from '../../foundation/errors.ts'
+import { centerCodePattern } from '../../resources/compute-center.ts'
 import type { Command } from '../command.ts'
 import { millisecondsOf, roleCommand } from './role-flags.ts'
 
@@ -6,11 +8,18 @@ export const controllerCommand: Command = roleCommand(
     name: 'controller',
     summary: 'Run the operator and the autoscaler of a Kubernetes cluster. Of several, one leads.',
     flags: [
+      { name: 'cluster', value: 'NAME', fallback: 'home', help: 'what the cluster is called' },
+      { name: 'enterprise', value: 'NAME', fallback: 'home', help: 'whose cluster it is' },
+      { name: 'center', value: 'CODE', fallback: 'local-1', help: 'the code of its compute center, <site>-<n>' },
       {
         name: 'registry',
         value: 'HOST',
-        fallback: 'registry.local-1.localhost',
-        help: "where the engines' images come from",
+        help: 'where images come from, until the ComputeCenter says it (default: registry.<center>.localhost)',
+      },
+      {
+        name: 'proxy-domain',
+        value: 'DOMAIN',
+        help: 'below which services are exposed, until the ComputeCenter says it (default: <center>.localhost)',
       },
       { name: 'config', value: 'FILE', help: 'resource profiles (YAML or JSON)' },
       {
@@ -24,9 +33,17 @@ export const controllerCommand: Command = roleCommand(
   },
   async (common, parsed, signal) => {
     const { startController } = await import('../../platform/kubernetes/controller-program.ts')
+    const { centerFacts } = await import('../../platform/home-resources.ts')
+    const usual = centerFacts(checkedCenter(parsed.text('center') ?? ''))
     const options = {
       ...common,
-      registry: parsed.text('registry') ?? '',
+      clusterName: parsed.text('cluster') ?? 'home',
+      enterprise: parsed.text('enterprise') ?? 'home',
+      center: {
+        code: usual.code,
+        registry: parsed.text('registry') ?? usual.registry,
+        proxyDomain: parsed.text('proxy-domain') ?? usual.proxyDomain,
+      },
       config: parsed.text('config'),
       idleWindowMs: millisecondsOf(parsed, 'idle-window', 600),
       cardPreemption: !parsed.isSet('no-card-preemption'),
@@ -34,3 +51,9 @@ export const controllerCommand: Command = roleCommand(
     return startController(options, signal)
   },
 )
+
+function checkedCenter(code: string): string {
+  if (centerCodePattern.test(code)) return code
+  const reason = `"${code}" must have the form <site>-<n>, such as local-1.`
+  throw new SluiceError('invalid_flag', { flag: '--center', reason })
+}

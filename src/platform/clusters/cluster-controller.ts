@@ -12,7 +12,7 @@ import { type ObjectRef, refOf, withCondition } from '../../resources/kubernetes
 import { isNodeReady } from '../../resources/node.ts'
 import { isStatusError } from '../../resources/status-error.ts'
 import type { ClusterFolder, ClusterFolders } from './cluster-folders.ts'
-import { type ClusterFacts, type ClusterVerdict, clusterVerdict } from './cluster-phase.ts'
+import { type ClusterFacts, type ClusterVerdict, clusterCondition, clusterVerdict } from './cluster-phase.ts'
 import { ClusterFault } from './cluster-fault.ts'
 import type { ClusterSecrets } from './cluster-secrets.ts'
 import type { RunningCluster } from './running-cluster.ts'
@@ -226,7 +226,7 @@ export class ClusterController implements Component {
     const change = (current: Cluster): Cluster => {
       const status = statusWith(current, verdict, running, running?.kubeconfig ? secrets.refOf(current) : undefined)
       changed = current.status?.phase !== verdict.phase || reasonIn(current) !== verdict.reason
-      const conditions = withCondition(current.status?.conditions, conditionOf(verdict), clock.now())
+      const conditions = withCondition(current.status?.conditions, clusterCondition(verdict), clock.now())
       const told = { ...status, conditions }
       return isDeepStrictEqual(told, current.status) ? current : { ...current, status: told }
     }
@@ -264,11 +264,6 @@ function factsOf(running: RunningCluster): NonNullable<ClusterFacts['running']> 
 function faultOf(error: unknown): NonNullable<ClusterFacts['fault']> {
   if (error instanceof ClusterFault) return { reason: error.reason, message: error.message }
   return { reason: 'StartFailed', message: errorMessage(error).slice(0, 1_000) }
-}
-
-function conditionOf({ phase, reason, message }: ClusterVerdict) {
-  const status = phase === 'Running' ? ('True' as const) : ('False' as const)
-  return { type: 'Ready', status, reason, message }
 }
 
 function reasonIn({ status }: Cluster): string | undefined {

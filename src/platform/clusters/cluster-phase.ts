@@ -36,3 +36,8 @@ export function clusterVerdict({ isDeleting, fault, running }: ClusterFacts): Cl
   }
   return { phase: 'Running', reason: 'Running', message: 'Its API answers, and a node is Ready.' }
 }
+
+export function clusterCondition({ phase, reason, message }: ClusterVerdict) {
+  const status = phase === 'Running' ? ('True' as const) : ('False' as const)
+  return { type: 'Ready', status, reason, message }
+}

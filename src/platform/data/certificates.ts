@@ -28,8 +28,21 @@ export class CertificateAuthority {
     const key = directory.read('pki/ca.key')
     const certificate = directory.read('pki/ca.crt')
     if (key !== undefined && certificate !== undefined) {
-      return new CertificateAuthority(certificate, await importKeys(key, certificate))
+      return CertificateAuthority.of({ key, cert: certificate })
     }
+    const made = await CertificateAuthority.make(now)
+    // The key first: a certificate without its key would be useless, a key without a certificate is made anew.
+    directory.write('pki/ca.key', made.key)
+    directory.write('pki/ca.crt', made.cert)
+    return CertificateAuthority.of(made)
+  }
+
+  static async of({ key, cert }: KeyAndCertificate): Promise<CertificateAuthority> {
+    return new CertificateAuthority(cert, await importKeys(key, cert))
+  }
+
+  /** A new authority, for whoever keeps it. */
+  static async make(now: number): Promise<KeyAndCertificate> {
     const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
     const made = await x509.X509CertificateGenerator.createSelfSigned({
       name: 'CN=Sluice local authority',
@@ -44,10 +57,7 @@ export class CertificateAuthority {
         await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
       ],
     })
-    // The key first: a certificate without its key is useless, while a missing certificate is made again from the key.
-    directory.write('pki/ca.key', await exportKey(keys.privateKey))
-    directory.write('pki/ca.crt', made.toString('pem'))
-    return new CertificateAuthority(made.toString('pem'), keys)
+    return { key: await exportKey(keys.privateKey), cert: made.toString('pem') }
   }
 
   /** A new server certificate. It is kept in memory only and made again at each start. */
@@ -104,7 +114,7 @@ export class CertificateAuthority {
 
 async function importKeys(pem: string, certificate: string): Promise<webcrypto.CryptoKeyPair> {
   const [der] = x509.PemConverter.decode(pem)
-  if (!der) throw new Error('pki/ca.key holds no key')
+  if (!der) throw new Error('the authority has no key')
   const privateKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, true, ['sign'])
   const publicKey = await new x509.X509Certificate(certificate).publicKey.export()
   return { privateKey, publicKey }

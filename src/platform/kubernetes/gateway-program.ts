@@ -27,7 +27,7 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
   return startRole(
     'gateway',
     options,
-    ({ client, informers, clock, log, logPath, metrics, board }) => {
+    ({ client, informers, clock, log, logPath, metrics, board, early }) => {
       const scope = { namespace: gatewayNamespace }
       const caches = {
         models: informers.add(modelKind, scope),
@@ -61,8 +61,9 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
         log,
         metrics,
       })
+      early(serving.early)
       // Stopped in reverse: whoever waits for a Model goes on waiting, and is heard of, while requests may still end.
-      return [serving.early, demand, gateway, serving]
+      return [demand, gateway, serving]
     },
     signal,
   )

@@ -35,6 +35,8 @@ export interface RoleParts {
   readonly metrics: Metrics
   /** Where this thread shows that its loop turns. */
   readonly board: LoopBoard
+  /** Adds something that starts before the caches are full. */
+  readonly early: (component: Component) => void
 }
 
 export interface RunningRole {
@@ -80,12 +82,18 @@ export async function startRole(
   lifecycle.add({ name: 'client', stop: () => client.close() })
   lifecycle.add(new LoopWatch({ loop: 'main', clock, log, metrics, board, watchGarbage: true }))
   lifecycle.add(health)
-  const parts = { client, informers, clock, log, logPath: standardOutput, metrics, board }
+  const early = (component: Component) => lifecycle.add(component)
+  const parts = { client, informers, clock, log, logPath: standardOutput, metrics, board, early }
   const components = await compose(parts)
   lifecycle.add(informers)
   for (const component of components) lifecycle.add(component)
   log.info({ role: name, version, server: client.server, pid: process.pid }, 'starting')
-  await lifecycle.start()
+  try {
+    await lifecycle.start()
+  } catch (error) {
+    // Whoever was told to stop while starting has done so.
+    if (!signal.aborted) throw error
+  }
   obstacle = signal.aborted ? 'it is stopping' : undefined
   log.info({ role: name }, 'ready')
   return { healthPort: health.port, ended: stopped }
@@ -99,7 +107,8 @@ async function connect(kubeconfig: string | undefined): Promise<KubernetesClient
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+/** Resolves when the signal is aborted. */
+export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

@@ -29,6 +29,8 @@ export interface ExposureRoleOptions {
   readonly listening: () => Listening
   /** Where the gateway listens. Its Service has no Pods behind it, but this program; other clusters have no gateway. */
   readonly gateway?: (() => RouteEndpoint | undefined) | undefined
+  /** Addresses that no Service leads to, unless a Pod of its namespace has one; unless told, those of this machine. */
+  readonly closed?: (() => readonly string[]) | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -52,7 +54,7 @@ export class ExposureRole implements Component {
     const isGateway = ({ host, port: at }: RouteEndpoint) => gateway?.()?.host === host && gateway()?.port === at
     this.#reach = new EndpointReach({
       pods,
-      closed: () => closedAddresses(),
+      closed: options.closed ?? (() => closedAddresses()),
       isOwn: (namespace, endpoint) => namespace === gatewayNamespace && isGateway(endpoint),
     })
     this.#routes = new RouteTable({

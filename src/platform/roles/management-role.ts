@@ -9,10 +9,10 @@ import type { RunningCluster } from '../clusters/running-cluster.ts'
 import { urlHost } from '../listen.ts'
 
 export interface ManagementRoleOptions {
-  readonly caches: HomeCaches
+  readonly caches: Pick<HomeCaches, 'keys' | 'centers' | 'clusters'>
   readonly homeId: string
   /** The running cluster behind the Cluster of this name; `undefined` while it does not run. */
-  readonly running: (name: string) => RunningCluster | undefined
+  readonly running: (name: string) => Pick<RunningCluster, 'nodes' | 'pods' | 'silence'> | undefined
   readonly host: string
   readonly port: number
   readonly outside?: number | undefined
