@@ -2,13 +2,19 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { modelKind } from '../../src/resources/model.ts'
 import { persistentVolumeClaimKind } from '../../src/resources/persistent-volume-claim.ts'
 import { podKind } from '../../src/resources/pod.ts'
-import { type Answer, ChartStage, addressOf, chart, helmPath } from '../support/chart-stage.ts'
+import { type Answer, ChartStage, addressOf, askEdge, chart, helmPath } from '../support/chart-stage.ts'
+import { managementCredential } from '../support/management-credential.ts'
 import { namespace } from '../support/model-stage.ts'
 import { until } from '../support/sluice-process.ts'
 
 const minutes = (count: number) => count * 60_000
 const name = 'tiny'
-const settings = ['--set', 'controller.idleWindowSeconds=3', '--set', 'gateway.withdrawSeconds=2']
+const settings = [
+  'controller.idleWindowSeconds=3',
+  'gateway.withdrawSeconds=2',
+  'exposure.enabled=true',
+  'management.enabled=true',
+]
 
 const [absent, why] =
   process.getuid?.() !== 0
@@ -24,6 +30,8 @@ describe.skipIf(absent)(`the chart, on a cluster without a gateway of its own${w
   beforeAll(async () => {
     await stage.addFile('models/tiny')
     await stage.start()
+    // The cluster has an edge of its own, and two must not tell different addresses.
+    settings.push(`exposure.extraArgs={--exposure-port=${new URL(stage.sluice.endpoints.exposure).port}}`)
     await stage.create(name, { minReplicas: 0, scaleDownDelaySeconds: 0 })
   })
   afterAll(() => stage.destroy())
@@ -31,11 +39,11 @@ describe.skipIf(absent)(`the chart, on a cluster without a gateway of its own${w
   it(
     'is deployed, with all Pods ready',
     async () => {
-      expect(await stage.helm('install', 'demo', chart, '--wait', '--timeout', '4m', ...settings)).toMatch(
+      expect(await stage.helm('install', 'demo', chart, '--wait', '--timeout', '4m', ...set(settings))).toMatch(
         /STATUS: deployed/,
       )
       await stage.untilPodsOf('controller', 2)
-      await stage.untilPodsOf('gateway', 2)
+      for (const role of ['gateway', 'exposure', 'management']) await stage.untilPodsOf(role, 2)
     },
     minutes(5),
   )
@@ -50,6 +58,36 @@ describe.skipIf(absent)(`the chart, on a cluster without a gateway of its own${w
       await stage.untilAsleep(name)
     },
     minutes(5),
+  )
+
+  it(
+    'exposes the gateway over TLS',
+    async () => {
+      const ca = await stage.edgeAuthority()
+      const host = await stage.exposedHost()
+      for (const edge of await stage.podsOf('exposure')) {
+        const answer = await askEdge({ edge: edge.status?.podIP ?? '', host, ca, path: '/openai/v1/models' })
+        expect(answer).toEqual({ status: 200, text: expect.stringContaining(`"${name}"`) as unknown })
+      }
+    },
+    minutes(2),
+  )
+
+  it(
+    'tells of the cluster through its management API',
+    async () => {
+      for (const pod of await stage.podsOf('management')) {
+        const answer = await fetch(
+          `http://${pod.status?.podIP ?? ''}:8080/api/vks/v1/${stage.sluice.endpoints.clusterId}`,
+          {
+            headers: { authorization: managementCredential(stage.data) },
+          },
+        )
+        expect(answer.status).toBe(200)
+        expect(await answer.text()).toContain(stage.sluice.endpoints.clusterId)
+      }
+    },
+    minutes(2),
   )
 
   it(
@@ -90,8 +128,8 @@ describe.skipIf(absent)(`the chart, on a cluster without a gateway of its own${w
       const service = await stage.serviceAddress()
       const before = await stage.podsOf('gateway')
       load.start(3)
-      const again = ['--set', 'gateway.podAnnotations.again=yes', '--set', 'controller.podAnnotations.again=yes']
-      await stage.helm('upgrade', 'demo', chart, '--wait', '--timeout', '4m', ...settings, ...again)
+      const again = ['gateway.podAnnotations.again=yes', 'controller.podAnnotations.again=yes']
+      await stage.helm('upgrade', 'demo', chart, '--wait', '--timeout', '4m', ...set(settings), ...set(again))
       // Until the last of the old ones is gone.
       const old = new Set(before.map(({ metadata }) => metadata.uid))
       await until('the old ones are gone', minutes(2), async () => {
@@ -125,6 +163,8 @@ describe.skipIf(absent)(`the chart, on a cluster without a gateway of its own${w
     minutes(6),
   )
 })
+
+const set = (values: readonly string[]) => values.flatMap((value) => ['--set', value])
 
 const answered: unknown = { status: 200, text: expect.stringContaining('"choices"') }
 

@@ -42,7 +42,13 @@ const rights: Readonly<Record<string, Rights>> = {
       'create events',
       'create leases.coordination.k8s.io',
     ],
-    mayEverywhere: ['list pods', 'watch nodes'],
+    mayEverywhere: [
+      'list pods',
+      'watch nodes',
+      'create clusters.sluice.dev',
+      'update clusters.sluice.dev/status',
+      'watch computecenters.sluice.dev',
+    ],
     mayNot: [
       'create models.sluice.dev',
       'delete models.sluice.dev',
@@ -50,6 +56,8 @@ const rights: Readonly<Record<string, Rights>> = {
       'create pods/exec',
       'get pods/log',
       'update leases.coordination.k8s.io',
+      'get namespaces',
+      'update clusters.sluice.dev',
       'list configmaps',
       'create deployments.apps',
       'create roles.rbac.authorization.k8s.io',
@@ -59,6 +67,24 @@ const rights: Readonly<Record<string, Rights>> = {
     may: ['watch models.sluice.dev', 'list pods', 'watch secrets', 'list services', 'create events'],
     mayEverywhere: ['watch apikeys.sluice.dev'],
     mayNot: ['patch models.sluice.dev/scale', 'create pods', 'delete pods', 'create secrets', 'get configmaps'],
+  },
+  exposure: {
+    may: ['create secrets'],
+    mayEverywhere: [
+      'watch serviceexporters.sluice.dev',
+      'update serviceexporters.sluice.dev/status',
+      'list services',
+      'watch endpointslices.discovery.k8s.io',
+      'watch secrets',
+      'list computecenters.sluice.dev',
+      'create events',
+    ],
+    mayNot: ['update serviceexporters.sluice.dev', 'create pods', 'get secrets', 'update secrets', 'list configmaps'],
+  },
+  management: {
+    may: [],
+    mayEverywhere: ['watch apikeys.sluice.dev', 'list clusters.sluice.dev', 'list nodes', 'watch pods'],
+    mayNot: ['list secrets', 'create apikeys.sluice.dev', 'patch clusters.sluice.dev', 'create events'],
   },
   farewell: {
     may: ['list models.sluice.dev', 'patch models.sluice.dev/scale', 'list pods', 'delete pods'],
@@ -92,14 +118,19 @@ onEachServer((server) => {
       ['with everything turned on', everything],
     ])('consists of objects that the server takes, %s', async (_name, settings) => {
       await haveNamespace(server)
-      const taken = await server.kubectl('apply --namespace=sluice --dry-run=server --server-side -f -', await rendered(...settings))
+      const taken = await server.kubectl(
+        'apply --namespace=sluice --dry-run=server --server-side -f -',
+        await rendered(...settings),
+      )
       expect(taken).toMatch(/^deployment.apps\/gateway serverside-applied \(server dry run\)$/m)
       expect(taken.match(/^\S+ serverside-applied/gm)?.length).toBeGreaterThan(20)
     })
 
     it('gives its accounts the rights that they need, and no more', async () => {
       await haveNamespace(server)
-      const roles = (await rendered()).split('\n---\n').filter((text) => /^kind: (Cluster)?Role(Binding)?$/m.test(text))
+      const roles = (await rendered(...everything))
+        .split('\n---\n')
+        .filter((text) => /^kind: (Cluster)?Role(Binding)?$/m.test(text))
       const objects = roles.join('\n---\n')
       await server.kubectl('apply --namespace=sluice -f -', objects)
       try {

@@ -1,9 +1,12 @@
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import http from 'node:http'
+import https from 'node:https'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { leaseKind } from '../../src/resources/lease.ts'
 import type { Pod } from '../../src/resources/pod.ts'
+import { secretKind } from '../../src/resources/secret.ts'
+import { serviceExporterKind } from '../../src/resources/service-exporter.ts'
 import { serviceKind } from '../../src/resources/service.ts'
 import { ModelStage, namespace } from './model-stage.ts'
 import { type Finished, runProgram } from './programs.ts'
@@ -100,6 +103,20 @@ export class ChartStage extends ModelStage {
     })
   }
 
+  /** The certificate of the authority that the chart's edges have made. */
+  async edgeAuthority(): Promise<string> {
+    const secret = await this.client.get(secretKind, { namespace, name: 'sluice-authority' })
+    return Buffer.from(secret?.data?.['tls.crt'] ?? '', 'base64').toString()
+  }
+
+  /** The host and port at which the gateway is exposed. */
+  async exposedHost(): Promise<URL> {
+    const url = async () =>
+      (await this.client.get(serviceExporterKind, { namespace, name: 'gateway' }))?.status?.url ?? ''
+    await until('an exposed gateway', patienceMs, async () => (await url()) !== '')
+    return new URL(await url())
+  }
+
   /** Everything that the roles have logged so far, also those that are gone. */
   roleLogs(): string {
     const folder = join(this.data, 'logs/pods')
@@ -115,6 +132,27 @@ export class ChartStage extends ModelStage {
     const lines = readFileSync(join(this.data, 'logs/audit.log'), 'utf8').split('\n')
     return lines.filter((line) => line.includes(':sluice:sluice-') && line.includes('"code":403'))
   }
+}
+
+/** Asks one edge for something of an exposed host. */
+export function askEdge(about: {
+  readonly edge: string
+  readonly host: URL
+  readonly ca: string
+  readonly path: string
+}): Promise<Answer> {
+  const { edge, host, ca, path } = about
+  const headers = { host: host.host }
+  const where = { host: edge, port: host.port, servername: host.hostname, ca, path, headers, agent: false as const }
+  return new Promise((resolve, reject) => {
+    const request = https.get({ ...where, signal: AbortSignal.timeout(patienceMs) }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => (text += part))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      response.on('error', reject)
+    })
+    request.on('error', reject)
+  })
 }
 
 export function addressOf(pod: Pod): string {
