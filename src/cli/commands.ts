@@ -17,6 +17,7 @@ import { keyCreateCommand } from './keys/key-create.ts'
 import { keyListCommand } from './keys/key-list.ts'
 import { keyRevokeCommand } from './keys/key-revoke.ts'
 import { modelPullCommand } from './models/model-pull.ts'
+import { modelSleepCommand } from './models/model-sleep.ts'
 import { controllerCommand } from './roles/controller.ts'
 import { exposureCommand } from './roles/exposure.ts'
 import { gatewayCommand } from './roles/gateway.ts'
@@ -33,6 +34,7 @@ export const commands: readonly Command[] = [
   managementCommand,
   serveCommand,
   modelPullCommand,
+  modelSleepCommand,
   imageImportCommand,
   imageListCommand,
   imageRemoveCommand,

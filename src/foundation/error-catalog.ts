@@ -160,6 +160,10 @@ export const errorCatalog = {
     status: 503,
     message: 'The cluster of {kubeconfig} cannot be reached: {reason}. Start it with `sluice up`, or name another.',
   },
+  pods_do_not_end: {
+    status: 504,
+    message: 'These Pods did not end in time: {pods}. `kubectl describe pod` says more.',
+  },
   cluster_refused: { status: 400, message: 'The cluster refused: {reason}' },
   access_key_not_found: {
     status: 404,

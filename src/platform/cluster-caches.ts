@@ -40,7 +40,10 @@ export interface HomeCaches extends ClusterCaches {
 /** The caches that cluster DNS needs. */
 export type DnsCaches = Pick<ClusterCaches, 'services' | 'slices' | 'pods' | 'namespaces'>
 
-export function clusterCaches(informers: Informers): ClusterCaches {
+/** The caches that the edge needs. */
+export type EdgeCaches = Pick<ClusterCaches, 'pods' | 'nodes' | 'tlsSecrets' | 'services' | 'slices' | 'exporters'>
+
+export function edgeCaches(informers: Informers): EdgeCaches {
   return {
     pods: informers.add(podKind),
     nodes: informers.add(nodeKind),
@@ -48,6 +51,12 @@ export function clusterCaches(informers: Informers): ClusterCaches {
     services: informers.add(serviceKind),
     slices: informers.add(endpointSliceKind),
     exporters: informers.add(serviceExporterKind),
+  }
+}
+
+export function clusterCaches(informers: Informers): ClusterCaches {
+  return {
+    ...edgeCaches(informers),
     namespaces: informers.add(namespaceKind),
     policies: informers.add(networkPolicyKind),
   }

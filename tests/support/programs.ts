@@ -41,8 +41,13 @@ export interface Finished {
 }
 
 /** Runs a program to its end, for at most a minute. A failing exit code is a result, not an exception. */
-export async function runProgram(program: string, args: readonly string[], input?: string): Promise<Finished> {
-  const running = run(program, [...args], { timeout: 60_000, maxBuffer: 16 * 1024 * 1024 })
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  input?: string,
+  timeout = 60_000,
+): Promise<Finished> {
+  const running = run(program, [...args], { timeout, maxBuffer: 16 * 1024 * 1024 })
   running.child.stdin?.end(input ?? '')
   try {
     return { code: 0, ...(await running) }

@@ -22,6 +22,12 @@ export const gatewayCommand: Command = roleCommand(
         fallback: '32',
         help: 'what the gateway holds of a request body at most; files of forms stream',
       },
+      {
+        name: 'stop-grace',
+        value: 'SECONDS',
+        fallback: '10',
+        help: 'how long requests, also those that wait for a model, may take to end at a stop',
+      },
       { name: 'gateway-workers', value: 'COUNT', help: 'threads that serve (default: 1; with 8 cores or more 2 to 4)' },
     ],
   },
@@ -35,6 +41,7 @@ export const gatewayCommand: Command = roleCommand(
       requireApiKeys: parsed.isSet('require-api-keys'),
       trustedProxies: parsed.text('trusted-proxies') ?? '',
       bodyLimitBytes: (parsed.integer('body-limit', { min: 1, max: 1_024 }) ?? 32) * 1024 * 1024,
+      stopGraceMs: millisecondsOf(parsed, 'stop-grace', 10),
       gatewayWorkers: parsed.integer('gateway-workers', { min: 1, max: 64 }),
     }
     return startGateway(options, signal)

@@ -5,7 +5,7 @@ import { clusterKind } from '../../resources/cluster.ts'
 import { computeCenterKind } from '../../resources/compute-center.ts'
 import { type EndpointSlice, serviceNameLabel } from '../../resources/endpoint-slice.ts'
 import type { Node } from '../../resources/node.ts'
-import { clusterCaches } from '../cluster-caches.ts'
+import { edgeCaches } from '../cluster-caches.ts'
 import { type CertificateFiles, ServedCertificate } from '../data/served-certificate.ts'
 import { EdgeCertificate } from '../edge-certificate.ts'
 import { LiveCenters } from '../live-center.ts'
@@ -31,7 +31,7 @@ export function startExposure(options: ExposureOptions, signal: AbortSignal): Pr
 /** Everything of the edge follows from what the cluster says of itself, so it is made once that is known. */
 function edge(options: ExposureOptions, parts: RoleParts): Component {
   const { client, informers, clock, log, logPath, metrics, board } = parts
-  const caches = clusterCaches(informers)
+  const caches = edgeCaches(informers)
   const clusters = informers.add(clusterKind)
   const centers = new LiveCenters(informers.add(computeCenterKind))
   const count = options.workers ?? defaultServingThreads(availableParallelism(), process.platform)
@@ -65,6 +65,7 @@ function edge(options: ExposureOptions, parts: RoleParts): Component {
         gateway: undefined,
         exposure: { port: options.exposurePort, served: { tls: certificate, routes: joined } },
         concerned: () => clusters.get({ name: clusterId }),
+        stopGraceMs: options.stopGraceMs,
         logPath,
         ownerLoop: board.shape,
         clock,

@@ -54,6 +54,7 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
         gateway: { port: options.gatewayPort, served: gateway.served },
         exposure: undefined,
         concerned: () => caches.services.get({ namespace: gatewayNamespace, name: gatewayServiceName }),
+        stopGraceMs: options.stopGraceMs,
         logPath,
         ownerLoop: board.shape,
         clock,
@@ -61,7 +62,8 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
         metrics,
       })
       early(serving.early)
-      return [demand, serving, gateway]
+      // Stopped in reverse: whoever waits for a Model goes on waiting, and is heard of, while requests may still end.
+      return [demand, gateway, serving]
     },
     signal,
   )

@@ -18,7 +18,12 @@ export interface RoleOptions {
   readonly kubeconfig: string | undefined
   readonly host: string
   readonly healthPort: number
+  /** How long requests may take to end at a stop. */
+  readonly stopGraceMs?: number | undefined
 }
+
+/** Beyond that, for everything else that a component does at a stop. */
+const stopSlackMs = 15_000
 
 /** What a role is built from. */
 export interface RoleParts {
@@ -58,7 +63,7 @@ export async function startRole(
   exportControllerFigures(metrics)
   const board = new LoopBoard()
   const informers = new Informers({ client, clock, log })
-  const lifecycle = new Lifecycle({ log, clock })
+  const lifecycle = new Lifecycle({ log, clock, stopDeadlineMs: (options.stopGraceMs ?? 0) + stopSlackMs })
   let obstacle: string | undefined = 'it is starting'
   const health = new HealthListener({
     host: options.host,

@@ -11,12 +11,12 @@ import type { Logger } from '../../foundation/log.ts'
 import { closedAddresses } from '../../node/network/cluster-blocks.ts'
 import { gatewayNamespace } from '../../resources/model-labels.ts'
 import { backgroundTask } from '../background-task.ts'
-import type { ClusterCaches } from '../cluster-caches.ts'
+import type { EdgeCaches } from '../cluster-caches.ts'
 import { type Listening, urlHost } from '../listen.ts'
 
 export interface ExposureRoleOptions {
   readonly client: ClusterClient
-  readonly caches: ClusterCaches
+  readonly caches: EdgeCaches
   readonly clusterId: string
   /** The current proxy domain of the cluster's compute center. */
   readonly proxyDomain: () => string

@@ -34,14 +34,16 @@ export interface ServingRoleOptions {
   readonly exposure: (ServedAt & { readonly served: ExposureToServe }) | undefined
   /** The log file that the threads write to. */
   readonly logPath: string
+  /** How long running requests may take to finish at a stop. */
+  readonly stopGraceMs?: number | undefined
   readonly ownerLoop: LoopBoardShape
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Metrics
 }
 
-/** How long running requests may take to finish when everything stops. */
-const stopGraceMs = 10_000
+/** How long running requests may take to finish when everything stops, unless somebody says otherwise. */
+const usualStopGraceMs = 10_000
 
 /** Runs the threads that serve the gateway and exposed services, and knows where they listen. */
 export class ServingRole implements Component {
@@ -86,7 +88,7 @@ export class ServingRole implements Component {
   }
 
   async stop(): Promise<void> {
-    await this.#threads.close({ graceMs: stopGraceMs })
+    await this.#threads.close({ graceMs: this.#options.stopGraceMs ?? usualStopGraceMs })
   }
 
   /** `undefined` if there is no gateway. */

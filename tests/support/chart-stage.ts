@@ -1,0 +1,160 @@
+import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import http from 'node:http'
+import https from 'node:https'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { leaseKind } from '../../src/resources/lease.ts'
+import type { Pod } from '../../src/resources/pod.ts'
+import { secretKind } from '../../src/resources/secret.ts'
+import { serviceExporterKind } from '../../src/resources/service-exporter.ts'
+import { serviceKind } from '../../src/resources/service.ts'
+import { ModelStage, namespace } from './model-stage.ts'
+import { type Finished, runProgram } from './programs.ts'
+import { until } from './sluice-process.ts'
+
+export const chart = fileURLToPath(new URL('../../charts/sluice', import.meta.url))
+/** The real helm, undefined without one. */
+export const helmPath = helmIn(process.env['KUBEBUILDER_ASSETS'])
+const patienceMs = 120_000
+/** Release and objects are in different namespaces on purpose. */
+const releaseNamespace = 'default'
+
+function helmIn(folder: string | undefined): string | undefined {
+  const path = folder === undefined ? undefined : join(folder, 'helm')
+  return path !== undefined && existsSync(path) ? path : undefined
+}
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** A cluster without a gateway of its own, for what the chart brings. */
+export class ChartStage extends ModelStage {
+  constructor() {
+    super(['--no-gateway'])
+  }
+
+  async helm(...words: readonly string[]): Promise<string> {
+    const base = ['--kubeconfig', this.sluice.kubeconfig, '--namespace', releaseNamespace]
+    const { code, stdout, stderr } = await this.#helmWithPatience([...words, ...base])
+    if (code !== 0) throw new Error(`helm ${words.join(' ')}: ${stdout}${stderr}\n${this.roleLogs()}`)
+    return stdout
+  }
+
+  #helmWithPatience(words: readonly string[]): Promise<Finished> {
+    return runProgram(helmPath ?? '', words, '', 3 * patienceMs)
+  }
+
+  /** The Pods of a role that run and are not about to go. */
+  async podsOf(role: string): Promise<readonly Pod[]> {
+    const pods = await this.pods()
+    return pods.filter(({ metadata, status }) => {
+      const isReady = status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True')
+      return (
+        metadata.labels?.['sluice.dev/role'] === role && metadata.deletionTimestamp === undefined && isReady === true
+      )
+    })
+  }
+
+  async untilPodsOf(role: string, count: number): Promise<readonly Pod[]> {
+    await until(`${count} Pods of ${role}`, patienceMs, async () => (await this.podsOf(role)).length === count)
+    return this.podsOf(role)
+  }
+
+  async podsOfModel(model: string): Promise<readonly Pod[]> {
+    return (await this.pods()).filter(({ metadata }) => metadata.labels?.['sluice.dev/model'] === model)
+  }
+
+  /** Waits until the Model has gone back to zero. */
+  async untilAsleep(model: string): Promise<void> {
+    await until(`${model} sleeps`, patienceMs, async () => (await this.podsOfModel(model)).length === 0)
+  }
+
+  /** The name of the Pod that leads. */
+  async leader(): Promise<string> {
+    const lease = await this.client.get(leaseKind, { namespace, name: 'sluice-controller' })
+    return lease?.spec?.holderIdentity?.split('_')[0] ?? ''
+  }
+
+  async serviceAddress(): Promise<string> {
+    const service = await this.client.get(serviceKind, { namespace, name: 'gateway' })
+    return `http://${service?.spec.clusterIP ?? ''}:80`
+  }
+
+  /** Asks over a connection of its own, as new clients do. */
+  ask(gateway: string, model: string): Promise<Answer> {
+    const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 2 })
+    const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+    const signal = AbortSignal.timeout(patienceMs)
+    return new Promise((resolve, reject) => {
+      const request = http.request(
+        `${gateway}/openai/v1/chat/completions`,
+        { method: 'POST', headers, agent: false, signal },
+        (response) => {
+          let text = ''
+          response.setEncoding('utf8').on('data', (part: string) => (text += part))
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+          response.on('error', reject)
+        },
+      )
+      request.on('error', reject)
+      request.end(body)
+    })
+  }
+
+  /** The certificate of the authority that the chart's edges have made. */
+  async edgeAuthority(): Promise<string> {
+    const secret = await this.client.get(secretKind, { namespace, name: 'sluice-authority' })
+    return Buffer.from(secret?.data?.['tls.crt'] ?? '', 'base64').toString()
+  }
+
+  /** The host and port at which the gateway is exposed. */
+  async exposedHost(): Promise<URL> {
+    const url = async () =>
+      (await this.client.get(serviceExporterKind, { namespace, name: 'gateway' }))?.status?.url ?? ''
+    await until('an exposed gateway', patienceMs, async () => (await url()) !== '')
+    return new URL(await url())
+  }
+
+  /** Everything that the roles have logged so far, also those that are gone. */
+  roleLogs(): string {
+    const folder = join(this.data, 'logs/pods')
+    const files = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
+    return files
+      .filter((file) => /^sluice_(controller|gateway|exposure|management|sluice-farewell)-.*\.(log|raw)$/.test(file))
+      .map((file) => readFileSync(join(folder, file), 'utf8'))
+      .join('')
+  }
+
+  /** What the API server refused to accounts of the chart. */
+  refusals(): string[] {
+    const lines = readFileSync(join(this.data, 'logs/audit.log'), 'utf8').split('\n')
+    return lines.filter((line) => line.includes(':sluice:sluice-') && line.includes('"code":403'))
+  }
+}
+
+/** Asks one edge for something of an exposed host. */
+export function askEdge(about: {
+  readonly edge: string
+  readonly host: URL
+  readonly ca: string
+  readonly path: string
+}): Promise<Answer> {
+  const { edge, host, ca, path } = about
+  const headers = { host: host.host }
+  const where = { host: edge, port: host.port, servername: host.hostname, ca, path, headers, agent: false as const }
+  return new Promise((resolve, reject) => {
+    const request = https.get({ ...where, signal: AbortSignal.timeout(patienceMs) }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (part: string) => (text += part))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      response.on('error', reject)
+    })
+    request.on('error', reject)
+  })
+}
+
+export function addressOf(pod: Pod): string {
+  return `http://${pod.status?.podIP ?? ''}:8000`
+}
