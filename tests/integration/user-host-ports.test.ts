@@ -132,6 +132,25 @@ describe.skipIf(whyNotAsUser !== undefined)(`Ports of the machine (${whyNotAsUse
     })
   }
 
+  /** What a Pod prints that runs this and ends. */
+  async function saidByPod(name: string, script: string, ...words: string[]): Promise<string> {
+    const image = `${sluice.endpoints.registry}/sluice/llama-cpp:1`
+    const toMessage = `console.log = (said) => require('node:fs').writeFileSync('/dev/termination-log', String(said))\n`
+    const command = [process.execPath, '-e', toMessage + script, ...words]
+    await client.create(podKind, {
+      metadata: { namespace, name },
+      spec: { restartPolicy: 'Never', containers: [{ name: 'c', image, command }] },
+    })
+    let said: string | undefined
+    await until(`the words of ${name}`, 60_000, async () => {
+      const pod = await client.get(podKind, { namespace, name })
+      said = pod?.status?.containerStatuses?.[0]?.state?.terminated?.message
+      return said !== undefined
+    })
+    await remove(name)
+    return said ?? ''
+  }
+
   async function remove(name: string): Promise<void> {
     await client.delete(podKind, { namespace, name })
     await until(`${name} to be gone`, 60_000, async () => !(await client.get(podKind, { namespace, name })))
@@ -172,14 +191,16 @@ describe.skipIf(whyNotAsUser !== undefined)(`Ports of the machine (${whyNotAsUse
     await run('open', { hostPort: port }, { hostPort: port, protocol: 'UDP' })
     await reached('127.0.0.1', port)
     expect(await askHere('127.0.0.1', port, 5_000_000)).toBe(`open 5000000 ${machineAsPodsSeeIt}`)
-    expect(await askHere(outside.near, port)).toBe(`open 3 ${machineAsPodsSeeIt}`)
+    expect(await askHere(outside.near, port)).toBe(`open 3 ${outside.near}`)
     const said = await outside.run(askOverTcp(outside.near, port, 5_000_000))
     expect(said.trim()).toBe(`open 5000000 ${outside.far}`)
-    for (const host of ['127.0.0.1', outside.near]) {
-      expect(await askHereOverUdp(host, port)).toBe(`open hello ${machineAsPodsSeeIt} by ${host}`)
-    }
+    expect(await askHereOverUdp('127.0.0.1', port)).toBe(`open hello ${machineAsPodsSeeIt} by 127.0.0.1`)
+    expect(await askHereOverUdp(outside.near, port)).toBe(`open hello ${outside.near} by ${outside.near}`)
     const heard = await outside.run(askOverUdp(outside.near, port))
     expect(heard.trim()).toBe(`open hello ${outside.far} by ${outside.near}`)
+    // Where the address is not one of the network that it is in, pasta connects for it.
+    const passed = await saidByPod('neighbour', askOverUdp(outside.near, port))
+    expect(passed).toBe(`open hello ${outside.near} by ${outside.near}`)
     expect(await saidOf('open')).toEqual([])
   })
 
@@ -214,6 +235,7 @@ describe.skipIf(whyNotAsUser !== undefined)(`Ports of the machine (${whyNotAsUse
     await client.create(networkPolicyKind, policy('203.0.113.0/24'))
     await until('the policy to hold', 60_000, async () => (await ask()) === 'ECONNRESET')
     expect(await askHere('127.0.0.1', port)).toBe(`guarded 3 ${machineAsPodsSeeIt}`)
+    expect(await saidByPod('sly', askOverTcp(outside.near, port, 3))).toBe('ECONNRESET')
     await client.delete(networkPolicyKind, { namespace, name: 'guard' })
     await client.create(networkPolicyKind, policy(`${outside.far}/32`))
     await until('the other policy to hold', 60_000, async () => (await ask()) === `guarded 3 ${outside.far}`)
@@ -229,7 +251,7 @@ describe.skipIf(whyNotAsUser !== undefined)(`Ports of the machine (${whyNotAsUse
     await run('outer', { hostPort: port, hostIP: outside.near })
     await reached(outside.near, port)
     expect(await askHere('127.0.0.1', port)).toBe(`inner 3 ${machineAsPodsSeeIt}`)
-    expect(await askHere(outside.near, port)).toBe(`outer 3 ${machineAsPodsSeeIt}`)
+    expect(await askHere(outside.near, port)).toBe(`outer 3 ${outside.near}`)
     expect((await outside.run(askOverTcp(outside.near, port, 3))).trim()).toBe(`outer 3 ${outside.far}`)
     await remove('inner')
     await remove('outer')
@@ -283,7 +305,8 @@ describe.skipIf(whyNotAsUser !== undefined)(`Ports of the machine (${whyNotAsUse
     client = await connectKubernetes(sluice.kubeconfig)
     expect(await askHere('127.0.0.1', port)).toBe(`lasting 3 ${machineAsPodsSeeIt}`)
     expect(await askHereOverUdp('127.0.0.1', port)).toBe(`lasting hello ${machineAsPodsSeeIt} by 127.0.0.1`)
-    expect(forwarders()).toEqual(before)
+    expect(before.length).toBeGreaterThan(0)
+    expect(forwarders()).toEqual(expect.arrayContaining(before))
     await remove('lasting')
     await until('the port to be given up', 30_000, async () => (await askHere('127.0.0.1', port)) === 'ECONNREFUSED')
   }, 240_000)
@@ -292,28 +315,10 @@ describe.skipIf(whyNotAsUser !== undefined)(`Ports of the machine (${whyNotAsUse
     const [keeper] = readFileSync(join(sluice.data, 'node/user-network/keeper'), 'utf8').split('\n')
     const script = `
 const tried = process.argv.slice(1).map((pid) => { try { return process.kill(Number(pid), 'SIGHUP') } catch ({ code }) { return code } })
-require('node:fs').writeFileSync('/dev/termination-log', JSON.stringify(tried))`
+console.log(JSON.stringify(tried))`
     const targets = [keeper ?? '', ...forwarders().map(String)]
-    await client.create(podKind, {
-      metadata: { namespace, name: 'rude' },
-      spec: {
-        restartPolicy: 'Never',
-        containers: [
-          {
-            name: 'c',
-            image: `${sluice.endpoints.registry}/sluice/llama-cpp:1`,
-            command: [process.execPath, '-e', script, ...targets],
-          },
-        ],
-      },
-    })
-    let said: string | undefined
-    await until('its words', 60_000, async () => {
-      const pod = await client.get(podKind, { namespace, name: 'rude' })
-      said = pod?.status?.containerStatuses?.[0]?.state?.terminated?.message
-      return said !== undefined
-    })
-    expect(JSON.parse(said ?? '[]')).toEqual(targets.map(() => 'ESRCH'))
+    const said = await saidByPod('rude', script, ...targets)
+    expect(JSON.parse(said)).toEqual(targets.map(() => 'ESRCH'))
   })
 
   it('are free when Sluice is stopped, and nothing is left', async () => {

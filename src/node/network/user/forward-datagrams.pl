@@ -68,12 +68,11 @@ sub takeAnswers {
 
 sub flowOf {
   my ($client, $told) = @_;
-  my ($asked, $host) = asked($told);
+  my $asked = asked($told);
   my $key = "$client$asked";
   return $flows{$key} if $flows{$key};
   hasRoom() or return undef;
-  my $from = hostIn($client);
-  my $socket = towardsPod($from, $from eq $host) // return undef;
+  my $socket = towardsPod(hostIn($client)) // return undef;
   my $flow = { key => $key, client => $client, asked => $asked, socket => $socket, isAnswered => 0 };
   watch($socket, sub { takeAnswers($flow) }, undef);
   return $flows{$key} = $flow;
@@ -108,18 +107,17 @@ sub receive {
   return (substr($name, 0, $nameLength), substr($control, 0, $toldLength), substr($data, 0, $got));
 }
 
-# What the kernel is told for an answer to come from the address that was asked, and that address.
+# What the kernel is told for an answer to come from the address that was asked.
 sub asked {
   my ($told) = @_;
   my ($level, $about) = unpack('x8 i x4 a*', $told);
   if ($level == $SOL_IP) {
-    my $host = substr($about, 4, 4);
-    return (pack('Q i i L a4 x4 x4', 28, $SOL_IP, $IP_PKTINFO, 0, $host), $host);
+    return pack('Q i i L a4 x4 x4', 28, $SOL_IP, $IP_PKTINFO, 0, substr($about, 4, 4));
   }
   my ($host, $device) = unpack('a16 L', $about);
   # An address of a link is one only together with its device.
   my $isOfLink = (unpack('n', $host) & 0xffc0) == 0xfe80;
-  return (pack('Q i i a16 L x4', 36, $SOL_IPV6, $IPV6_PKTINFO, $host, $isOfLink ? $device : 0), $host);
+  return pack('Q i i a16 L x4', 36, $SOL_IPV6, $IPV6_PKTINFO, $host, $isOfLink ? $device : 0);
 }
 
 sub answer {

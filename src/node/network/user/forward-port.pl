@@ -7,13 +7,14 @@
 # the port is free at once, connections have some seconds more, and this program ends.
 #
 # Clients keep their addresses, so that Pods see them and NetworkPolicies are about them: sockets towards the Pod have the client's
-# (IP_TRANSPARENT), and a mark by which the rules of the network judge them and lead the answers back here. Clients on the machine
-# itself appear as the machine, which policies are not about.
+# (IP_TRANSPARENT), and a mark by which the rules of the network judge them and lead the answers back here. Only who comes from the
+# machine's loopback, where no Pod can come from, appears as the machine, which policies are not about: at its other addresses a
+# client may be pasta, which speaks for a Pod.
 use strict;
 use Errno;
 use File::Basename qw(dirname);
 use IO::Handle;
-use Socket qw(:DEFAULT getaddrinfo AI_NUMERICHOST IPPROTO_IPV6 IPV6_V6ONLY unpack_sockaddr_in6 pack_sockaddr_in6);
+use Socket qw(:DEFAULT getaddrinfo AI_NUMERICHOST IPPROTO_IPV6 IPV6_V6ONLY IN6ADDR_LOOPBACK unpack_sockaddr_in6 pack_sockaddr_in6);
 
 my ($arch, $folder, $holder, $protocol, $address, $port, $machine, $pod, $podPort) = @ARGV;
 my %calls = (
@@ -69,6 +70,11 @@ sub anyPortAt {
   return length $host == 4 ? pack_sockaddr_in(0, $host) : pack_sockaddr_in6(0, $host);
 }
 
+sub isLoopback {
+  my ($host) = @_;
+  return length $host == 4 ? ord $host == 127 : $host eq IN6ADDR_LOOPBACK;
+}
+
 # --- the port, and the network
 
 sub reason {
@@ -102,11 +108,11 @@ my ($target, $machineHost);
 
 # A socket on its way to the Pod, for a client at this address; undef where there can be none.
 sub towardsPod {
-  my ($client, $isOfMachine) = @_;
+  my ($client) = @_;
   socket(my $socket, $target->{family}, $type, 0) or return undef;
   $socket->blocking(0);
   # Addresses that mean something on one link only cannot be had elsewhere: the machine stands for them, and they are judged as such.
-  my $isBound = !$isOfMachine && marked($socket) && bind($socket, anyPortAt($client));
+  my $isBound = !isLoopback($client) && marked($socket) && bind($socket, anyPortAt($client));
   return undef if !$isBound && !bind($socket, anyPortAt($machineHost));
   return $socket if connect($socket, $target->{addr}) || $!{EINPROGRESS};
   return undef;
