@@ -16,6 +16,7 @@ import type { AdmissionRequest } from '../admission/admission.ts'
 import { imagesFrom } from '../admission/image-registry-rule.ts'
 import { modelsIn } from '../admission/model-namespace-rule.ts'
 import { CompiledPolicy } from './compiled-policy.ts'
+import { PolicyAuthorizer } from './policy-authorizer.ts'
 
 const registry = 'registry.north-1.localhost'
 const user = { name: 'alice', groups: [] }
@@ -31,7 +32,9 @@ function judge(policyName: string, kind: Kind, object: KubernetesObject, previou
     operation: previous ? 'UPDATE' : 'CREATE',
   }
   const input = { object, oldObject: previous ?? null, request, namespaceObject: null }
-  return compiled.judge({ ...input, params: { data: { registry } } }).map(({ message }) => message)
+  const about = { group, resource: kind.plural, name: object.metadata.name }
+  const nobody = new PolicyAuthorizer(user, () => ({ allowed: false, reason: '' }), about)
+  return compiled.judge({ ...input, params: { data: { registry } } }, nobody).violations.map(({ message }) => message)
 }
 
 /** What the embedded server's own rule says, without the field. */
