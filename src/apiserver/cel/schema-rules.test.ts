@@ -103,6 +103,14 @@ describe('a rule', () => {
     expect(judge(text, optional, 'old', 'any')).toEqual([])
   })
 
+  it('may ask whether something computed has a field, and not for a field that there is not', () => {
+    const named: StructuralSchema = { type: 'array', items: { type: 'object', properties: { name: text } } }
+    const rule = { rule: 'has(self[0].name) && has(self.filter(one, has([one][0].name))[0].name)' }
+    expect(judge(named, rule, [{ name: 'a' }])).toEqual([])
+    expect(judge(named, rule, [{}])).toHaveLength(1)
+    expect(() => new RuleContext(named, false).compile('has(self[0].nobody)', 'bool')).toThrow('compilation failed')
+  })
+
   it('falls back to its message when it cannot make one', () => {
     const rule = { rule: 'false', messageExpression: "'x'.substring(5)", message: 'the fixed one' }
     expect(judge(text, rule, 'a')).toEqual(['v: Invalid value: "string": the fixed one'])
@@ -116,6 +124,7 @@ describe('a rule', () => {
     "ip(self) == ip('::1')",
     'self.unknown == 1',
     'has(self.unknown)',
+    'has([self][0].unknown)',
     "['a'].exists(x, has(x.unknown))",
     '[1, 2].transformList(i, v, v) == []',
     `${'!'.repeat(6000)}true`,

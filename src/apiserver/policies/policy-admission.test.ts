@@ -10,6 +10,7 @@ import {
   validatingAdmissionPolicyKind,
 } from '../../resources/validating-admission-policy.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
+import { mastersOnly } from '../access/roles/rbac-authorizer.ts'
 import { ClusterApi } from '../cluster-api.ts'
 import { PolicyAdmission, policiesCompile } from './policy-admission.ts'
 import { threadMs } from '../test-support/thread-time.fixture.ts'
@@ -20,7 +21,7 @@ import { threadMs } from '../test-support/thread-time.fixture.ts'
 const user = { name: 'alice', groups: ['system:authenticated'] }
 
 function open(store = new MemoryStore()) {
-  const plugins = [new PolicyAdmission({ store, kinds: () => api.kinds.list() })]
+  const plugins = [new PolicyAdmission({ store, authorizer: mastersOnly, kinds: () => api.kinds.list() })]
   const kinds = [...coreKinds, ...customKinds]
   const api: ClusterApi = new ClusterApi({ store, kinds, clock: systemClock, plugins, admission: [policiesCompile] })
   return { store, api }
