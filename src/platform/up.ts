@@ -34,7 +34,7 @@ import { type FurtherRules, type Machine, reserveCards, startFurtherCluster } fr
 import { homeAsCluster } from './clusters/home-as-cluster.ts'
 import { shareOf } from './clusters/node-share.ts'
 import { EdgeCertificate } from './edge-certificate.ts'
-import { JoinedRoutes } from '../exposure/joined-routes.ts'
+import { JoinedRoutes } from '../exposure/routes/joined-routes.ts'
 import { EventRecorder } from '../cluster/event-recorder.ts'
 import { connectKubernetesText } from '../cluster/kubernetes-client.ts'
 import { ExposureRole } from './roles/exposure-role.ts'

@@ -1,5 +1,5 @@
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
-import { exposedHostLabel, type ServiceExporter } from '../resources/service-exporter.ts'
+import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { exposedHostLabel, type ServiceExporter } from '../../resources/service-exporter.ts'
 
 /** What the exposure knows about where it is. */
 export interface ExposureFacts {

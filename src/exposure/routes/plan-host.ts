@@ -1,8 +1,8 @@
-import type { EndpointSlice } from '../resources/endpoint-slice.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
-import { exposedHostLabel, longestHostLabel, type ServiceExporter } from '../resources/service-exporter.ts'
-import type { Service } from '../resources/service.ts'
-import { type CertificateVerdict, type HostCertificate, secretMissing } from './certificates/secret-certificate.ts'
+import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
+import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import { exposedHostLabel, longestHostLabel, type ServiceExporter } from '../../resources/service-exporter.ts'
+import type { Service } from '../../resources/service.ts'
+import { type CertificateVerdict, type HostCertificate, secretMissing } from '../certificates/secret-certificate.ts'
 import { type ExposureFacts, type HostOwner, namespaceOf, ownerOf } from './host-owners.ts'
 import { type MayReach, readyEndpoints, type RouteEndpoint, servicePortOf } from './service-endpoints.ts'
 

@@ -1,6 +1,6 @@
 import { BlockList, isIP } from 'node:net'
-import type { ObjectCache } from '../cluster/informer.ts'
-import type { Pod } from '../resources/pod.ts'
+import type { ObjectCache } from '../../cluster/informer.ts'
+import type { Pod } from '../../resources/pod.ts'
 import type { MayReach, RouteEndpoint } from './service-endpoints.ts'
 
 export interface EndpointReachOptions {

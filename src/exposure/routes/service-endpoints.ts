@@ -1,9 +1,21 @@
-import type { EndpointSlice } from '../resources/endpoint-slice.ts'
-import type { Service } from '../resources/service.ts'
+import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
+import type { Service } from '../../resources/service.ts'
 
 export interface RouteEndpoint {
   readonly host: string
   readonly port: number
+}
+
+/** Remembered by endpoint: a text put together anew for every request would have to be hashed each time. */
+const keys = new WeakMap<RouteEndpoint, string>()
+
+/** What an endpoint is known by, also after its route was planned anew. */
+export function upstreamKey(endpoint: RouteEndpoint): string {
+  const known = keys.get(endpoint)
+  if (known !== undefined) return known
+  const key = `${endpoint.host} ${endpoint.port}`
+  keys.set(endpoint, key)
+  return key
 }
 
 export type ServicePort = NonNullable<Service['spec']['ports']>[number]

@@ -1,6 +1,6 @@
-import { SluiceError } from '../foundation/errors.ts'
-import { Metrics } from '../foundation/metrics.ts'
-import type { Answer, Exchange } from '../relay/exchange.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import { Metrics } from '../../foundation/metrics.ts'
+import type { Answer, Exchange } from '../../relay/exchange.ts'
 
 export interface EdgeHealthOptions {
   readonly isStopping: () => boolean

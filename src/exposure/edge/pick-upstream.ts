@@ -1,16 +1,4 @@
-import type { RouteEndpoint } from './service-endpoints.ts'
-
-/** Remembered by endpoint: a text put together anew for every request would have to be hashed each time. */
-const keys = new WeakMap<RouteEndpoint, string>()
-
-/** What an endpoint is known by, also after its route was planned anew. */
-export function upstreamKey(endpoint: RouteEndpoint): string {
-  const known = keys.get(endpoint)
-  if (known !== undefined) return known
-  const key = `${endpoint.host} ${endpoint.port}`
-  keys.set(endpoint, key)
-  return key
-}
+import { type RouteEndpoint, upstreamKey } from '../routes/service-endpoints.ts'
 
 /** The least used endpoint that is not excluded; equally used ones take turns. */
 export function pickUpstream(

@@ -1,6 +1,6 @@
-import { type Condition, withCondition } from '../resources/kubernetes-object.ts'
-import type { ServiceExporter } from '../resources/service-exporter.ts'
-import type { ExporterVerdict } from './plan-host.ts'
+import { type Condition, withCondition } from '../../resources/kubernetes-object.ts'
+import type { ServiceExporter } from '../../resources/service-exporter.ts'
+import type { ExporterVerdict } from '../routes/plan-host.ts'
 
 type Status = NonNullable<ServiceExporter['status']>
 

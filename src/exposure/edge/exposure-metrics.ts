@@ -1,4 +1,4 @@
-import { Metrics } from '../foundation/metrics.ts'
+import { Metrics } from '../../foundation/metrics.ts'
 
 export class ExposureMetrics {
   readonly requests

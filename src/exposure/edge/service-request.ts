@@ -1,8 +1,8 @@
-import { SluiceError } from '../foundation/errors.ts'
-import { type Exchange, type ForwardEnd, ForwardError, type ForwardResult } from '../relay/exchange.ts'
-import { pickUpstream, upstreamKey } from './pick-upstream.ts'
-import type { ExposureRoute } from './plan-host.ts'
-import type { RouteEndpoint } from './service-endpoints.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import { type Exchange, type ForwardEnd, ForwardError, type ForwardResult } from '../../relay/exchange.ts'
+import type { ExposureRoute } from '../routes/plan-host.ts'
+import { type RouteEndpoint, upstreamKey } from '../routes/service-endpoints.ts'
+import { pickUpstream } from './pick-upstream.ts'
 
 const maxAttempts = 3
 /** Methods that may be sent again though the first server may have acted on them (RFC 9110 9.2.2). */

@@ -1,5 +1,5 @@
-import type { SluiceError } from '../foundation/errors.ts'
-import type { Answer } from '../relay/exchange.ts'
+import type { SluiceError } from '../../foundation/errors.ts'
+import type { Answer } from '../../relay/exchange.ts'
 
 const defaultRetryAfterSeconds = 5
 

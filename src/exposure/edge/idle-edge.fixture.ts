@@ -2,7 +2,7 @@
 //   node idle-edge.fixture.ts HOST KEY CERT → prints its port, and for each line it reads how much memory it has
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { silentLogger } from '../foundation/log.ts'
+import { silentLogger } from '../../foundation/log.ts'
 import { ExposureEdge } from './exposure-edge.ts'
 
 const [host = '', keyFile = '', certFile = ''] = process.argv.slice(2)

@@ -1,11 +1,10 @@
-import { type EndpointSlice, serviceNameLabel } from '../resources/endpoint-slice.ts'
-import { keyOf, refOf } from '../resources/kubernetes-object.ts'
-import type { ServiceExporter } from '../resources/service-exporter.ts'
-import type { Service } from '../resources/service.ts'
+import { type EndpointSlice, serviceNameLabel } from '../../resources/endpoint-slice.ts'
+import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
+import type { ServiceExporter } from '../../resources/service-exporter.ts'
+import type { Service } from '../../resources/service.ts'
 import { byAge, type ExposureFacts, hostFor, hostOf } from './host-owners.ts'
-import { upstreamKey } from './pick-upstream.ts'
 import type { RouteLookups } from './plan-host.ts'
-import type { RouteEndpoint } from './service-endpoints.ts'
+import { type RouteEndpoint, upstreamKey } from './service-endpoints.ts'
 
 /** What has to be planned again after a change. */
 export interface Touched {

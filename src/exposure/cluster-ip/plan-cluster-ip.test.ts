@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { endpointSliceSchema } from '../resources/endpoint-slice.ts'
-import { serviceSchema } from '../resources/service.ts'
+import { endpointSliceSchema } from '../../resources/endpoint-slice.ts'
+import { serviceSchema } from '../../resources/service.ts'
 import { planClusterIp } from './plan-cluster-ip.ts'
 
 const service = serviceSchema.parse({

@@ -1,9 +1,9 @@
 import { type Server, type Socket, connect, createServer } from 'node:net'
-import type { Clock } from '../foundation/clock.ts'
-import { tunnel } from '../relay/upstream/tunnel.ts'
-import { pickUpstream, upstreamKey } from './pick-upstream.ts'
+import type { Clock } from '../../foundation/clock.ts'
+import { tunnel } from '../../relay/upstream/tunnel.ts'
+import { pickUpstream } from '../edge/pick-upstream.ts'
+import { type RouteEndpoint, upstreamKey } from '../routes/service-endpoints.ts'
 import type { ClusterIpRoute } from './plan-cluster-ip.ts'
-import type { RouteEndpoint } from './service-endpoints.ts'
 
 const mostConnections = 4_096
 const connectMs = 5_000

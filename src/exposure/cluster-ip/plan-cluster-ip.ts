@@ -1,6 +1,6 @@
-import type { EndpointSlice } from '../resources/endpoint-slice.ts'
-import type { Service } from '../resources/service.ts'
-import { readyEndpoints, type RouteEndpoint } from './service-endpoints.ts'
+import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
+import type { Service } from '../../resources/service.ts'
+import { readyEndpoints, type RouteEndpoint } from '../routes/service-endpoints.ts'
 
 /** One port of a Service at its own address, and where connections to it go. */
 export interface ClusterIpRoute {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { HeldObjects } from '../resources/object-cache.ts'
-import type { Pod } from '../resources/pod.ts'
+import { HeldObjects } from '../../resources/object-cache.ts'
+import type { Pod } from '../../resources/pod.ts'
 import { EndpointReach } from './endpoint-reach.ts'
 
 function pod(name: string, namespace: string, ...addresses: string[]): Pod {

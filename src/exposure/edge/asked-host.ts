@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
-import { SluiceError } from '../foundation/errors.ts'
-import type { Exchange } from '../relay/exchange.ts'
-import { Remembered } from '../relay/http/remembered.ts'
+import { SluiceError } from '../../foundation/errors.ts'
+import type { Exchange } from '../../relay/exchange.ts'
+import { Remembered } from '../../relay/http/remembered.ts'
 
 /** A name as DNS has it, perhaps with the dot at its end, perhaps with a port. Nothing in it is decoded. */
 const hostForm = /^([a-z0-9](?:[a-z0-9.-]*[a-z0-9])?)\.?(?::\d{0,5})?$/

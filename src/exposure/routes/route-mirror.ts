@@ -1,7 +1,7 @@
-import type { HostRoutes } from './exposure-edge.ts'
+import type { HostRoutes } from '../edge/exposure-edge.ts'
 import type { ExposureRoute } from './plan-host.ts'
-import { upstreamKey } from './pick-upstream.ts'
 import type { RouteChange } from './route-table.ts'
+import { upstreamKey } from './service-endpoints.ts'
 
 /** What has changed since the last news; the first have everything. */
 export interface RouteNews {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { EndpointSlice } from '../resources/endpoint-slice.ts'
-import type { ServiceExporter } from '../resources/service-exporter.ts'
-import type { Service } from '../resources/service.ts'
+import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
+import type { ServiceExporter } from '../../resources/service-exporter.ts'
+import type { Service } from '../../resources/service.ts'
 import { planRoutes } from './plan-routes.ts'
 
 const facts = { clusterId: 'c1', proxyDomain: 'Site-1.localhost', port: 22443 }
