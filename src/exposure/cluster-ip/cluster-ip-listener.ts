@@ -15,16 +15,13 @@ interface Companion {
   readonly until: number
 }
 
-/**
- * Listens on one port of one Service, and takes every connection to one of the endpoints, in turn. Bytes pass
- * unchanged.
- */
+/** Listens on one port of one Service, and connects every client to one of the endpoints. Bytes pass unchanged. */
 export class ClusterIpListener {
   readonly #clock: Clock
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   readonly #inFlight = new Map<string, number>()
-  /** Where a client was taken last, by its address. */
+  /** The endpoint that a client was connected to last, by the client's address. For Services with session affinity. */
   readonly #companions = new Map<string, Companion>()
   #route: ClusterIpRoute
   #turn = 0
@@ -36,7 +33,7 @@ export class ClusterIpListener {
     this.#server.maxConnections = mostConnections
   }
 
-  /** New connections go there; those that are there go on. */
+  /** Applies to new connections; existing ones continue. */
   set route(route: ClusterIpRoute) {
     this.#route = route
   }
@@ -53,7 +50,7 @@ export class ClusterIpListener {
     })
   }
 
-  /** Takes no new connections; those that are there go on. */
+  /** Accepts no new connections; existing ones continue. */
   close(ended: () => void): void {
     this.#server.close(() => ended())
   }
@@ -89,7 +86,7 @@ export class ClusterIpListener {
     }
   }
 
-  /** One that is tried again is not asked of the client's companion: it has just failed. */
+  /** With session affinity it is the client's last endpoint, unless that one has just failed. */
   #pick(client: Socket, tried: ReadonlySet<string>): RouteEndpoint | undefined {
     const { endpoints, affinityMs } = this.#route
     const now = this.#clock.now()
@@ -108,7 +105,7 @@ export class ClusterIpListener {
     return picked
   }
 
-  /** `undefined` when nobody answers there. */
+  /** `undefined` if nothing accepts the connection. */
   #connect({ host, port }: RouteEndpoint): Promise<Socket | undefined> {
     return new Promise((resolve) => {
       const upstream = connect({ host, port, allowHalfOpen: true, noDelay: true })

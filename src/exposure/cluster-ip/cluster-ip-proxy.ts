@@ -11,11 +11,11 @@ import { type ClusterIpRoute, planClusterIp } from './plan-cluster-ip.ts'
 export interface ClusterIpProxyOptions {
   readonly services: ObjectCache<Service>
   readonly slices: ObjectCache<EndpointSlice>
-  /** `namespace/name` of Services that somebody else listens for. */
+  /** `namespace/name` of Services that have a listener elsewhere. */
   readonly except: ReadonlySet<string>
-  /** Which addresses are this machine's to listen on. */
+  /** Whether this machine can listen on an address. */
   readonly isLocal: (address: string) => boolean
-  /** Whether the kernel takes what comes to a Service to this endpoint itself. */
+  /** Whether the kernel itself forwards connections of a Service to this endpoint. */
   readonly isLedTo?: ((endpoint: string) => boolean) | undefined
   /** Tells the Service's owner why it cannot be reached. */
   event(service: KubernetesObject, type: 'Warning', reason: string, message: string): void
@@ -26,7 +26,7 @@ export interface ClusterIpProxyOptions {
 const mostListeners = 4_096
 const retryMs = 5_000
 
-/** Makes the addresses of Services lead somewhere on this machine: what kube-proxy is on a node of Kubernetes. */
+/** Makes the addresses of Services work on this machine, as kube-proxy does on a node of Kubernetes. */
 export class ClusterIpProxy {
   readonly #options: ClusterIpProxyOptions
   readonly #queue: WorkQueue
@@ -48,7 +48,7 @@ export class ClusterIpProxy {
     slices.onChange(({ type, object }) => this.#follow(object, type === 'deleted'))
   }
 
-  /** Until aborted; then every connection ends. */
+  /** Runs until aborted; then all connections are closed. */
   async run(signal: AbortSignal): Promise<void> {
     try {
       await this.#queue.run(signal)
@@ -119,7 +119,7 @@ export class ClusterIpProxy {
     }
   }
 
-  /** Its connections go on until they end by themselves. */
+  /** Closes a listener; its connections continue until they end. */
   #retire(listener: ClusterIpListener): void {
     this.#count--
     this.#closing.add(listener)

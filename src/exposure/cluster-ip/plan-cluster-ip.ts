@@ -2,18 +2,18 @@ import type { EndpointSlice } from '../../resources/endpoint-slice.ts'
 import type { Service } from '../../resources/service.ts'
 import { readyEndpoints, type RouteEndpoint } from '../routes/service-endpoints.ts'
 
-/** One port of a Service at its own address, and where connections to it go. */
+/** One port of a Service at its cluster address, and the endpoints that connections go to. */
 export interface ClusterIpRoute {
   readonly address: string
   readonly port: number
   readonly endpoints: readonly RouteEndpoint[]
-  /** How long a client stays with the endpoint it first came to; `undefined` where every connection is for itself. */
+  /** How long a client stays with its endpoint (session affinity); `undefined` if it does not. */
   readonly affinityMs: number | undefined
 }
 
 /**
- * What to listen on for a Service: the TCP ports behind which something is ready. Where nothing is, nobody listens, and
- * a connection is refused as kube-proxy refuses it. Where somebody else leads to an endpoint, nobody listens either.
+ * Plans what to listen on for a Service: its TCP ports with a ready endpoint. Without one, connections are refused, as
+ * kube-proxy does. Ports that the kernel forwards itself need no listener.
  */
 export function planClusterIp(
   service: Service | undefined,

@@ -3,7 +3,7 @@ import type { Answer } from '../../relay/exchange.ts'
 
 const defaultRetryAfterSeconds = 5
 
-/** The edge serves any kind of Service, so its own errors are plain JSON that no Service is likely to use. */
+/** The edge's own errors are JSON in a form that the Services behind it are unlikely to use. */
 export function edgeErrorAnswer(error: SluiceError): Answer {
   const retryAfter = error.details['retryAfterSeconds'] ?? (error.status === 503 ? defaultRetryAfterSeconds : undefined)
   return {

@@ -5,13 +5,13 @@ import type { Answer, Exchange } from '../../relay/exchange.ts'
 export interface EdgeHealthOptions {
   readonly isStopping: () => boolean
   readonly metrics?: Metrics | undefined
-  /** What `/metrics` answers, where it is more than this edge's own. */
+  /** The answer to `/metrics`, if it has more than this edge's own metrics. */
   readonly metricsText?: (() => Promise<string>) | undefined
 }
 
 const thisMachine = /^(?:127\.[\d.]+|::1)$/
 
-/** What the edge says of itself at hosts that nobody can expose. Of the numbers it speaks to its own machine only. */
+/** Health and metrics of the edge, at hosts that nobody can expose. Metrics are shown to this machine only. */
 export class EdgeHealth {
   readonly #options: EdgeHealthOptions
 

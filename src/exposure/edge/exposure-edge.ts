@@ -15,7 +15,7 @@ import { ExposureMetrics } from './exposure-metrics.ts'
 import type { ExposureRoute } from '../routes/plan-host.ts'
 import { ServiceLoads, ServiceRequest } from './service-request.ts'
 
-/** Where hosts lead: one per cluster. */
+/** Finds the route of a host. Each cluster has its own. */
 export interface HostRoutes {
   find(host: string): ExposureRoute | undefined
 }
@@ -23,17 +23,20 @@ export interface HostRoutes {
 export interface ExposureEdgeOptions {
   readonly clock?: TurnClock
   readonly log: Logger
-  /** Asked again on every `reloadTls`. Without it the edge speaks plain HTTP, for use behind something that has TLS. */
+  /**
+   * The edge's own certificate; a function is called again on every `reloadTls`. Without it the edge speaks plain HTTP,
+   * for use behind a proxy that does TLS.
+   */
   readonly tls?: SecureContextOptions | (() => SecureContextOptions)
   readonly metrics?: Metrics
-  /** What `/metrics` answers, where it is more than this edge's own. */
+  /** The answer to `/metrics`, if it has more than this edge's own metrics. */
   readonly metricsText?: () => Promise<string>
   readonly relayLimits?: Partial<RelayLimits>
 }
 
 type Finish = (status: number, failure?: unknown) => void
 
-/** The address outside: takes requests for exposed hosts to the Services behind them, upgrades included. */
+/** The server on port 22443: forwards requests for exposed hosts to their Services, also those that upgrade. */
 export class ExposureEdge {
   readonly #log: Logger
   readonly #metrics: ExposureMetrics
@@ -86,7 +89,7 @@ export class ExposureEdge {
     this.#metrics.inFlight += 1
     const finish: Finish = (status, failure) => {
       this.#metrics.inFlight -= 1
-      // Only hosts that exist are counted by name: anybody may ask for any.
+      // Only hosts that exist get a series of their own: clients could ask for any number of others.
       this.#metrics.requests.series(route?.cluster ?? '', route?.exporter ?? '', String(status)).add()
       done(failure)
     }
@@ -120,7 +123,7 @@ export class ExposureEdge {
     try {
       return this.#contexts.of(host, this.#find(host)?.certificate)
     } catch (error) {
-      // Its key may be one that TLS does not take: better another certificate than none.
+      // TLS may not accept its key. The edge's own certificate is better than none.
       this.#log.warn({ err: error, host }, 'the certificate of a host cannot be used')
       return undefined
     }

@@ -5,15 +5,15 @@ import { type RouteEndpoint, upstreamKey } from '../routes/service-endpoints.ts'
 import { pickUpstream } from './pick-upstream.ts'
 
 const maxAttempts = 3
-/** Methods that may be sent again though the first server may have acted on them (RFC 9110 9.2.2). */
+/** Methods that may be sent a second time even if the first server has acted on them (RFC 9110 9.2.2). */
 const repeatable = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
-/** How many requests each endpoint has now, and whose turn it is among those that are equally busy. */
+/** Counts the running requests of each endpoint, to spread new ones evenly. */
 export class ServiceLoads {
   readonly #inFlight = new Map<string, number>()
   #turn = 0
 
-  /** One that has not failed this request yet. */
+  /** Picks an endpoint that has not failed this request yet. */
   pick(endpoints: readonly RouteEndpoint[], failed: ReadonlySet<string>): RouteEndpoint | undefined {
     return pickUpstream(endpoints, this.#inFlight, this.#turn++, failed)
   }
@@ -36,7 +36,7 @@ interface ServiceRequestEnd {
   onFailed(error: unknown): void
 }
 
-/** A request on its way to a Service: at one endpoint after the other, until one of them answers. */
+/** Forwards a request to a Service. If an endpoint fails, the next one is tried, up to three in all. */
 export class ServiceRequest implements ForwardEnd {
   readonly #exchange: Exchange
   readonly #route: ExposureRoute

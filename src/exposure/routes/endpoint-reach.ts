@@ -5,13 +5,16 @@ import type { MayReach, RouteEndpoint } from './service-endpoints.ts'
 
 export interface EndpointReachOptions {
   readonly pods: ObjectCache<Pod>
-  /** Addresses and ranges (`10.65.0.0/19`) of the machine and of all clusters on it. Asked only for what is no Pod. */
+  /**
+   * Addresses and ranges (`10.65.0.0/19`) of the machine and all clusters on it. Called only for endpoints that are not
+   * Pods.
+   */
   readonly closed: () => readonly string[]
-  /** What the platform itself has put behind a Service of this namespace. */
+  /** Whether the platform itself made this endpoint of a Service in the namespace. */
   readonly isOwn: (namespace: string, endpoint: RouteEndpoint) => boolean
 }
 
-/** What is nobody's address outside of a machine: the machine itself, its links, everybody, nobody. */
+/** Addresses that never lead out of a machine: loopback, link-local, multicast, unspecified and reserved ones. */
 const nowhere = [
   '0.0.0.0/8',
   '127.0.0.0/8',
@@ -25,9 +28,10 @@ const nowhere = [
 ]
 
 /**
- * Where the edge may connect to for a Service. Slices can be written by hand, and what is in them is connected to from
- * this machine: a Service leads to Pods of its own namespace, or out of this machine and of every cluster on it. On an
- * embedded cluster most else is refused when it is written; this holds for every cluster, and for what was there before.
+ * Decides where the edge may connect to for a Service. Users can write EndpointSlices by hand, and the edge would
+ * connect to any address in them from this machine. So a Service may only lead to Pods of its own namespace, or to
+ * addresses outside this machine and its clusters. The embedded API server refuses most other addresses already; this
+ * check also covers attached clusters and slices that were written earlier.
  */
 export class EndpointReach {
   readonly #options: EndpointReachOptions
@@ -36,7 +40,7 @@ export class EndpointReach {
   readonly #pods = new Map<string, number>()
   readonly #unsubscribe: () => void
   readonly #nowhere = blockListOf(nowhere)
-  /** What was closed when it was last asked for. */
+  /** The closed addresses when they were last looked up. */
   #closed: string | undefined
 
   constructor(options: EndpointReachOptions) {
@@ -63,8 +67,8 @@ export class EndpointReach {
   }
 
   /**
-   * Whether what is closed is no longer what it was when it was last asked for. Nobody tells when the machine gets an
-   * address or a cluster, so it is looked up; where all endpoints are Pods it was never asked for, and costs nothing.
+   * Whether the closed addresses have changed since they were last looked up. There is no event when the machine gets
+   * an address or a cluster, so they are looked up again, but not if all endpoints were Pods so far.
    */
   hasNewLimits(): boolean {
     if (this.#closed === undefined) return false

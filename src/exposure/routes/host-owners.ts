@@ -1,22 +1,22 @@
 import { keyOf, refOf } from '../../resources/kubernetes-object.ts'
 import { exposedHostLabel, type ServiceExporter } from '../../resources/service-exporter.ts'
 
-/** What the exposure knows about where it is. */
+/** What the hosts of a cluster are made of. */
 export interface ExposureFacts {
   readonly clusterId: string
   readonly proxyDomain: string
-  /** The port clients use; 22443 unless told otherwise. */
+  /** The port that clients use; 22443 by default. */
   readonly port: number
 }
 
-/** The namespace that a host belongs to, and the binding by which it does. */
+/** The namespace that a host belongs to, and the exporter that claimed it. */
 export interface HostOwner {
   readonly namespace: string
   /** `namespace/name` of the ServiceExporter. */
   readonly exporter: string
 }
 
-/** By host, whole. */
+/** By host, with its domain. */
 export type HostOwners = ReadonlyMap<string, HostOwner>
 
 /**
@@ -51,7 +51,7 @@ export function namespaceOf({ metadata }: ServiceExporter): string {
   return metadata.namespace ?? 'default'
 }
 
-/** Times have whole seconds: of two of one second, the one that already has its address keeps it. */
+/** Sorts the oldest first. Times have whole seconds; of two with the same time, the one with an address comes first. */
 export function byAge(exporters: readonly ServiceExporter[]): ServiceExporter[] {
   if (exporters.length < 2) return [...exporters]
   const keyed = exporters.map((exporter) => ({ exporter, key: ageKey(exporter) }))
@@ -60,7 +60,7 @@ export function byAge(exporters: readonly ServiceExporter[]): ServiceExporter[] 
 
 function ageKey(exporter: ServiceExporter): string {
   const { metadata, status } = exporter
-  // Without a time it was not stored yet: the youngest.
+  // An exporter without a time was not stored yet, so it is the youngest.
   return `${metadata.creationTimestamp ?? '~'} ${status?.url === undefined ? 1 : 0} ${keyOf(refOf(exporter))}`
 }
 

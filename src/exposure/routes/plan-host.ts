@@ -13,7 +13,7 @@ export interface ExposureRoute {
   /** `namespace/name` of the ServiceExporter. */
   readonly exporter: string
   readonly endpoints: readonly RouteEndpoint[]
-  /** Shown at this host; without one it is the installation's. */
+  /** The host's own certificate; without one, the edge's is shown. */
   readonly certificate?: HostCertificate | undefined
 }
 
@@ -31,7 +31,7 @@ export type ExporterVerdict =
       readonly exposed: true
       readonly url: string
       readonly unready?: Unready | undefined
-      /** Where the exporter names one. */
+      /** Only if the exporter names a certificate. */
       readonly certificate?: CertificateVerdict | undefined
     }
   | { readonly exposed: false; readonly reason: RefusalReason; readonly message: string }

@@ -17,13 +17,13 @@ export class PlannedRoutes {
     this.owners = new Map(owners)
   }
 
-  /** Plans everything there is. */
+  /** Plans all hosts. */
   planAll(objects: RouteObjects, facts: ExposureFacts, rules: RouteRules): void {
     this.plan(new Set([...objects.hosts, ...this.owners.keys()]), objects, facts, rules)
   }
 
   plan(hosts: ReadonlySet<string>, objects: RouteObjects, facts: ExposureFacts, rules: RouteRules): void {
-    // First all that was, then all that is: an exporter may have moved from one of the hosts to another.
+    // Remove all old verdicts before adding new ones: an exporter may have moved from one of the hosts to another.
     for (const host of hosts) {
       for (const exporter of this.exportersOf(host)) this.verdicts.delete(exporter)
     }

@@ -3,14 +3,14 @@ import type { ExposureRoute } from './plan-host.ts'
 import type { RouteChange } from './route-table.ts'
 import { upstreamKey } from './service-endpoints.ts'
 
-/** What has changed since the last news; the first have everything. */
+/** What changed since the last news. The first news contain everything. */
 export interface RouteNews {
   readonly put: readonly ExposureRoute[]
-  /** Hosts that lead nowhere any more. */
+  /** Hosts that have no route any more. */
   readonly gone: readonly string[]
 }
 
-/** What a feed needs of the routes; RouteTable is one. */
+/** Routes that a feed can follow, such as a RouteTable. */
 export interface RouteSource {
   readonly routes: ReadonlyMap<string, ExposureRoute>
   find(host: string): ExposureRoute | undefined
@@ -81,7 +81,7 @@ export class RouteFeed {
   }
 }
 
-/** The same routes in the other thread. */
+/** The copy of the routes in another thread. */
 export class RouteMirror implements HostRoutes {
   readonly #routes = new Map<string, ExposureRoute>()
 

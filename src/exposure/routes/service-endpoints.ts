@@ -6,10 +6,10 @@ export interface RouteEndpoint {
   readonly port: number
 }
 
-/** Remembered by endpoint: a text put together anew for every request would have to be hashed each time. */
+/** Keys by endpoint. Making the text for every request would also mean hashing it each time. */
 const keys = new WeakMap<RouteEndpoint, string>()
 
-/** What an endpoint is known by, also after its route was planned anew. */
+/** Identifies an endpoint, also after its route was planned again. */
 export function upstreamKey(endpoint: RouteEndpoint): string {
   const known = keys.get(endpoint)
   if (known !== undefined) return known
@@ -24,7 +24,7 @@ export function servicePortOf(service: Service, port: number): ServicePort | und
   return service.spec.ports?.find((one) => one.port === port && one.protocol === 'TCP')
 }
 
-/** Whether a Service of the namespace may lead there. */
+/** Whether a Service of the namespace may lead to the endpoint. */
 export type MayReach = (namespace: string, endpoint: RouteEndpoint) => boolean
 
 /** The ready addresses behind one port of a Service, sorted and each once. */
@@ -44,13 +44,13 @@ export function readyEndpoints(port: ServicePort, slices: readonly EndpointSlice
   return [...found.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, endpoint]) => endpoint)
 }
 
-/** An endpoint with an address of each family is one endpoint. */
+/** Slices of one address family: an endpoint with an address of each family must not count twice. */
 function ofOneFamily(slices: readonly EndpointSlice[]): readonly EndpointSlice[] {
   const first = slices.filter(({ addressType }) => addressType === 'IPv4')
   return first.some(({ endpoints }) => endpoints.length > 0) ? first : slices
 }
 
-/** Slices carry the name of the Service's port; one made by hand may only carry the number. */
+/** Slices have the name of the Service's port; one that was written by hand may only have the number. */
 function slicePortOf({ ports = [] }: EndpointSlice, port: ServicePort): number | undefined {
   const tcp = ports.filter(({ protocol }) => protocol === 'TCP')
   const byName = tcp.find(({ name }) => (name ?? '') === (port.name ?? ''))

@@ -4,7 +4,7 @@ import type { ExporterVerdict } from '../routes/plan-host.ts'
 
 type Status = NonNullable<ServiceExporter['status']>
 
-/** The status a ServiceExporter should have; `undefined` when it already says so. */
+/** The status that a ServiceExporter should have; `undefined` if it already has it. */
 export function statusFor(exporter: ServiceExporter, verdict: ExporterVerdict, now: number): Status | undefined {
   const wanted = readyCondition(exporter, verdict)
   const url = verdict.exposed ? verdict.url : undefined
@@ -27,7 +27,7 @@ function readyCondition({ metadata }: ServiceExporter, verdict: ExporterVerdict)
     : { type: 'Ready', status: 'False', reason: problem?.reason, message: problem?.message, ...generation }
 }
 
-/** Where the exporter names a certificate of its own and has a host to show it at. */
+/** Only for an exporter that names a certificate and has a host. */
 function certificateCondition({ metadata, spec }: ServiceExporter, verdict: ExporterVerdict): Condition | undefined {
   if (!verdict.exposed || !verdict.certificate) return undefined
   const generation = metadata.generation === undefined ? {} : { observedGeneration: metadata.generation }
@@ -38,7 +38,7 @@ function certificateCondition({ metadata, spec }: ServiceExporter, verdict: Expo
     : { type: 'Certificate', status: 'True', reason: 'OwnCertificate', message, ...generation }
 }
 
-/** What happened, where a status says something else than the one before it: to be told as an Event. */
+/** What changed between two statuses, to be recorded as Events. */
 export function changesOf(before: ServiceExporter['status'], now: Status): readonly StatusChange[] {
   return ['Ready', 'Certificate'].flatMap((type) => {
     const [was, is] = [conditionOf(before, type), conditionOf(now, type)]

@@ -14,13 +14,13 @@ export interface ExposureControllerOptions {
   readonly client: ClusterClient
   readonly exporters: ObjectCache<ServiceExporter>
   readonly routes: RouteTable
-  /** Where people look for why something does not work. */
+  /** Where changes are recorded for users to see. */
   readonly events?: Pick<EventRecorder, 'record'> | undefined
   readonly clock: Clock
   readonly log: Logger
 }
 
-/** Tells each ServiceExporter where it is reachable, or why it is not. */
+/** Writes into the status of each ServiceExporter where it is reachable, or why it is not. */
 export class ExposureController {
   readonly #options: ExposureControllerOptions
   readonly #queue: WorkQueue
@@ -59,7 +59,7 @@ export class ExposureController {
 
   async #tell(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs: number } | void> {
     const { client, exporters, routes, events, clock, log } = this.#options
-    // Before everything has been seen a Service may only seem to be missing.
+    // Until all objects are loaded, a Service may only seem to be missing.
     if (!routes.synced) return { requeueAfterMs: 100 }
     const exporter = exporters.get(ref)
     const verdict = routes.verdictOn(keyOf(ref))
@@ -68,7 +68,7 @@ export class ExposureController {
     try {
       await client.updateStatus(serviceExporterKind, { ...exporter, status }, signal)
     } catch (error) {
-      // It changed or went meanwhile; the change itself comes back here through the cache.
+      // It was changed or deleted meanwhile; that change comes here through the cache, too.
       if (isStatusError(error, 'Conflict', 'NotFound')) return
       throw error
     }
@@ -79,7 +79,7 @@ export class ExposureController {
   }
 }
 
-/** The other way round than `keyOf`. */
+/** The inverse of `keyOf`. */
 function refFromKey(key: string): ObjectRef {
   const [namespace = '', name = ''] = key.split('/')
   return { namespace, name }
