@@ -33,7 +33,7 @@ describe('what a thread loads is memory of every idle cluster', () => {
   it('is in the main thread no gateway, no relay and no edge', () => {
     const files = roomsOf('platform/up.ts')
     expect(files).toContain('platform/serving/serving-threads.ts')
-    const served = ['gateway/gateway.ts', 'exposure/exposure-edge.ts', 'relay/relay-server.ts']
+    const served = ['gateway/gateway.ts', 'exposure/edge/exposure-edge.ts', 'relay/relay-server.ts']
     expect(files.filter((file) => served.includes(file))).toEqual([])
   })
 })

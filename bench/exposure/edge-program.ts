@@ -2,8 +2,8 @@
 //   node bench/exposure/edge-program.ts tls|plain|relay UPSTREAM_PORT HOST KEY CERT → prints its port
 import { readFileSync } from 'node:fs'
 import { silentLogger } from '../../src/foundation/log.ts'
-import { ExposureEdge } from '../../src/exposure/exposure-edge.ts'
-import { edgeErrorAnswer } from '../../src/exposure/edge-errors.ts'
+import { ExposureEdge } from '../../src/exposure/edge/exposure-edge.ts'
+import { edgeErrorAnswer } from '../../src/exposure/edge/edge-errors.ts'
 import type { Handler } from '../../src/relay/exchange.ts'
 import { RelayServer } from '../../src/relay/relay-server.ts'
 

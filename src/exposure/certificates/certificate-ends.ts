@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 
-/** A timer of the system can be set to 24 days at most; one that wakes early is set again. */
+/** Node's timers take 24 days at most. One that wakes early is set again. */
 const longestWaitMs = 24 * 3_600_000
 
 /** Notices when the certificates of hosts expire, with one timer for all of them. */

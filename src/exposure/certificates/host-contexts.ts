@@ -7,12 +7,13 @@ interface HeldContext {
 }
 
 /**
- * What a handshake needs of the certificates of hosts: made when a host is first asked for, and when it has another.
+ * The TLS contexts of hosts with a certificate of their own. A context is made at the first handshake and kept until the
+ * certificate changes.
  */
 export class HostContexts {
   readonly #held = new Map<string, HeldContext>()
 
-  /** `undefined` where the host has no certificate of its own. */
+  /** `undefined` if the host has no certificate of its own. */
   of(host: string, certificate: HostCertificate | undefined): SecureContext | undefined {
     if (!certificate) {
       this.#held.delete(host)

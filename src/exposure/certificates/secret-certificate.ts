@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Secret } from '../../resources/secret.ts'
 
-/** PEM: a certificate with those that lead to its authority, and its key. */
+/** A certificate with its chain, and its key, both PEM. */
 export interface HostCertificate {
   readonly key: string
   readonly cert: string
@@ -10,11 +10,11 @@ export interface HostCertificate {
 
 export type CertificateProblem = 'SecretNotFound' | 'SecretInvalid' | 'HostNotCovered' | 'CertificateExpired'
 
-/** What is shown at a host. With a problem and a certificate, that one is shown all the same. */
+/** Which certificate a host shows. A certificate with a problem (it has expired) is shown nevertheless. */
 export interface CertificateVerdict {
   readonly certificate?: HostCertificate | undefined
   readonly problem?: { readonly reason: CertificateProblem; readonly message: string } | undefined
-  /** Until when the certificate is valid, if it is now: the verdict has to be made again then. */
+  /** When the certificate expires and the verdict has to be made again; `undefined` if it has expired already. */
   readonly validUntil?: number | undefined
 }
 
@@ -22,10 +22,10 @@ interface ReadCertificate extends HostCertificate {
   readonly leaf: X509Certificate
 }
 
-/** Reading one takes a while, and routes are planned often: a Secret that has not changed is the same object. */
+/** Certificates that were parsed, which takes long. A Secret that has not changed is the same object. */
 const read = new WeakMap<Secret, ReadCertificate | string>()
 
-/** The certificate that a Secret of the type `kubernetes.io/tls` has for a host. */
+/** Reads the certificate for a host from a Secret of the type `kubernetes.io/tls`. */
 export function certificateOf(secret: Secret, host: string, now: number): CertificateVerdict {
   const { name } = secret.metadata
   const found = read.get(secret) ?? readCertificate(secret)
@@ -48,7 +48,7 @@ export function secretMissing(name: string, namespace: string): CertificateVerdi
   )
 }
 
-/** The leaf of a pair that belongs together. Throws what is wrong with it. */
+/** The first certificate of the chain. Throws if the key does not belong to it. */
 export function checkedLeaf({ key, cert }: HostCertificate): X509Certificate {
   const leaf = new X509Certificate(cert)
   if (!leaf.checkPrivateKey(createPrivateKey(key))) throw new Error('the key is not that of the certificate')

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { JoinedRoutes } from '../../exposure/joined-routes.ts'
+import { JoinedRoutes } from '../../exposure/routes/joined-routes.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import { clusterKind } from '../../resources/cluster.ts'
 import { computeCenterKind } from '../../resources/compute-center.ts'

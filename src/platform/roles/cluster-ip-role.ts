@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../cluster/cluster-client.ts'
 import { EventRecorder } from '../../cluster/event-recorder.ts'
-import { ClusterIpProxy } from '../../exposure/cluster-ip-proxy.ts'
+import { ClusterIpProxy } from '../../exposure/cluster-ip/cluster-ip-proxy.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'

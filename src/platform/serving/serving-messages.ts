@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { RouteNews } from '../../exposure/route-mirror.ts'
+import type { RouteNews } from '../../exposure/routes/route-mirror.ts'
 import type { LoopBoardShape } from '../loop-watch/loop-board.ts'
 import type { MetricsSnapshot } from '../../foundation/metrics.ts'
 import type { ApiKey } from '../../resources/api-key.ts'

@@ -1,7 +1,7 @@
 import * as net from 'node:net'
 import { backoffMs } from '../../cluster/pace/backoff.ts'
 import type { ObjectCache } from '../../cluster/informer.ts'
-import { RouteFeed, type RouteSource } from '../../exposure/route-mirror.ts'
+import { RouteFeed, type RouteSource } from '../../exposure/routes/route-mirror.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage, SluiceError } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'

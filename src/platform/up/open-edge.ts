@@ -1,4 +1,4 @@
-import { JoinedRoutes } from '../../exposure/joined-routes.ts'
+import { JoinedRoutes } from '../../exposure/routes/joined-routes.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Machine } from '../clusters/further-cluster.ts'

@@ -8,6 +8,7 @@ import { Deadline } from '../socket/deadline.ts'
 import type { SocketInput } from '../socket/socket-input.ts'
 import { OutputBatch, SocketOutput } from '../socket/socket-output.ts'
 import { BodyPace } from './body-pace.ts'
+import { clientFacts } from './client-facts.ts'
 import { ClientExchange, type ClientLink, type ExchangeTools } from './client-exchange.ts'
 import { codedFailure, isExpected } from './coded-failure.ts'
 import type { RequestBody } from './request-body.ts'
@@ -63,7 +64,7 @@ export class ClientConnection implements ClientLink {
     this.#socket = socket
     this.#input = input
     this.#tools = tools
-    this.client = { address: addressOf(socket), secure, serverName: serverNameOf(socket) }
+    this.client = clientFacts(socket, secure)
     this.#output = new SocketOutput(socket, () => this.#onDrain())
     this.out = new OutputBatch(this.#output)
     this.#reader = new HeadReader(tools.limits, requestHeads)
@@ -391,14 +392,4 @@ export class ClientConnection implements ClientLink {
     this.#exchange.abort(gone, true)
     for (const waiter of waiters) waiter(gone)
   }
-}
-
-export function addressOf(socket: Socket): string {
-  return (socket.remoteAddress ?? '').replace(/^::ffff:/, '')
-}
-
-/** Node has it at every socket of TLS, and in no type. */
-function serverNameOf(socket: Socket): string | undefined {
-  const name: unknown = Reflect.get(socket, 'servername')
-  return typeof name === 'string' ? name : undefined
 }
