@@ -36,6 +36,8 @@ export interface UpOptions {
   readonly gatewayWorkers?: number | undefined
   /** How many Pods that have finished are kept. */
   readonly finishedPodLimit?: number | undefined
+  /** How large a file of the audit log becomes, and how many older ones are kept. */
+  readonly auditLog?: { readonly fileBytes: number; readonly olderFiles: number } | undefined
   /** Whether Pods get networks of their own; where the machine permits it, unless something else is said. */
   readonly podNetwork: NetworkChoice
   /** Of an ordinary user: the network that this program was started in, or why there is none. */
