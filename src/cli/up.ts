@@ -53,6 +53,18 @@ const flags: readonly Flag[] = [
   },
   { name: 'finished-pods', value: 'COUNT', fallback: '1000', help: 'how many Pods that have finished are kept' },
   { name: 'event-ttl', value: 'SECONDS', fallback: '3600', help: 'how long Events are kept after their last change' },
+  {
+    name: 'audit-log-maxsize',
+    value: 'MIB',
+    fallback: '32',
+    help: 'how large a file of the audit log becomes before another one is begun',
+  },
+  {
+    name: 'audit-log-maxbackup',
+    value: 'COUNT',
+    fallback: '3',
+    help: 'how many older files of the audit log are kept',
+  },
   { name: 'no-card-preemption', help: 'do not give cards of idle models to those that somebody waits for' },
   {
     name: 'pod-network',
@@ -120,6 +132,10 @@ export function upOptions(parsed: ParsedFlags): UpOptions {
     gatewayWorkers: parsed.integer('gateway-workers', { min: 1, max: 64 }),
     finishedPodLimit: parsed.integer('finished-pods', { min: 0, max: 100_000 }),
     eventTtlMs: (parsed.number('event-ttl', { min: 60, max: 30 * 24 * 3600 }) ?? 3600) * 1000,
+    auditLog: {
+      fileBytes: (parsed.integer('audit-log-maxsize', { min: 1, max: 4_096 }) ?? 32) * 1024 * 1024,
+      olderFiles: parsed.integer('audit-log-maxbackup', { min: 1, max: 100 }) ?? 3,
+    },
     cardPreemption: !parsed.isSet('no-card-preemption'),
     podNetwork: podNetwork(parsed.text('pod-network')),
     podIpv6: !parsed.isSet('no-pod-ipv6'),

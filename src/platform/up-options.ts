@@ -36,7 +36,9 @@ export interface UpOptions {
   readonly gatewayWorkers?: number | undefined
   /** How many finished Pods are kept. */
   readonly finishedPodLimit?: number | undefined
-  /** Whether Pods get their own networks; by default, if the machine permits it. */
+  /** How large a file of the audit log becomes, and how many older ones are kept. */
+  readonly auditLog?: { readonly fileBytes: number; readonly olderFiles: number } | undefined
+  /** Whether Pods get networks of their own; where the machine permits it, unless something else is said. */
   readonly podNetwork: NetworkChoice
   /** For an ordinary user: the network namespace in which this program runs, or why there is none. */
   readonly userNetwork?: UserNetworkFacts | undefined

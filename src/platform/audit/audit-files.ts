@@ -4,8 +4,8 @@ import type { Clock } from '../../foundation/clock.ts'
 import { SluiceError } from '../../foundation/errors.ts'
 import { LineReader } from './line-reader.ts'
 
-/** How many older files are kept beside the current one. */
-export const olderAuditFiles = 3
+/** The most older files that may be kept beside the current one, whatever is asked for. */
+export const mostOlderAuditFiles = 100
 
 const lookEveryMs = 300
 
@@ -53,7 +53,7 @@ export async function* auditLines(path: string, options: AuditLinesOptions = {})
  */
 async function openAll(path: string, known?: bigint): Promise<LineReader[]> {
   const found: LineReader[] = []
-  for (let age = 0; age <= olderAuditFiles; age += 1) {
+  for (let age = 0; age <= mostOlderAuditFiles; age += 1) {
     const handle = await openIfThere(age === 0 ? path : olderAuditFile(path, age))
     if (!handle) continue
     const { ino } = await handle.stat({ bigint: true })

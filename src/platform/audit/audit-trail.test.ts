@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -29,10 +38,10 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-function open(at = path, fileBytes?: number): AuditTrail {
+function open(at = path, fileBytes?: number, olderFiles?: number): AuditTrail {
   metrics = new Metrics()
   const log = createLogger({ level: 'info', destination: { write: (line) => void logged.push(line) } })
-  const trail = new AuditTrail({ path: at, clock, log, metrics, fileBytes })
+  const trail = new AuditTrail({ path: at, clock, log, metrics, fileBytes, olderFiles })
   trails.push(trail)
   return trail
 }
@@ -83,6 +92,18 @@ describe('the audit trail', () => {
     expect(await namesIn()).toEqual(expected)
     expect(existsSync(`${path}.3`)).toBe(true)
     expect(existsSync(`${path}.4`)).toBe(false)
+  })
+
+  it('keeps as many files as it is told, and no more of a run that kept more', async () => {
+    mkdirSync(join(folder, 'logs'))
+    for (const age of [1, 2, 3, 4, 5, 6]) writeFileSync(`${path}.${age}`, `${JSON.stringify(named(`old-${age}`))}\n`)
+    const trail = open(path, JSON.stringify(named('new')).length, 4)
+    expect(await namesIn()).toEqual(['old-4', 'old-3', 'old-2', 'old-1'])
+    trail.write(named('new'))
+    await clock.advance(200)
+    await expect.poll(namesIn).toEqual(['old-3', 'old-2', 'old-1', 'new'])
+    expect(existsSync(`${path}.4`)).toBe(true)
+    expect(existsSync(`${path}.5`)).toBe(false)
   })
 
   it('leaves lines out and counts them when the file cannot be moved aside, rather than fill the disk', async () => {

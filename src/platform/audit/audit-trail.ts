@@ -1,4 +1,4 @@
-import { closeSync, openSync, readSync, rename, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, rename, rmSync, statSync } from 'node:fs'
 import { promisify } from 'node:util'
 import type { Audit, AuditEvent } from '../../apiserver/audit/audit-event.ts'
 import { TokenBucket } from '../../cluster/pace/token-bucket.ts'
@@ -7,7 +7,7 @@ import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
 import { LineFile } from '../data/line-file.ts'
-import { olderAuditFile, olderAuditFiles } from './audit-files.ts'
+import { mostOlderAuditFiles, olderAuditFile } from './audit-files.ts'
 
 export interface AuditTrailOptions {
   readonly path: string
@@ -16,9 +16,11 @@ export interface AuditTrailOptions {
   readonly metrics: Metrics
   /** When the file has grown to this size, it is moved aside. */
   readonly fileBytes?: number | undefined
+  /** How many of those are kept, at least one. */
+  readonly olderFiles?: number | undefined
 }
 
-const defaultFileBytes = 32 * 1024 * 1024
+export const defaultAuditLog = { fileBytes: 32 * 1024 * 1024, olderFiles: 3 }
 const flushAfterMs = 200
 const moveAgainAfterMs = 10_000
 /** How often the log tells of dropped lines, all of this time together. */
@@ -61,12 +63,13 @@ export class AuditTrail implements Component {
     this.#file = new LineFile(path, (lines) => this.#lost('disk', lines))
     this.#bytes = statSync(path).size
     if (this.#bytes > 0 && !endsALine(path, this.#bytes)) this.#append('\n')
+    this.#removeSurplus()
     process.once('exit', this.#close)
   }
 
   readonly write: Audit = (event) => {
     if (isStranger(event) && !this.#strangers.take(this.#options.clock.now())) return this.#lost('strangers', 1)
-    const { fileBytes = defaultFileBytes } = this.#options
+    const { fileBytes = defaultAuditLog.fileBytes } = this.#options
     // The file could not be moved aside. Dropping lines is better than filling the disk.
     if (this.#bytes >= 2 * fileBytes) this.#lost('disk', 1)
     else this.#writeEvent(event)
@@ -99,10 +102,10 @@ export class AuditTrail implements Component {
 
   /** Renames every older file to the next age; the oldest is removed. */
   async #moveAside(): Promise<void> {
-    const { path, clock, log } = this.#options
+    const { path, clock, log, olderFiles = defaultAuditLog.olderFiles } = this.#options
     this.#moving = true
     try {
-      for (let age = olderAuditFiles - 1; age > 0; age -= 1) {
+      for (let age = olderFiles - 1; age > 0; age -= 1) {
         await move(olderAuditFile(path, age), olderAuditFile(path, age + 1))
       }
       await move(path, olderAuditFile(path, 1))
@@ -113,6 +116,13 @@ export class AuditTrail implements Component {
       log.error({ err: error, path }, 'the audit log cannot be moved aside')
       clock.after(moveAgainAfterMs, () => (this.#moving = false))
     }
+  }
+
+  /** Of a run that was to keep more. */
+  #removeSurplus(): void {
+    const { path, olderFiles = defaultAuditLog.olderFiles } = this.#options
+    for (let age = olderFiles + 1; age <= mostOlderAuditFiles; age += 1)
+      rmSync(olderAuditFile(path, age), { force: true })
   }
 
   #tellLoss(lines: number): void {

@@ -64,7 +64,7 @@ export async function openHome(
   const board = new LoopBoard()
   lifecycle.add(new LoopWatch({ loop: 'main', clock, log, metrics, board, watchGarbage: true }))
   exportControllerFigures(metrics)
-  const audit = new AuditTrail({ path: auditFile(directory.root), clock, log, metrics })
+  const audit = new AuditTrail({ path: auditFile(directory.root), ...options.auditLog, clock, log, metrics })
   lifecycle.add(audit)
   directory.folder('volumes', userDataClaim)
 
