@@ -11,6 +11,9 @@ const clientPrograms = {
   fileParallelism: false,
 }
 
+/** Only for tests that hang: a busy machine takes long for everything. */
+const patient = { poll: { timeout: 20_000, interval: 20 } }
+
 export default defineConfig({
   test: {
     projects: [
@@ -18,11 +21,11 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'web/src/**/*.test.ts', 'tests/*.test.ts'],
-          // Only for tests that hang: a busy machine takes long for everything.
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // The default leaves one core idle, which on two cores is half of the machine.
           maxWorkers: '100%',
+          expect: patient,
         },
       },
       {
@@ -32,10 +35,11 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,
+          expect: patient,
         },
       },
-      { test: { name: 'contract', ...clientPrograms } },
-      { test: { name: 'kubernetes', ...clientPrograms } },
+      { test: { name: 'contract', expect: patient, ...clientPrograms } },
+      { test: { name: 'kubernetes', expect: patient, ...clientPrograms } },
     ],
   },
 })

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startManagement } from './management-stage.ts'
 
-// The management API under schemathesis, which makes requests of its OpenAPI document and looks for answers that are not in
-// it. SCHEMATHESIS names the command (`pip install schemathesis`). Three times: with a key pair, without, and at a cluster
-// that is there.
+// The management API under schemathesis, which makes requests of its OpenAPI document and looks for answers that are
+// not in it. SCHEMATHESIS names the command (`pip install schemathesis`). Three times: with a key pair, without, and at
+// a cluster that is there.
 
 const command = process.env['SCHEMATHESIS'] ?? 'schemathesis'
 const examples = process.env['EXAMPLES'] ?? '300'

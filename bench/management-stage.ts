@@ -6,7 +6,7 @@ import { ManagementServer } from '../src/management/management-server.ts'
 import { type ApiKey, apiKeySchema } from '../src/resources/api-key.ts'
 import { clusterSchema } from '../src/resources/cluster.ts'
 import { type ComputeCenter, computeCenterSchema } from '../src/resources/compute-center.ts'
-import { nodeSchema } from '../src/resources/node.ts'
+import { type Node, nodeSchema } from '../src/resources/node.ts'
 import { HeldObjects } from '../src/resources/object-cache.ts'
 import { type Pod, podSchema } from '../src/resources/pod.ts'
 
@@ -61,9 +61,13 @@ export function viewOf(id: string) {
   })
   const allocatable = { cpu: '64', memory: '256Gi', 'nvidia.com/gpu-l40s': '8' }
   const status = { allocatable, conditions: [{ type: 'Ready', status: 'True' }] }
-  const nodes = [nodeSchema.parse({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status })]
-  const pods = Array.from({ length: podsPerCluster }, (_, index) => podOf(`pod-${index}`))
-  return { cluster, nodes: { list: () => nodes, synced: true }, pods: { list: () => pods, synced: true } }
+  const nodes = new HeldObjects<Node>()
+  const pods = new HeldObjects<Pod>()
+  nodes.put(nodeSchema.parse({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, status }))
+  for (let index = 0; index < podsPerCluster; index += 1) pods.put(podOf(`pod-${index}`))
+  nodes.synced = true
+  pods.synced = true
+  return { cluster, nodes, pods }
 }
 
 function podOf(name: string): Pod {

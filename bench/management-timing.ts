@@ -1,6 +1,6 @@
-// Whether the time of a refusal tells something about the key: wrong pairs of several kinds in turn, how far apart their means
-// are, and Welch's t between them. Hundreds of thousands of measurements inside of the program tell a nanosecond apart, which
-// is nothing that can be seen from outside: what counts is how much of a judgement's time it is.
+// Whether the time of a refusal tells something about the key: sends wrong pairs of several kinds in turn, and prints
+// how far apart their means are, and Welch's t between them. Hundreds of thousands of measurements inside the program
+// can tell a nanosecond, which nobody can see from outside: what counts is its share of the time of a judgement.
 //   node bench/management-timing.ts [--rounds 200000]
 import { parseArgs } from 'node:util'
 import { apiKeySpec, generateKeyPair } from '../src/management/key-pair.ts'

@@ -40,17 +40,18 @@ describe('the chart', () => {
   })
 
   it('uses only flags that the commands have', () => {
+    const unknown: string[] = []
+    let count = 0
     for (const role of [...roles, 'farewell']) {
       const words = read(`templates/${role}.yaml`)
       const command = commands.find(({ name }) => name === (role === 'farewell' ? 'model sleep' : role))
       const known = new Set(command?.flags.map(({ name }) => name))
       const used = [...words.matchAll(/(?:- |, )--([a-z-]+)/g)].map((match) => match[1] ?? '')
-      expect(used.length, role).toBeGreaterThan(role === 'management' ? -1 : 0)
-      expect(
-        used.filter((flag) => !known.has(flag)),
-        role,
-      ).toEqual([])
+      unknown.push(...used.filter((flag) => !known.has(flag)).map((flag) => `${role} --${flag}`))
+      count += used.length
     }
+    expect(unknown).toEqual([])
+    expect(count).toBeGreaterThan(15)
   })
 
   it('calls things as the program looks for them', () => {

@@ -23,7 +23,7 @@ function relay(): RelayServer {
 function edge(): ExposureEdge {
   const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') }
   const made = new ExposureEdge({ log: silentLogger, ...(kind === 'tls' && { tls }) })
-  const route = { host, exporter: 'web/bench', endpoints: [upstream] }
+  const route = { host, cluster: 'c1', exporter: 'web/bench', endpoints: [upstream] }
   made.addRoutes({ find: (asked) => (asked === host ? route : undefined) })
   return made
 }

@@ -25,6 +25,10 @@ export interface WriteOptions {
   readonly dryRun?: boolean | undefined
   readonly fieldValidation?: FieldValidation | undefined
   readonly warn?: ((warning: string) => void) | undefined
+  /** Adds to the audit line of the request. */
+  readonly annotate?: ((key: string, value: string) => void) | undefined
+  /** Whether policies were asked about it already, in the words of a subresource. */
+  readonly isJudged?: boolean | undefined
   /** Fields that occur more than once in the body; called only when it matters. */
   readonly duplicates?: (() => readonly string[]) | undefined
   /** Who asks; `undefined` when the cluster itself does. */

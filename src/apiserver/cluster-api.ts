@@ -25,7 +25,7 @@ import type { ObjectEvent } from './reading/object-watch.ts'
 import { readResourceVersion } from './reading/resource-version.ts'
 import { type CollectionOptions, deleteInTurns } from './writing/collection-deletion.ts'
 import type { DeletionOptions } from './writing/deletion.ts'
-import { ObjectWrites } from './writing/object-writes.ts'
+import { ObjectWrites, type PartRequest } from './writing/object-writes.ts'
 import { refuseUnscaled, scaleOf, scalePathsOf } from './writing/scale.ts'
 
 export type { AdmissionRequest, AdmissionRule }
@@ -165,6 +165,11 @@ export class ClusterApi {
     subresource?: Subresource,
   ): Promise<KubernetesObject> {
     return this.#writes.patch(kind, ref, apply, options, subresource)
+  }
+
+  /** Asks policies about something that is sent to a subresource and stored nowhere. Throws their refusal. */
+  judge(request: PartRequest, options: WriteOptions): void {
+    this.#writes.judge(request, options)
   }
 
   getScale(anyKind: Kind, ref: ObjectRef): KubernetesObject {

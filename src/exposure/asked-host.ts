@@ -28,7 +28,9 @@ export function askedHost({ head, client }: Pick<Exchange, 'head' | 'client'>): 
   return host
 }
 
-/** Whether a host can never be an exposed one: those begin with three names, in a domain. */
+const ownHosts = new Remembered((host: string) => host === 'localhost' || isIP(host) !== 0)
+
+/** Whether a host is the edge's own: an exposed one begins with three names, in a domain. */
 export function isOwnHost(host: string): boolean {
-  return host === 'localhost' || isIP(host) !== 0
+  return ownHosts.of(host)
 }

@@ -18,13 +18,14 @@ function setUp() {
   const pods = new HeldObjects<Pod>()
   pods.put(pod('a', 'web', '127.64.0.7', 'fd00::7'))
   pods.put(pod('b', 'money', '10.65.0.8'))
+  const closed = ['192.0.2.2', '10.65.0.0/19', 'fd0d:7e74:1b65::/48']
   const reach = new EndpointReach({
     pods,
-    closed: () => ['192.0.2.2', '10.65.0.0/19', 'fd0d:7e74:1b65::/48'],
+    closed: () => closed,
     isOwn: (namespace, { host, port }) => namespace === 'sluice' && host === '127.0.0.1' && port === 8000,
   })
   const may = (namespace: string, host: string, port = 80) => reach.mayReach(namespace, { host, port })
-  return { pods, reach, may }
+  return { pods, closed, reach, may }
 }
 
 describe('where the edge may connect to for a Service', () => {
@@ -67,10 +68,24 @@ describe('where the edge may connect to for a Service', () => {
     expect([may('web', '203.0.113.9'), may('web', '2001:db8::9'), may('web', '10.66.0.1')]).toEqual([true, true, true])
   })
 
-  it('follows the addresses of Pods', () => {
+  it('is looked up again when the machine or a cluster has got an address, if it ever mattered', () => {
+    const { closed, reach, may } = setUp()
+    expect(may('web', '127.64.0.7')).toBe(true)
+    closed.push('203.0.113.8')
+    expect(reach.hasNewLimits()).toBe(false)
+    expect(may('web', '203.0.113.9')).toBe(true)
+    expect(reach.hasNewLimits()).toBe(false)
+    closed.push('203.0.113.9')
+    expect([reach.hasNewLimits(), may('web', '203.0.113.9'), reach.hasNewLimits()]).toEqual([true, false, false])
+  })
+
+  it('follows the addresses of Pods, and tells which ones', () => {
     const { pods, reach, may } = setUp()
     let changes = 0
-    reach.onChange(() => (changes += 1))
+    reach.onChange((addresses) => {
+      changes += 1
+      expect(addresses).toEqual(['10.65.0.9'])
+    })
     pods.put(pod('c', 'web'))
     expect([changes, may('web', '10.65.0.9')]).toEqual([0, false])
     pods.put(pod('c', 'web', '10.65.0.9'))

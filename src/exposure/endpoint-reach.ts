@@ -27,15 +27,18 @@ const nowhere = [
 /**
  * Where the edge may connect to for a Service. Slices can be written by hand, and what is in them is connected to from
  * this machine: a Service leads to Pods of its own namespace, or out of this machine and of every cluster on it. On an
- * embedded cluster most else is refused when it is written; this holds for every cluster, and for what was there before.
+ * embedded cluster most else is refused when it is written; this holds for every cluster, and for what was there
+ * before.
  */
 export class EndpointReach {
   readonly #options: EndpointReachOptions
-  readonly #listeners = new Set<() => void>()
+  readonly #listeners = new Set<(addresses: readonly string[]) => void>()
   /** How many Pods of the namespace have the address, by `namespace address`. */
   readonly #pods = new Map<string, number>()
   readonly #unsubscribe: () => void
   readonly #nowhere = blockListOf(nowhere)
+  /** What was closed when it was last asked for. */
+  #closed: string | undefined
 
   constructor(options: EndpointReachOptions) {
     this.#options = options
@@ -45,7 +48,8 @@ export class EndpointReach {
       if (before.join() === now.join()) return
       this.#count(before, -1)
       this.#count(now, 1)
-      for (const listener of this.#listeners) listener()
+      const addresses = [...before, ...now].map((key) => key.slice(key.indexOf(' ') + 1))
+      for (const listener of this.#listeners) listener(addresses)
     })
   }
 
@@ -54,11 +58,25 @@ export class EndpointReach {
     if (this.#pods.has(`${namespace} ${host}`) || this.#options.isOwn(namespace, endpoint)) return true
     const family = familyOf(host)
     if (family === undefined || this.#nowhere.check(host, family)) return false
-    return !blockListOf(this.#options.closed()).check(host, family)
+    const closed = this.#options.closed()
+    this.#closed ??= closed.join()
+    return !blockListOf(closed).check(host, family)
   }
 
-  /** Told when a Pod has got or lost its address. */
-  onChange(listener: () => void): () => void {
+  /**
+   * Whether what is closed is no longer what it was when it was last asked for. Nobody tells when the machine gets an
+   * address or a cluster, so it is looked up; where all endpoints are Pods it was never asked for, and costs nothing.
+   */
+  hasNewLimits(): boolean {
+    if (this.#closed === undefined) return false
+    const closed = this.#options.closed().join()
+    const isNew = closed !== this.#closed
+    this.#closed = closed
+    return isNew
+  }
+
+  /** Called with the addresses that a Pod has got or lost. */
+  onChange(listener: (addresses: readonly string[]) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }

@@ -1,6 +1,6 @@
 import { type Condition, withCondition } from '../resources/kubernetes-object.ts'
 import type { ServiceExporter } from '../resources/service-exporter.ts'
-import type { ExporterVerdict } from './plan-routes.ts'
+import type { ExporterVerdict } from './plan-host.ts'
 
 type Status = NonNullable<ServiceExporter['status']>
 

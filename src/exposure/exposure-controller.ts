@@ -33,7 +33,11 @@ export class ExposureController {
 
   /** Until aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const forget = this.#options.routes.onChange(() => this.#addAll())
+    const { exporters, routes } = this.#options
+    const forget = routes.onChange((change) => {
+      if (change === 'all') this.#addAll()
+      else for (const key of change.exporters) this.#add(exporters.get(refFromKey(key)))
+    })
     this.#addAll()
     try {
       await this.#queue.run(signal)
@@ -43,11 +47,14 @@ export class ExposureController {
   }
 
   #addAll(): void {
-    const { exporters, routes, clock } = this.#options
-    for (const exporter of exporters.list()) {
-      const verdict = routes.verdictOn(keyOf(refOf(exporter)))
-      if (verdict && statusFor(exporter, verdict, clock.now())) this.#queue.add(refOf(exporter))
-    }
+    for (const exporter of this.#options.exporters.list()) this.#add(exporter)
+  }
+
+  /** Queues an exporter whose status does not say what it should. */
+  #add(exporter: ServiceExporter | undefined): void {
+    const { routes, clock } = this.#options
+    const verdict = exporter && routes.verdictOn(keyOf(refOf(exporter)))
+    if (verdict && statusFor(exporter, verdict, clock.now())) this.#queue.add(refOf(exporter))
   }
 
   async #tell(ref: ObjectRef, signal: AbortSignal): Promise<{ requeueAfterMs: number } | void> {
@@ -70,4 +77,10 @@ export class ExposureController {
       log.info({ exporter: keyOf(ref), url: status.url, reason, type }, 'an exposed service has changed')
     }
   }
+}
+
+/** The other way round than `keyOf`. */
+function refFromKey(key: string): ObjectRef {
+  const [namespace = '', name = ''] = key.split('/')
+  return { namespace, name }
 }

@@ -9,7 +9,7 @@ import { silentLogger } from '../foundation/log.ts'
 import { Metrics } from '../foundation/metrics.ts'
 import { makeCertificate } from './certificates/made-certificate.fixture.ts'
 import { ExposureEdge } from './exposure-edge.ts'
-import type { ExposureRoute } from './plan-routes.ts'
+import type { ExposureRoute } from './plan-host.ts'
 
 const host = 'shop-x-web-x-c1.localhost'
 let certificate = { key: '', cert: '' }
@@ -32,7 +32,9 @@ async function startEdge(endpoints: ExposureRoute['endpoints'], more: () => Part
   const metrics = new Metrics()
   const edge = new ExposureEdge({ log: silentLogger, tls: () => certificate, metrics })
   edge.addRoutes({ find: () => undefined })
-  edge.addRoutes({ find: (asked) => (asked === host ? { host, exporter: 'web/e', endpoints, ...more() } : undefined) })
+  edge.addRoutes({
+    find: (asked) => (asked === host ? { host, cluster: 'c1', exporter: 'web/e', endpoints, ...more() } : undefined),
+  })
   const { port } = await edge.listen('127.0.0.1', 0)
   onTestFinished(() => edge.close({ graceMs: 0 }))
   const ask = (options: https.RequestOptions & { body?: string } = {}) =>
@@ -166,7 +168,9 @@ describe('ExposureEdge', () => {
     const { status, body, headers } = await ask()
     expect([status, headers['retry-after']]).toEqual([503, '5'])
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'service_without_endpoints' } })
-    expect(await metrics.text()).toContain('sluice_exposure_requests_total{exporter="web/e",status="503"} 1')
+    expect(await metrics.text()).toContain(
+      'sluice_exposure_requests_total{cluster="c1",exporter="web/e",status="503"} 1',
+    )
   })
 
   it('spreads requests, and goes on to another endpoint when one does not listen', async () => {

@@ -12,7 +12,7 @@ import { HostContexts } from './certificates/host-contexts.ts'
 import { edgeErrorAnswer } from './edge-errors.ts'
 import { EdgeHealth } from './edge-health.ts'
 import { ExposureMetrics } from './exposure-metrics.ts'
-import type { ExposureRoute } from './plan-routes.ts'
+import type { ExposureRoute } from './plan-host.ts'
 import { ServiceLoads, ServiceRequest } from './service-request.ts'
 
 /** Where hosts lead: one per cluster. */
@@ -87,7 +87,7 @@ export class ExposureEdge {
     const finish: Finish = (status, failure) => {
       this.#metrics.inFlight -= 1
       // Only hosts that exist are counted by name: anybody may ask for any.
-      this.#metrics.requests.series(route?.exporter ?? '', String(status)).add()
+      this.#metrics.requests.series(route?.cluster ?? '', route?.exporter ?? '', String(status)).add()
       done(failure)
     }
     const fail = (error: unknown): void => {

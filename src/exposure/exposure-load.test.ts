@@ -242,7 +242,9 @@ describe('the edge under load', () => {
     const endpoints = [{ host: '127.0.0.1', port: typeof address === 'object' && address ? address.port : 0 }]
     let current = 0
     const edge = new ExposureEdge({ log: silentLogger, tls: () => certificates[current] ?? { key: '', cert: '' } })
-    edge.addRoutes({ find: (asked) => (asked === host ? { host, exporter: 'web/e', endpoints } : undefined) })
+    edge.addRoutes({
+      find: (asked) => (asked === host ? { host, cluster: 'c1', exporter: 'web/e', endpoints } : undefined),
+    })
     const { port } = await edge.listen('127.0.0.1', 0)
     onTestFinished(() => edge.close({ graceMs: 0 }))
 

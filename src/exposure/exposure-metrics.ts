@@ -8,8 +8,8 @@ export class ExposureMetrics {
   constructor(metrics: Metrics = new Metrics()) {
     this.requests = metrics.heldCounter(
       'sluice_exposure_requests_total',
-      'Finished requests by ServiceExporter (empty: no such host); status 499: the client left.',
-      ['exporter', 'status'],
+      'Finished requests by cluster and ServiceExporter (empty: no such host); status 499: the client left.',
+      ['cluster', 'exporter', 'status'],
     )
     const name = 'sluice_exposure_in_flight_requests'
     metrics.gauge(name, 'Requests being served.', [], (gauge) => gauge.set(this.inFlight))

@@ -20,28 +20,31 @@ export interface HostOwner {
 export type HostOwners = ReadonlyMap<string, HostOwner>
 
 /**
- * Different names can make one host: the Service `a-x-b` in `c`, and `a` in `b-x-c`. Whose it is stays so for as long
- * as that namespace has a binding of it, even while its Service is gone: nobody else gets its clients by being quick,
- * by being older, or by renaming what an older binding leads to. Without anything before, it is the one's whose status
- * says so, then the oldest's. The claims come by age.
+ * Finds the namespace that a host belongs to. Different names can make one host: the Service `a-x-b` in `c`, and `a` in
+ * `b-x-c`. A host stays with its namespace for as long as that has an exporter for it, even while the Service is gone.
+ * So nobody gets another's clients by being quick, by being older, or by renaming what an older exporter leads to. If
+ * the host had no owner before, it is the exporter whose status already has it, or else the oldest one. The claims are
+ * those on this host, the oldest first.
  */
-export function planOwners(claims: readonly ServiceExporter[], facts: ExposureFacts, before: HostOwners): HostOwners {
-  const byHost = Map.groupBy(claims, (exporter) => hostOf(exporter, facts))
-  const owners = new Map<string, HostOwner>()
-  for (const [host, candidates] of byHost) {
-    const known = before.get(host)?.namespace
-    const owner =
-      candidates.find((exporter) => namespaceOf(exporter) === known) ??
-      candidates.find(({ status }) => status?.url?.startsWith(`https://${host}:`)) ??
-      candidates[0]
-    if (owner) owners.set(host, { namespace: namespaceOf(owner), exporter: keyOf(refOf(owner)) })
-  }
-  return owners
+export function ownerOf(
+  host: string,
+  claims: readonly ServiceExporter[],
+  before: HostOwner | undefined,
+): HostOwner | undefined {
+  const owner =
+    claims.find((exporter) => namespaceOf(exporter) === before?.namespace) ??
+    claims.find(({ status }) => status?.url?.startsWith(`https://${host}:`)) ??
+    claims[0]
+  return owner && { namespace: namespaceOf(owner), exporter: keyOf(refOf(owner)) }
 }
 
-export function hostOf(exporter: ServiceExporter, { clusterId, proxyDomain }: ExposureFacts): string {
-  const label = exposedHostLabel(exporter.spec.serviceName, namespaceOf(exporter), clusterId)
-  return `${label}.${proxyDomain}`.toLowerCase()
+export function hostOf(exporter: ServiceExporter, facts: ExposureFacts): string {
+  return hostFor(exporter.spec.serviceName, namespaceOf(exporter), facts)
+}
+
+/** The host of a Service, whether it is exposed or not. */
+export function hostFor(serviceName: string, namespace: string, { clusterId, proxyDomain }: ExposureFacts): string {
+  return `${exposedHostLabel(serviceName, namespace, clusterId)}.${proxyDomain}`.toLowerCase()
 }
 
 export function namespaceOf({ metadata }: ServiceExporter): string {
@@ -50,7 +53,7 @@ export function namespaceOf({ metadata }: ServiceExporter): string {
 
 /** Times have whole seconds: of two of one second, the one that already has its address keeps it. */
 export function byAge(exporters: readonly ServiceExporter[]): ServiceExporter[] {
-  // What they are sorted by is made once for each: routes are planned anew with every change.
+  if (exporters.length < 2) return [...exporters]
   const keyed = exporters.map((exporter) => ({ exporter, key: ageKey(exporter) }))
   return keyed.sort((one, other) => compare(one.key, other.key)).map(({ exporter }) => exporter)
 }

@@ -8,7 +8,9 @@ import { ExposureEdge } from './exposure-edge.ts'
 const [host = '', keyFile = '', certFile = ''] = process.argv.slice(2)
 const tls = { key: readFileSync(keyFile, 'utf8'), cert: readFileSync(certFile, 'utf8') }
 const edge = new ExposureEdge({ log: silentLogger, tls })
-edge.addRoutes({ find: (asked) => (asked === host ? { host, exporter: 'web/e', endpoints: [] } : undefined) })
+edge.addRoutes({
+  find: (asked) => (asked === host ? { host, cluster: 'c1', exporter: 'web/e', endpoints: [] } : undefined),
+})
 const { port } = await edge.listen('127.0.0.1', 0)
 console.log(port)
 for await (const _line of createInterface(process.stdin)) {

@@ -1,38 +1,47 @@
-import type { ExposureRoute } from './plan-routes.ts'
+import type { ExposureRoute } from './plan-host.ts'
 import type { RouteSource } from './route-mirror.ts'
+import type { RouteChange } from './route-table.ts'
 
-/** The routes of all clusters behind one edge. A host has its cluster's ID in it, so no two clusters have the same. */
+/**
+ * The routes of all clusters behind one edge. A host contains the ID of its cluster, so two clusters never have the
+ * same host.
+ */
 export class JoinedRoutes implements RouteSource {
   readonly #sources = new Map<RouteSource, () => void>()
-  readonly #listeners = new Set<() => void>()
-  #routes: ReadonlyMap<string, ExposureRoute> | undefined
+  readonly #listeners = new Set<(change: RouteChange) => void>()
 
   /** Returns how to take the cluster's routes out again. */
   add(source: RouteSource): () => void {
     this.#sources.set(
       source,
-      source.onChange(() => this.#changed()),
+      source.onChange((change) => this.#changed(change)),
     )
-    this.#changed()
+    this.#changed('all')
     return () => {
       this.#sources.get(source)?.()
       this.#sources.delete(source)
-      this.#changed()
+      this.#changed('all')
     }
   }
 
   get routes(): ReadonlyMap<string, ExposureRoute> {
-    this.#routes ??= new Map([...this.#sources.keys()].flatMap(({ routes }) => [...routes]))
-    return this.#routes
+    return new Map([...this.#sources.keys()].flatMap(({ routes }) => [...routes]))
   }
 
-  onChange(listener: () => void): () => void {
+  find(host: string): ExposureRoute | undefined {
+    for (const source of this.#sources.keys()) {
+      const route = source.find(host)
+      if (route) return route
+    }
+    return undefined
+  }
+
+  onChange(listener: (change: RouteChange) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
   }
 
-  #changed(): void {
-    this.#routes = undefined
-    for (const listener of this.#listeners) listener()
+  #changed(change: RouteChange): void {
+    for (const listener of this.#listeners) listener(change)
   }
 }

@@ -78,6 +78,7 @@ describe('planRoutes', () => {
     expect([...routes.values()]).toEqual([
       {
         host: 'shop-x-web-x-c1.site-1.localhost',
+        cluster: 'c1',
         exporter: 'web/e',
         endpoints: [
           { host: '10.0.0.1', port: 8080 },

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { ExposureRoute } from './plan-routes.ts'
+import type { ExposureRoute } from './plan-host.ts'
+import type { RouteChange } from './route-table.ts'
 import { RouteFeed, RouteMirror, type RouteNews } from './route-mirror.ts'
 
 const route = (host: string, port = 1, exporter = `web/${host}`): ExposureRoute => ({
   host,
+  cluster: 'c1',
   exporter,
   endpoints: [{ host: '127.0.0.1', port }],
 })
@@ -11,12 +13,13 @@ const route = (host: string, port = 1, exporter = `web/${host}`): ExposureRoute 
 /** Routes that are planned anew with every change, as a RouteTable does it. */
 function setUp(...first: ExposureRoute[]) {
   let now = first
-  let changed = () => {}
+  let changed = (_change: RouteChange) => {}
   const source = {
     get routes() {
       return new Map(now.map((one) => [one.host, structuredClone(one)]))
     },
-    onChange: (listener: () => void) => {
+    find: (host: string) => now.find((one) => one.host === host),
+    onChange: (listener: (change: RouteChange) => void) => {
       changed = listener
       return () => (changed = () => {})
     },
@@ -29,10 +32,15 @@ function setUp(...first: ExposureRoute[]) {
   })
   mirror.hear(feed.whole())
   const become = (...routes: ExposureRoute[]) => {
-    now = routes
-    changed()
+    const hosts = new Set([...now, ...routes].map(({ host }) => host))
+    now = routes.map((one) => structuredClone(one))
+    changed({ hosts, exporters: new Set() })
   }
-  return { feed, mirror, told, become }
+  const moveAll = (...routes: ExposureRoute[]) => {
+    now = routes
+    changed('all')
+  }
+  return { feed, mirror, told, become, moveAll }
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -52,6 +60,13 @@ describe('routes in another thread', () => {
     become(route('a'), route('c'))
     await turn()
     expect(told).toHaveLength(2)
+  })
+
+  it('are compared one by one when all of them may have changed', async () => {
+    const { told, moveAll } = setUp(route('a'), route('b'))
+    moveAll(route('b'), route('c'))
+    await turn()
+    expect(told).toEqual([{ put: [route('c')], gone: ['a'] }])
   })
 
   it('are whole for somebody new in the middle of a change, and not told twice', async () => {

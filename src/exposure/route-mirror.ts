@@ -1,6 +1,7 @@
 import type { HostRoutes } from './exposure-edge.ts'
-import type { ExposureRoute } from './plan-routes.ts'
+import type { ExposureRoute } from './plan-host.ts'
 import { upstreamKey } from './pick-upstream.ts'
+import type { RouteChange } from './route-table.ts'
 
 /** What has changed since the last news; the first have everything. */
 export interface RouteNews {
@@ -12,28 +13,34 @@ export interface RouteNews {
 /** What a feed needs of the routes; RouteTable is one. */
 export interface RouteSource {
   readonly routes: ReadonlyMap<string, ExposureRoute>
-  onChange(listener: () => void): () => void
+  find(host: string): ExposureRoute | undefined
+  onChange(listener: (change: RouteChange) => void): () => void
 }
 
-/** Tells other threads where hosts lead. Changes of one turn are told together, and only what is not as it was. */
+/**
+ * Tells other threads where hosts lead. Changes of one turn are told together, and only what is different. Hosts that
+ * did not change are not even looked at: with thousands of them that would take longer than the change itself.
+ */
 export class RouteFeed {
   readonly #source: RouteSource
   readonly #tell: (news: RouteNews) => void
   readonly #unsubscribe: () => void
-  #told: ReadonlyMap<string, ExposureRoute>
+  readonly #told: Map<string, ExposureRoute>
+  /** The hosts that may have changed since they were told. */
+  #changed: Set<string> | 'all' = new Set()
   #tellingSoon = false
   #closed = false
 
   constructor(source: RouteSource, tell: (news: RouteNews) => void) {
     this.#source = source
     this.#tell = tell
-    this.#told = source.routes
-    this.#unsubscribe = source.onChange(() => this.#tellSoon())
+    this.#told = new Map(source.routes)
+    this.#unsubscribe = source.onChange((change) => this.#note(change))
   }
 
   /**
-   * Everything there is, for somebody new. The others hear first what they have not yet: what is told next builds upon
-   * it.
+   * Everything that was told so far, for a new thread. The others are told first what they do not know yet: the next
+   * news build upon it.
    */
   whole(): RouteNews {
     this.#tellChanged()
@@ -45,7 +52,9 @@ export class RouteFeed {
     this.#unsubscribe()
   }
 
-  #tellSoon(): void {
+  #note(change: RouteChange): void {
+    if (change === 'all' || this.#changed === 'all') this.#changed = 'all'
+    else for (const host of change.hosts) this.#changed.add(host)
     if (this.#tellingSoon) return
     this.#tellingSoon = true
     setImmediate(() => {
@@ -55,11 +64,19 @@ export class RouteFeed {
   }
 
   #tellChanged(): void {
-    const { routes } = this.#source
-    const told = this.#told
-    this.#told = routes
-    const put = [...routes.values()].filter((route) => !isSame(route, told.get(route.host)))
-    const gone = [...told.keys()].filter((host) => !routes.has(host))
+    const hosts =
+      this.#changed === 'all' ? new Set([...this.#told.keys(), ...this.#source.routes.keys()]) : this.#changed
+    this.#changed = new Set()
+    const put: ExposureRoute[] = []
+    const gone: string[] = []
+    for (const host of hosts) {
+      const route = this.#source.find(host)
+      const told = this.#told.get(host)
+      if (route && !isSame(route, told)) put.push(route)
+      else if (!route && told) gone.push(host)
+    }
+    for (const route of put) this.#told.set(route.host, route)
+    for (const host of gone) this.#told.delete(host)
     if (put.length + gone.length > 0) this.#tell({ put, gone })
   }
 }

@@ -1,7 +1,7 @@
 import { SluiceError } from '../foundation/errors.ts'
 import { type Exchange, type ForwardEnd, ForwardError, type ForwardResult } from '../relay/exchange.ts'
 import { pickUpstream, upstreamKey } from './pick-upstream.ts'
-import type { ExposureRoute } from './plan-routes.ts'
+import type { ExposureRoute } from './plan-host.ts'
 import type { RouteEndpoint } from './service-endpoints.ts'
 
 const maxAttempts = 3
@@ -29,6 +29,8 @@ export class ServiceLoads {
   }
 }
 
+const none: ReadonlySet<string> = new Set()
+
 interface ServiceRequestEnd {
   onAnswered(status: number): void
   onFailed(error: unknown): void
@@ -40,7 +42,8 @@ export class ServiceRequest implements ForwardEnd {
   readonly #route: ExposureRoute
   readonly #loads: ServiceLoads
   readonly #end: ServiceRequestEnd
-  readonly #failed = new Set<string>()
+  /** The endpoints that did not answer. */
+  #failed = none
   #attempts = 0
   #key = ''
 
@@ -69,7 +72,7 @@ export class ServiceRequest implements ForwardEnd {
   onNotDelivered(error: Error): void {
     this.#loads.release(this.#key)
     if (!(error instanceof ForwardError) || this.#exchange.signal.aborted) return this.#end.onFailed(error)
-    this.#failed.add(this.#key)
+    this.#failed = new Set([...this.#failed, this.#key])
     const untouched = error.phase === 'connect' || repeatable.has(this.#exchange.head.method)
     const another = this.#failed.size < this.#route.endpoints.length
     if (error.retryable && untouched && another && this.#attempts < maxAttempts) return this.try()

@@ -41,7 +41,8 @@ describe('systemClock', () => {
     let called = false
     const cancel = systemClock.after(0, () => (called = true))
     cancel()
-    await systemClock.sleep(5)
+    // Timers of the same delay fire in the order in which they were set.
+    await new Promise<void>((resolve) => void systemClock.after(0, resolve))
     expect(called).toBe(false)
   })
 })

@@ -2,10 +2,10 @@ import type { ObjectCache } from '../cluster/informer.ts'
 import { SluiceError } from '../foundation/errors.ts'
 import { clusterIdPattern } from '../resources/cluster.ts'
 import type { ComputeCenter } from '../resources/compute-center.ts'
-import { clusterDetail } from './cluster-detail.ts'
 import type { ClusterDirectory } from './cluster-directory.ts'
 import { computeCenterEntries } from './compute-center-entry.ts'
 import type { Caller, ManagementAccess } from './management-access.ts'
+import type { RememberedDetails } from './remembered-details.ts'
 
 export interface ManagementRequest extends Caller {
   readonly method: string
@@ -17,6 +17,7 @@ export interface ManagementResources {
   readonly access: ManagementAccess
   readonly centers: ObjectCache<ComputeCenter>
   readonly clusters: ClusterDirectory
+  readonly details: RememberedDetails
 }
 
 export type RouteName = 'cluster' | 'centers' | 'openapi' | 'healthz' | 'readyz' | 'metrics' | 'unknown'
@@ -53,17 +54,17 @@ export function answerApi(request: ManagementRequest, route: Route, resources: M
   // Checked before anything else, so that strangers learn nothing, not even what an ID looks like.
   const enterprise = resources.access.authenticate(request)
   if (route.name === 'centers') return computeCenterEntries(resources.centers.list(), enterprise)
-  return findCluster(clusterIdOf(route.segment ?? ''), enterprise, resources.clusters)
+  return findCluster(clusterIdOf(route.segment ?? ''), enterprise, resources)
 }
 
-function findCluster(id: string, enterprise: string, clusters: ClusterDirectory): unknown {
+function findCluster(id: string, enterprise: string, { clusters, details }: ManagementResources): unknown {
   const view = clusters.find(id)
   // Another enterprise's cluster is refused with the same words as one that does not exist.
   if (view === undefined || view.cluster.spec.enterprise !== enterprise)
     throw new SluiceError('cluster_not_found', { id })
   const { cluster, nodes, pods } = view
   const answers = nodes.synced && pods.synced && (view.answers?.() ?? true)
-  return clusterDetail(cluster, nodes.list(), pods.list(), answers)
+  return details.of(cluster, nodes.list(), pods.list(), answers)
 }
 
 function clusterIdOf(segment: string): string {

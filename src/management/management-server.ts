@@ -15,6 +15,7 @@ import { openApiText } from './openapi/openapi-document.ts'
 import { AttemptLimiter } from './attempt-limiter.ts'
 import { KeyRing } from './key-ring.ts'
 import { type Caller, ManagementAccess } from './management-access.ts'
+import { RememberedDetails } from './remembered-details.ts'
 import { type ManagementResources, type Route, allowedMethods, answerApi, routeOf } from './management-routes.ts'
 
 export interface ManagementServerOptions {
@@ -66,7 +67,8 @@ export class ManagementServer {
     this.#options = options
     const now = () => options.clock.now()
     this.#access = new ManagementAccess(new KeyRing(options.keys, now), new AttemptLimiter(now), options.log)
-    this.#resources = { access: this.#access, centers: options.centers, clusters: options.clusters }
+    const { centers, clusters } = options
+    this.#resources = { access: this.#access, centers, clusters, details: new RememberedDetails() }
     this.#requests = options.metrics.counter(
       'sluice_management_requests_total',
       'Requests to the management API, by route and status',

@@ -219,6 +219,12 @@ export class ProcessRuntime implements PodRuntime {
     return runtimeFacts(await this.#detected(), this.#cgroups.support, this.#folders.node)
   }
 
+  /** Lets all containers have no more than this together, as far as the machine can hold them to it. */
+  limitTogether(share: { readonly memoryBytes?: number | undefined; readonly cpus?: number | undefined }): void {
+    const problem = this.#cgroups.limitTogether(share)
+    if (problem !== undefined) this.#options.log.warn({ share, problem }, 'the limit of all Pods cannot be set yet')
+  }
+
   async forget(pod: PodIdentity): Promise<void> {
     if (this.#owned.hasPod(pod.uid)) throw new Error(`Pod ${pod.uid} still has processes`)
     this.#volumeGroups.forget(pod.uid)

@@ -116,7 +116,7 @@ export class ControlPlane implements Component {
       new ServiceAccountAdmission(this.#store),
       new RuntimeClassAdmission(this.#store),
       new ServiceAddresses({ store: this.#store, ranges: rangesOf(this.#services) }),
-      new PolicyAdmission({ store: this.#store, kinds: () => this.#api.kinds.list() }),
+      new PolicyAdmission({ store: this.#store, authorizer, kinds: () => this.#api.kinds.list() }),
       // Comes almost last, so that objects that others refuse use up no quota.
       new QuotaAdmission(this.#quotas),
       bounds,

@@ -127,6 +127,7 @@ export class EmbeddedCluster {
 
   /** Tells the node that the cluster's share of the machine has changed. */
   shareChanged(): void {
+    this.#limitPods()
     this.#node?.shareChanged()
   }
 
@@ -145,6 +146,7 @@ export class EmbeddedCluster {
         clusterIpRole({ client: this.client, caches: this.caches, range: services.range, network, clock, log }),
         dnsRole({ client: this.client, caches: this.caches, address: services.dns, clock, log, metrics }),
         networkRulesRole({
+          client: this.client,
           network,
           folder: directory.folder('node'),
           caches: this.caches,
@@ -153,7 +155,7 @@ export class EmbeddedCluster {
           log,
         }),
       ]),
-      { name: 'runtime', stop: () => runtime.close() },
+      { name: 'runtime', start: () => this.#limitPods(), stop: () => runtime.close() },
       // The node starts last: no Pod may start before the first network rules are in force.
       node,
     ]
@@ -165,6 +167,11 @@ export class EmbeddedCluster {
    */
   quietComponents(): readonly Component[] {
     return [this.controlPlane, { name: 'furniture', start: () => this.#furnish() }, this.informers]
+  }
+
+  /** The scheduler counts what Pods ask for; the kernel holds those to the quota, too, that ask for nothing. */
+  #limitPods(): void {
+    this.#runtime.limitTogether(this.#options.share?.() ?? {})
   }
 
   async #furnish(): Promise<void> {

@@ -68,8 +68,8 @@ export class HomeCluster {
   }
 
   /**
-   * The cluster's components, in the order in which they start. `busy` tells how many requests a Pod is serving; without
-   * it, Models are left to a controller that runs in the cluster.
+   * The cluster's components, in the order in which they start. `busy` tells how many requests a Pod is serving;
+   * without it, Models are left to a controller that runs in the cluster.
    */
   components(busy: ((model: string, podName: string) => number) | undefined): readonly Component[] {
     const { directory, config, clock, log, fetchModel: name } = this.#options

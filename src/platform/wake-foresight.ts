@@ -16,22 +16,22 @@ export interface WakeActors {
 }
 
 /**
- * A wake on an embedded cluster, from the first waiter to the process. What Kubernetes does in four rounds of writing,
- * waiting until it is durable, and watching, is done here in one turn of the event loop: everybody is told what the one
- * before is about to write, and acts on it while that becomes durable.
+ * A wake on an embedded cluster, from the first waiting request to the process. Kubernetes needs four rounds of
+ * writing, waiting until the write is durable, and watching. Here all of it happens in one turn of the event loop: each
+ * part is told what the part before is about to write, and acts on it while that becomes durable.
  *
- * 1. Somebody waits for a Model that sleeps. The autoscaler decides on a replica and says so here (`replicas`) before
- *    it writes it.
- * 2. The operator plans the Model's Pods as if the replica were there, and creates them.
- * 3. The API server admits each Pod and says so here (`admission`) before it stores it. The scheduler places it as if
- *    it were there.
- * 4. The scheduler says on which node (`placement`) before the Pod is bound. The node starts it as if it were bound: a
- *    process.
- * 5. At the end of the turn the replica is written (`lastCall`), last, as nobody waits for it. Replica, Pod and binding
- *    are committed together.
+ * 1. A request waits for a Model that sleeps. The autoscaler decides on a replica, and announces it here (`replicas`)
+ *    before writing it.
+ * 2. The operator plans the Model's Pods as if the replica existed, and creates them.
+ * 3. The API server admits each Pod, and announces it here (`admission`) before storing it. The scheduler places it as
+ *    if it existed.
+ * 4. The scheduler announces the node (`placement`) before the Pod is bound. The node starts its process as if it were
+ *    bound.
+ * 5. At the end of the turn the replica is written (`lastCall`). It comes last, since nobody waits for it. Replica, Pod
+ *    and binding are committed together.
  *
- * What is not written after all is taken back in the same order, each by whoever wrote it. A crash takes nothing back
- * and leaves nothing either: none of it was durable, and the node ends processes that have no Pod when it starts.
+ * If a write fails, what was announced is taken back in the same order, by the part that announced it. After a crash
+ * there is nothing to take back: none of it was durable, and at its next start the node ends processes without a Pod.
  */
 export class WakeForesight implements ReplicaForesight {
   readonly #actors: WakeActors

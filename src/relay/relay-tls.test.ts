@@ -1,27 +1,20 @@
+import { once } from 'node:events'
 import { connect, type TLSSocket } from 'node:tls'
-import 'reflect-metadata'
-import * as x509 from '@peculiar/x509'
 import { afterEach, beforeAll, expect, it } from 'vitest'
+import { type Identity, makeIdentity } from './made-identity.fixture.ts'
 import { RelayStage, RawPeer, signalled } from './relay-stage.fixture.ts'
+import { untilLeftUnread } from './socket/unread-bytes.fixture.ts'
 
 const stage = new RelayStage()
 afterEach(() => stage.clear())
 
-let identity: { key: string; cert: string }
-let renewed: { key: string; cert: string }
+let identity: Identity
+let renewed: Identity
 
 beforeAll(async () => {
   identity = await makeIdentity('CN=first')
   renewed = await makeIdentity('CN=second')
 })
-
-async function makeIdentity(name: string): Promise<{ key: string; cert: string }> {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificate = await x509.X509CertificateGenerator.createSelfSigned({ name, keys, signingAlgorithm: algorithm })
-  const key = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
-  return { key: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`, cert: certificate.toString('pem') }
-}
 
 async function secureClient(port: number, servername?: string): Promise<{ peer: RawPeer; socket: TLSSocket }> {
   const ALPNProtocols = ['h2', 'http/1.1']
@@ -99,4 +92,86 @@ it('tells the handler which name the client asked for in its handshake', async (
   expect(await unnamed.peer.until('named ')).toContain('named undefined')
   named.socket.destroy()
   unnamed.socket.destroy()
+})
+
+it('passes bodies both ways whole, however long', async () => {
+  const upstream = await stage.httpUpstream((request, response) => {
+    response.setHeader('content-length', request.headers['content-length'] ?? '')
+    request.pipe(response)
+  })
+  const { port } = await stage.relay(async (exchange) => void (await exchange.forward(upstream)), { tls: identity })
+  const { socket } = await secureClient(port)
+  const body = Buffer.alloc(5_000_000, 'abcdefghij')
+  const pieces: Buffer[] = []
+  let received = 0
+  const all = new Promise<void>((resolve) => {
+    socket.on('data', (chunk: Buffer) => {
+      pieces.push(chunk)
+      received += chunk.length
+      if (received > body.length) resolve()
+    })
+  })
+  socket.write(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`)
+  socket.write(body)
+  await all
+  while (!Buffer.concat(pieces).includes(body)) await once(socket, 'data')
+  expect(Buffer.concat(pieces).subarray(-body.length).equals(body)).toBe(true)
+  socket.destroy()
+})
+
+it('stops reading from a client when nobody takes what it sends', async () => {
+  const total = 64_000_000
+  const upstream = await stage.rawUpstream(({ socket }) => socket.pause())
+  const { port } = await stage.relay(async (exchange) => void (await exchange.forward(upstream)), { tls: identity })
+  const { peer, socket } = await secureClient(port)
+  peer.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${total}\r\n\r\n`)
+  peer.pour(total)
+  await untilLeftUnread(socket, () => peer.poured)
+  expect(peer.poured).toBeLessThan(total)
+  socket.destroy()
+})
+
+it('takes a connection over to another protocol', async () => {
+  const upstream = await stage.rawUpstream((peer) => {
+    void peer.until('\r\n\r\n').then(() => {
+      peer.send('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nfirst')
+      peer.socket.on('data', (chunk: Buffer) => peer.send(`heard ${chunk.toString()}`))
+    })
+  })
+  const { port } = await stage.relay(async (exchange) => void (await exchange.forward(upstream)), { tls: identity })
+  const { peer, socket } = await secureClient(port)
+  peer.send('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n')
+  await peer.until('first')
+  peer.send('me')
+  await peer.until('heard me')
+  const before = peer.bytes
+  peer.send('x'.repeat(200_000))
+  await peer.until(() => peer.bytes >= before + 200_000)
+  expect(peer.text).toContain('\r\n\r\nfirstheard me')
+  socket.destroy()
+})
+
+it('answers requests that come together with the end of the handshake', async () => {
+  const { port } = await stage.relay((exchange) => exchange.respond({ status: 200, body: exchange.head.path }), {
+    tls: identity,
+  })
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+  const peer = new RawPeer(socket)
+  // Sent with the last message of the handshake, before the server knows that it is over.
+  socket.write('GET /first HTTP/1.1\r\nHost: a\r\n\r\nGET /second HTTP/1.1\r\nHost: a\r\n\r\n')
+  const answers = await peer.until((text) => text.includes('/first') && text.includes('/second'))
+  expect(answers.match(/HTTP\/1\.1 200/g)).toHaveLength(2)
+  socket.destroy()
+})
+
+it('says its last with the end of TLS, so that a client knows that nothing is missing', async () => {
+  const { port } = await stage.relay((exchange) => exchange.respond({ status: 200, body: 'all of it' }), {
+    tls: identity,
+  })
+  const { peer, socket } = await secureClient(port)
+  const ended = new Promise<void>((resolve) => socket.once('end', resolve))
+  peer.send('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
+  await ended
+  expect(peer.text).toContain('all of it')
+  expect(socket.errored).toBeNull()
 })

@@ -8,43 +8,52 @@ export type ClusterStatus = (typeof clusterStatuses)[number]
 /** `500m`, `4`, `16Gi` */
 const quantityForm = /^\d+(\.\d+)?([eE]\d+|m|[kMGTPE]i?|Ki)?$/
 
-export const clusterSchema = z.object({
-  apiVersion: z.literal('sluice.dev/v1'),
-  kind: z.literal('Cluster'),
-  metadata: objectMetaSchema,
-  spec: z.object({
-    displayName: z.string().min(1).max(253),
-    enterprise: z.string().min(1).max(253),
-    /** The code of its compute center. */
-    center: z.string().min(1),
-    /**
-     * What an embedded cluster has of the machine (`cpu`, `memory`, kinds of cards); of what is not named, everything.
-     * For an attached one, what the management API calls its quota.
-     */
-    quota: z.record(z.string().max(316), z.string().max(32).regex(quantityForm, 'must be a quantity')).optional(),
-    /** Where the kubeconfig of an attached cluster is, in the home cluster. One without it is embedded. */
-    kubeconfigSecret: z
+export const clusterSchema = z
+  .object({
+    apiVersion: z.literal('sluice.dev/v1'),
+    kind: z.literal('Cluster'),
+    metadata: objectMetaSchema,
+    spec: z.object({
+      displayName: z.string().min(1).max(253).describe('What people call it.'),
+      enterprise: z.string().min(1).max(253).describe('Whose cluster it is. It stays so.'),
+      center: z.string().min(1).describe('The code of its compute center.'),
+      quota: z
+        .record(z.string().max(316), z.string().max(32).regex(quantityForm, 'must be a quantity'))
+        .optional()
+        .describe(
+          'What an embedded cluster has of the machine (cpu, memory, kinds of cards); of what is not named, everything. For an attached one, what the management API calls its quota.',
+        ),
+      kubeconfigSecret: z
+        .object({
+          namespace: z.string().min(1).max(63).default('sluice'),
+          name: z.string().min(1).max(253),
+          key: z.string().min(1).max(253).default('kubeconfig'),
+        })
+        .optional()
+        .describe(
+          'The Secret of the home cluster with the kubeconfig of an attached cluster. One without it is embedded.',
+        ),
+      deletionPolicy: z
+        .enum(['Retain', 'Delete'])
+        .default('Retain')
+        .describe("What becomes of an embedded cluster's data when it is deleted."),
+    }),
+    status: z
       .object({
-        namespace: z.string().min(1).max(63).default('sluice'),
-        name: z.string().min(1).max(253),
-        key: z.string().min(1).max(253).default('kubeconfig'),
+        id: z.string().optional().describe('The cluster ID.'),
+        phase: z.enum(clusterStatuses).optional().describe('Creating, Running, Abnormal or Deleting.'),
+        controlPlane: z.string().optional().describe('The address of its Kubernetes API.'),
+        kubeconfigSecret: z
+          .object({ namespace: z.string(), name: z.string() })
+          .optional()
+          .describe("The Secret of the home cluster with its administrator's kubeconfig."),
+        conditions: z.array(conditionSchema).optional(),
       })
       .optional(),
-    /** What becomes of an embedded cluster's data when it is deleted. */
-    deletionPolicy: z.enum(['Retain', 'Delete']).default('Retain'),
-  }),
-  status: z
-    .object({
-      /** The cluster ID. */
-      id: z.string().optional(),
-      phase: z.enum(clusterStatuses).optional(),
-      controlPlane: z.string().optional(),
-      /** Where its administrator's kubeconfig is, in the home cluster. */
-      kubeconfigSecret: z.object({ namespace: z.string(), name: z.string() }).optional(),
-      conditions: z.array(conditionSchema).optional(),
-    })
-    .optional(),
-})
+  })
+  .describe(
+    'An elastic container cluster of an enterprise: one that runs here, or a Kubernetes that is attached by its kubeconfig.',
+  )
 
 /** An elastic container cluster of an enterprise. */
 export type Cluster = z.infer<typeof clusterSchema> & { [field: string]: unknown }
@@ -86,8 +95,8 @@ export const clusterKind = customKind<Cluster>({
 })
 
 /**
- * On the Cluster of the cluster that it is an object of: `up` if a `sluice up` runs it, `controller` if it is a Kubernetes
- * in which Sluice's controller runs.
+ * On the Cluster of the cluster that it is an object of: `up` if a `sluice up` runs it, `controller` if it is a
+ * Kubernetes in which Sluice's controller runs.
  */
 export const homeLabel = 'sluice.dev/home'
 

@@ -52,7 +52,7 @@ export function customFields(kind: Pick<Kind, 'schema' | 'celRules'>): Structura
 }
 
 function openApiSchema(kind: Pick<Kind, 'schema' | 'celRules'>): Schema {
-  const { properties } = asSchema(z.toJSONSchema(kind.schema, { target: 'openapi-3.0', io: 'input' }))
+  const { properties, description } = asSchema(z.toJSONSchema(kind.schema, { target: 'openapi-3.0', io: 'input' }))
   const fields: Record<string, unknown> = {}
   for (const [name, schema] of Object.entries(asSchema(properties))) {
     // The API server checks these three itself.
@@ -60,7 +60,13 @@ function openApiSchema(kind: Pick<Kind, 'schema' | 'celRules'>): Schema {
     else if (name === 'apiVersion' || name === 'kind') fields[name] = { type: 'string' }
     else fields[name] = structural(asSchema(schema), name, kind.celRules ?? [])
   }
-  return { type: 'object', required: ['spec'], properties: fields, ...validationsAt('', kind.celRules ?? []) }
+  return {
+    ...(description !== undefined && { description }),
+    type: 'object',
+    required: ['spec'],
+    properties: fields,
+    ...validationsAt('', kind.celRules ?? []),
+  }
 }
 
 function structural(schema: Schema, path: string, rules: readonly CelRule[]): Schema {
@@ -105,6 +111,7 @@ function keywordOf(keyword: string, value: unknown, path: string, rules: readonl
       if (rules.some((rule) => rule.path === path)) return undefined
       throw new Error(`${path}: a pattern with look-around needs a CEL rule`)
     case 'type':
+    case 'description':
     case 'enum':
     case 'default':
     case 'required':

@@ -22,6 +22,8 @@ export const enginePortName = 'http'
 export const gatewayNamespace = 'sluice'
 export const gatewayServiceName = 'gateway'
 
-/** The ServiceAccount of controllers that run in the cluster: besides a `sluice up` itself, only they make Models' Pods. */
+/**
+ * The ServiceAccount of controllers that run in the cluster: besides a `sluice up` itself, only they make Models' Pods.
+ */
 export const controllerAccount = 'sluice-controller'
 export const controllerUser = `system:serviceaccount:${gatewayNamespace}:${controllerAccount}`

@@ -21,6 +21,7 @@ export class HeldObjects<T extends KubernetesObject> implements ObjectCache<T> {
   /** Whether it contains everything that existed when filling began. */
   synced = false
   readonly #objects = new Map<string, T>()
+  #listed: readonly T[] | undefined
   readonly #listeners = new Set<(change: ObjectChange<T>) => void>()
   readonly #onFailure: ((error: unknown, change: ObjectChange<T>) => void) | undefined
 
@@ -33,8 +34,10 @@ export class HeldObjects<T extends KubernetesObject> implements ObjectCache<T> {
     return this.#objects.get(keyOf(ref))
   }
 
+  /** The same list until something changes: who made something of it knows by that whether it still holds. */
   list(): readonly T[] {
-    return [...this.#objects.values()]
+    this.#listed ??= [...this.#objects.values()]
+    return this.#listed
   }
 
   onChange(listener: (change: ObjectChange<T>) => void): () => void {
@@ -46,6 +49,7 @@ export class HeldObjects<T extends KubernetesObject> implements ObjectCache<T> {
     const key = keyOf(refOf(object))
     const previous = this.#objects.get(key)
     this.#objects.set(key, object)
+    this.#listed = undefined
     this.#tell(previous ? { type: 'updated', object, previous } : { type: 'added', object })
   }
 
@@ -55,6 +59,7 @@ export class HeldObjects<T extends KubernetesObject> implements ObjectCache<T> {
     const previous = this.#objects.get(key)
     if (!previous) return
     this.#objects.delete(key)
+    this.#listed = undefined
     this.#tell({ type: 'deleted', object: last ?? previous, previous })
   }
 

@@ -1,7 +1,7 @@
 import { controllerUser, gatewayNamespace } from './model-labels.ts'
 
-// The embedded cluster's own rules for any other Kubernetes, as ValidatingAdmissionPolicies. There a rule is compiled code,
-// which is faster and names the field; product-policies.test.ts holds that both decide alike, in the same words.
+// The embedded cluster's own rules for any other Kubernetes, as ValidatingAdmissionPolicies. There a rule is compiled
+// code, which is faster and names the field; product-policies.test.ts holds that both decide alike, in the same words.
 
 /** Holds `registry`, the registry of the cluster's compute center, under that key. */
 export const policyParameters = { kind: 'ConfigMap', name: 'sluice-policies', namespace: gatewayNamespace }

@@ -42,7 +42,7 @@ beforeEach(async () => {
 
 afterEach(() => controllers.stop())
 
-const soon = { timeout: 5000, interval: 10 }
+const soon = { timeout: 20_000, interval: 10 }
 const exists = async (kind: Kind, name: string, where: string | undefined = namespace) =>
   (await client.get(kind, { ...(kind.namespaced && { namespace: where }), name })) !== undefined
 const pod = async (name: string) => client.get(podKind, { namespace, name })
@@ -280,6 +280,10 @@ describe('owner garbage', () => {
     await client.delete(configMapKind, { namespace, name: 'above-one' })
     await expect.poll(() => exists(widgetKind, 'below-one'), soon).toBe(false)
     await createPair('two')
+    // Its owner never was, so it goes as soon as it is seen; whatever was created before it has been seen by then.
+    const nobody = { apiVersion: 'v1', kind: 'ConfigMap', name: 'nobody', uid: 'never-was' }
+    await client.create(widgetKind, { metadata: { name: 'last', namespace, ownerReferences: [nobody] } })
+    await expect.poll(() => exists(widgetKind, 'last'), soon).toBe(false)
     await client.delete(customResourceDefinitionKind, { name: 'widgets.example.com' })
     await expect.poll(() => exists(configMapKind, 'of-two'), soon).toBe(false)
     expect(await exists(configMapKind, 'above-two')).toBe(true)

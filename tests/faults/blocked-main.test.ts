@@ -70,7 +70,9 @@ describe('sluice up whose main thread is stuck for ten seconds', () => {
     expect(Math.max(...stalls)).toBeGreaterThan(blockMs - 1_000)
     const metrics = await (await fetch(`${gateway}/metrics`)).text()
     expect(metrics).toMatch(/^sluice_loop_longest_stall_seconds\{loop="main"\} (?:9|1\d)/m)
-    expect(metrics).toMatch(/^sluice_exposure_requests_total\{exporter="sluice\/\S+",status="200"\} 6$/m)
+    expect(metrics).toMatch(
+      /^sluice_exposure_requests_total\{cluster="[^"]+",exporter="sluice\/\S+",status="200"\} 6$/m,
+    )
   })
 })
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type KubernetesClient, connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
+import { Cgroups } from '../../src/node/isolation/cgroups.ts'
 import { clusterKind } from '../../src/resources/cluster.ts'
 import { configMapKind } from '../../src/resources/config-map.ts'
 import { modelKind } from '../../src/resources/model.ts'
@@ -14,6 +15,8 @@ import {
   card,
   figuresOf,
   isRunning,
+  memoryOfAll,
+  pidOf,
   podWith,
   reasonOf,
   sluiceCluster,
@@ -121,6 +124,19 @@ describe('a second embedded cluster', () => {
     expect(await gpuOf(await idOf('two'))).toMatchObject({ hard: 2, used: 0 })
   })
 
+  it.skipIf(!Cgroups.onThisMachine('none').support.memory)(
+    'has its Pods held to its quota by the kernel, all together, also one without limits',
+    async () => {
+      const { client: two } = await administrator('two')
+      await two.create(podKind, podWith(sluice, 'unlimited'))
+      const pid = pidOf(await untilPod(two, 'unlimited', 'running', isRunning))
+      expect(memoryOfAll(pid)).toBe(2 * 2 ** 30)
+      await home.patch(clusterKind, { name: 'two' }, { spec: { quota: { memory: '1Gi' } } })
+      await until('the limit to be less', 20_000, () => memoryOfAll(pid) === 2 ** 30)
+      await two.delete(podKind, { namespace: 'default', name: 'unlimited' })
+    },
+  )
+
   it('is there again after a restart, with its ID, its credentials and its Pods', async () => {
     const { client: two, kubeconfig } = await administrator('two')
     const id = await idOf('two')
@@ -142,11 +158,8 @@ describe('a second embedded cluster', () => {
 
   it('has its Pods run on when sluice is killed, and nobody else gets their cards', async () => {
     const { client: two } = await administrator('two')
-    const pidOf = async (client: KubernetesClient) => {
-      const pod = await untilPod(client, 'stays', 'running', isRunning)
-      return Number(pod?.status?.containerStatuses?.[0]?.containerID?.replace('process://', ''))
-    }
-    const pid = await pidOf(two)
+    const pidIn = async (client: KubernetesClient) => pidOf(await untilPod(client, 'stays', 'running', isRunning))
+    const pid = await pidIn(two)
     await sluice.killHard()
     await start()
     await home.create(podKind, podWith(sluice, 'greedy', { [card]: '2' }))
@@ -155,7 +168,7 @@ describe('a second embedded cluster', () => {
     )
     await untilPhase(home, 'two', 'Running')
     const { client: again } = await administrator('two')
-    expect(await pidOf(again)).toBe(pid)
+    expect(await pidIn(again)).toBe(pid)
     expect((await home.get(podKind, { namespace: 'default', name: 'greedy' }))?.spec.nodeName).toBeUndefined()
     await home.delete(podKind, { namespace: 'default', name: 'greedy' }, { graceSeconds: 0 })
   })
@@ -178,7 +191,7 @@ describe('a second embedded cluster', () => {
     const id = await idOf('two')
     await untilPod(two, 'stays', 'running', isRunning)
     const held = await two.get(podKind, { namespace: 'default', name: 'stays' })
-    const pid = Number(held?.status?.containerStatuses?.[0]?.containerID?.replace('process://', ''))
+    const pid = pidOf(held)
     expect(existsSync(`/proc/${pid}`)).toBe(true)
 
     // Held for a moment, so that what is shown while it goes can be seen.

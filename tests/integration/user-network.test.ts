@@ -1,4 +1,4 @@
-import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { get } from 'node:https'
@@ -14,17 +14,11 @@ import { nodeKind } from '../../src/resources/node.ts'
 import { podKind } from '../../src/resources/pod.ts'
 import { serviceKind } from '../../src/resources/service.ts'
 import { sluiceCluster } from '../support/cluster-stage.ts'
+import { OutsideMachine } from '../support/outside-machine.ts'
 import { killIfThere, podProcesses, processesMentioning, until } from '../support/sluice-process.ts'
 import { UserSluice, whyNotAsUser } from '../support/user-sluice.ts'
 
 const namespace = 'default'
-/** A neighbouring machine, which exists only in the test's own namespace. */
-const outside = {
-  namespace: `sluice-outside-${process.pid}`,
-  link: `so${process.pid}`,
-  near: '198.18.77.1',
-  far: '198.18.77.2',
-}
 
 /** A server as most are: on every address, at a common port. */
 const server = `require('node:http').createServer((_, response) => response.end(process.env.NAME)).listen(8000, '0.0.0.0')`
@@ -39,6 +33,7 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
   let folder: string
   let sluice: UserSluice
   let client: KubernetesClient
+  let outside: OutsideMachine
   let asked = 0
   const ended: Array<() => void> = []
 
@@ -98,6 +93,7 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
   }
 
   beforeAll(async () => {
+    outside = OutsideMachine.open()
     folder = mkdtempSync(join(tmpdir(), 'sluice-user-'))
     sluice = await UserSluice.start(folder, { tunnel: true })
     await connect()
@@ -109,6 +105,7 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
     client?.close()
     await sluice?.end('SIGKILL')
     for (const end of ended) end()
+    outside?.close()
     for (const pid of left()) killIfThere(pid)
     rmSync(folder, { recursive: true, force: true })
   })
@@ -120,26 +117,7 @@ describe.skipIf(whyNotAsUser !== undefined)(`Pods of an ordinary user (${whyNotA
   })
 
   it('reach what the machine reaches, and nothing that listens at its loopback', async () => {
-    const run = (line: string) => void execFileSync('ip', line.split(' '))
-    run(`netns add ${outside.namespace}`)
-    ended.push(() => spawnSync('ip', ['netns', 'del', outside.namespace]))
-    run(`link add ${outside.link} type veth peer name far netns ${outside.namespace}`)
-    ended.push(() => spawnSync('ip', ['link', 'del', outside.link]))
-    run(`addr add ${outside.near}/24 dev ${outside.link}`)
-    run(`link set ${outside.link} up`)
-    run(`-n ${outside.namespace} addr add ${outside.far}/24 dev far`)
-    run(`-n ${outside.namespace} link set far up`)
-    const words = [
-      'netns',
-      'exec',
-      outside.namespace,
-      process.execPath,
-      '-e',
-      `${server}.on('listening', () => console.log('up'))`,
-    ]
-    const far = spawn('ip', words, { env: { NAME: 'outside' }, stdio: ['ignore', 'pipe', 'ignore'] })
-    ended.push(() => far.kill('SIGKILL'))
-    await new Promise((resolve) => far.stdout.once('data', resolve))
+    await outside.run(`${server}.on('listening', () => console.log('up'))`, { NAME: 'outside' })
     const here = createServer((_, response) => response.end('the machine')).listen(0, '127.0.0.1')
     ended.push(() => here.close())
     await new Promise((resolve) => here.once('listening', resolve))

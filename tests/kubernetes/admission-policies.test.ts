@@ -1,54 +1,21 @@
-import { afterEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { askUntil } from './ask-until.ts'
 import type { ContractServer } from './contract-server.ts'
 import { followParameters } from './followed-parameters.ts'
 import { onEachServer } from './on-each-server.ts'
+import {
+  type Fields,
+  bindingOf,
+  bindings,
+  enforce,
+  everyConfigMap,
+  policies,
+  policyOf,
+  refusedBy,
+  removePoliciesAfterEach,
+} from './policy-stage.ts'
 
-const made: Array<() => Promise<unknown>> = []
-afterEach(async () => {
-  for (const remove of made.splice(0).toReversed()) await remove()
-})
-
-const group = '/apis/admissionregistration.k8s.io/v1'
-const policies = `${group}/validatingadmissionpolicies`
-const bindings = `${group}/validatingadmissionpolicybindings`
-
-type Fields = Record<string, unknown>
-
-const everyConfigMap = {
-  resourceRules: [
-    { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE', 'UPDATE'], resources: ['configmaps'] },
-  ],
-}
-
-const policyOf = (name: string, spec: Fields) => ({
-  apiVersion: 'admissionregistration.k8s.io/v1',
-  kind: 'ValidatingAdmissionPolicy',
-  metadata: { name },
-  spec: { matchConstraints: everyConfigMap, ...spec },
-})
-
-const bindingOf = (name: string, spec: Fields) => ({
-  apiVersion: 'admissionregistration.k8s.io/v1',
-  kind: 'ValidatingAdmissionPolicyBinding',
-  metadata: { name },
-  spec: { policyName: name, validationActions: ['Deny'], ...spec },
-})
-
-async function make(server: ContractServer, path: string, object: { readonly metadata: { readonly name: string } }) {
-  const answer = await server.http('POST', path, object)
-  expect([answer.code, answer.text]).toEqual([201, expect.anything()])
-  made.push(() => server.http('DELETE', `${path}/${object.metadata.name}`))
-}
-
-/** A policy that counts in the test's namespace only, because all tests share a server. */
-async function enforce(server: ContractServer, spec: Fields, binding: Fields = {}): Promise<string> {
-  const name = server.namespace
-  const here = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': server.namespace } } }
-  await make(server, policies, policyOf(name, spec))
-  await make(server, bindings, bindingOf(name, { matchResources: here, ...binding }))
-  return name
-}
+removePoliciesAfterEach()
 
 const mapOf = (data: Fields, metadata: Fields = {}) => ({
   apiVersion: 'v1',
@@ -70,9 +37,7 @@ const refusal = (server: ContractServer, object: unknown) =>
     ({ code }) => code !== 201,
   )
 
-const denied = (name: string, why: string) => ({
-  message: `configmaps "m" is forbidden: ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${why}`,
-})
+const denied = (name: string, why: string) => ({ message: refusedBy(name, 'configmaps "m"', why) })
 
 onEachServer((server) => {
   it('refuses what breaks a policy, in its words and with its reason', async () => {
@@ -360,16 +325,6 @@ onEachServer((server) => {
     expect(code).toBe(422)
     const { details } = body as { details?: { causes?: ReadonlyArray<{ field: string; message: string }> } }
     expect(details?.causes?.map(({ field, message }) => `${field}: ${message}`)).toEqual(faults)
-  })
-
-  it('knows no `authorizer` here', async () => {
-    const expression = "authorizer.group('').resource('pods').check('list').allowed()"
-    const { code } = await server.http(
-      'POST',
-      `${policies}?dryRun=All`,
-      policyOf('asks', { validations: [{ expression }] }),
-    )
-    expect(code).toBe(server.differs('admission policies') ? 422 : 201)
   })
 
   it('shows policies and bindings as Kubernetes does, with their defaults', async () => {

@@ -9,8 +9,6 @@ export const differences = {
   'image registry':
     'a Pod, or a template of Pods, whose image is not from the registry of its compute center is refused (422)',
   'node ports': 'a Service of type NodePort or LoadBalancer is refused (422): a ServiceExporter makes it reachable',
-  'admission policies':
-    'a ValidatingAdmissionPolicy has no `authorizer`, judges no subresource, and its audit annotations are ignored',
   'unfit manifest': 'a manifest with fields that its kind does not have cannot be applied: 400 instead of 500',
   'impersonating nobody': 'groups without a user to impersonate are refused with 400 instead of 500',
   'malformed binding': 'a Binding that names no Node is refused with 400 instead of 500',

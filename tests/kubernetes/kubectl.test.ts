@@ -20,6 +20,16 @@ onEachServer((server) => {
       expect(await server.kubectl('get --raw /readyz')).toBe('ok')
     })
 
+    it('explains our kinds in words', async () => {
+      for (const way of ['', ' --output=plaintext-openapiv2']) {
+        const explained = async (field: string) =>
+          (await server.kubectl(`explain ${field}${way}`)).replaceAll(/\s+/g, ' ')
+        expect(await explained('model.spec.targetRequests')).toContain('Requests at a time that one replica is to have')
+        expect(await explained('model')).toContain('A model that is served under its name.')
+        expect(await explained('serviceexporter.status.url')).toContain('Where it is reached: https://')
+      }
+    })
+
     it('applies, again, and changed', async () => {
       for (const make of [
         (value: number) => deployment('d', server.image, { replicas: value }),

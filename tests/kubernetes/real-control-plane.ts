@@ -6,8 +6,8 @@ import { request } from 'node:https'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { createTestCertificates } from '../../src/apiserver/test-support/certificates.fixture.ts'
+import { until } from '../support/sluice-process.ts'
 
 /** A control plane that a client reaches by a kubeconfig and nothing else. */
 export interface ControlPlane {
@@ -160,13 +160,15 @@ function kubeconfigText(server: string, certificate: string, token: string): str
 }
 
 async function untilReady(server: string, certificate: string, token: string, child: ChildProcess, log: string) {
-  const deadline = Date.now() + readyDeadlineMs
-  while (!(existsSync(certificate) && (await isReady(server, certificate, token)))) {
-    if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
-      const lastLines = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-5).join('\n')
-      throw new Error(`kube-apiserver is not ready:\n${lastLines}`)
-    }
-    await delay(50)
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  try {
+    await until('the kube-apiserver', readyDeadlineMs, async () => {
+      if (hasEnded()) throw new Error('it has ended')
+      return existsSync(certificate) && (await isReady(server, certificate, token))
+    })
+  } catch (error) {
+    const lastLines = readFileSync(log, 'utf8').trimEnd().split('\n').slice(-5).join('\n')
+    throw new Error(`kube-apiserver is not ready:\n${lastLines}`, { cause: error })
   }
 }
 

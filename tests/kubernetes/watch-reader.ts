@@ -54,12 +54,10 @@ export class WatchReader {
 
   /** The next line, or undefined when the server has ended the watch. */
   async next(): Promise<WireEvent | undefined> {
-    const deadline = Date.now() + deadlineMs
+    const overdue = new Error(`no line in ${deadlineMs / 1000} s`)
     while (this.#lines.length === 0 && !this.#ended) {
-      const left = deadline - Date.now()
-      if (left <= 0) throw new Error(`no line in ${deadlineMs / 1000} s`)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, left)
+      await new Promise<void>((resolve, reject) => {
+        const timer = setTimeout(() => reject(overdue), deadlineMs)
         this.#wake = () => {
           clearTimeout(timer)
           resolve()

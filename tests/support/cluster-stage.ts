@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { type KubernetesClient, connectKubernetes } from '../../src/cluster/kubernetes-client.ts'
+import { cgroupPlaces } from '../../src/node/isolation/cgroup-places.ts'
 import { type Cluster, type ClusterStatus, clusterKind } from '../../src/resources/cluster.ts'
 import { type Pod, podKind } from '../../src/resources/pod.ts'
 import { managementCredential } from './management-credential.ts'
@@ -69,6 +70,23 @@ export async function untilPod(
 }
 
 export const isRunning = (pod: Pod | undefined) => pod?.status?.phase === 'Running'
+
+/**
+ * How much memory the kernel lets all Pods of a cluster have together, of which one has a container of this process.
+ */
+export function memoryOfAll(pid: number): number {
+  // Where it has namespaces, its first process is the child of the one that made them, which is in no group.
+  const [child] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')
+  const membership = readFileSync(`/proc/${child || pid}/cgroup`, 'utf8')
+  const unified = (folder: string) => readFileSync(join(folder, 'cgroup.controllers'), 'utf8').trim().split(' ')
+  const place = cgroupPlaces(readFileSync('/proc/self/mountinfo', 'utf8'), membership, unified).get('memory')
+  if (!place) throw new Error('it is in no group of memory')
+  const files = ['memory.max', 'memory.limit_in_bytes'].map((name) => join(dirname(place.folder), name))
+  return Number(readFileSync(files.find((file) => existsSync(file)) ?? '', 'utf8'))
+}
+
+export const pidOf = (pod: Pod | undefined) =>
+  Number(pod?.status?.containerStatuses?.[0]?.containerID?.replace('process://', ''))
 
 export interface Figures {
   readonly code: number

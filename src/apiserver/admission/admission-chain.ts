@@ -26,6 +26,7 @@ export class AdmissionChain {
   admit(request: AdmissionRequest): () => void {
     const errors = this.#rules.flatMap((rule) => rule(request))
     if (errors.length > 0) throw invalidObject(request.kind, request.object.metadata.name, errors)
+    this.judge(request)
     const holds: (() => void)[] = []
     const release = () => {
       for (const giveBack of holds.splice(0)) giveBack()
@@ -40,6 +41,11 @@ export class AdmissionChain {
       throw error
     }
     return release
+  }
+
+  /** Asks only those who judge, as about what nobody counts: the status of an object, a connection into a Pod. */
+  judge(request: AdmissionRequest): void {
+    for (const plugin of this.#plugins) plugin.judge?.(request)
   }
 
   changed(kind: Kind, object: KubernetesObject, gone: boolean): void {

@@ -5,8 +5,9 @@ import { modelKind } from '../../resources/model.ts'
 import type { AdmissionRule } from './admission.ts'
 
 /**
- * Only the cluster's own operator, in its process or in a Pod of the controller, may create Pods that belong to a Model, because the gateway sends them what people
- * ask and the engines' keys. Pods of others may have any label, but not that owner.
+ * Only the cluster's own operator, in its process or in a Pod of the controller, may create Pods that belong to a
+ * Model, because the gateway sends them what people ask and the engines' keys. Pods of others may have any label, but
+ * not that owner.
  */
 export const modelPodsAreMadeHere: AdmissionRule = ({ operation, kind, object, previous, user }) => {
   if (kind.group !== '' || kind.kind !== 'Pod' || operation === 'delete') return []

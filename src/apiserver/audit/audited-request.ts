@@ -70,6 +70,11 @@ export class AuditedRequest {
     }
   }
 
+  /** What policies say about it; nobody says something a second time. */
+  annotate(key: string, value: string): void {
+    if (!Object.hasOwn(this.#annotations, key)) this.#annotations = { ...this.#annotations, [key]: value }
+  }
+
   /** What the address does not say of the object: its name when it is new, which UID and version are meant. */
   about(body: unknown): void {
     if (!this.#object || typeof body !== 'object' || body === null || !('metadata' in body)) return

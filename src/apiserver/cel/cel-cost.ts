@@ -44,7 +44,7 @@ export function boundOf(node: ASTNode, size: InputSize, variables: ReadonlyMap<s
     case '[?]':
       return plus(partOf(of(node.args[0]), size), 1 + of(node.args[1]).cost)
     case 'list':
-      return sum(node.args.map(of), node.args.length)
+      return { ...sum(node.args.map(of), node.args.length), items: Math.max(node.args.length, 1) }
     case 'map':
       return sum(
         node.args.flatMap(([key, value]) => [of(key), of(value)]),
@@ -160,19 +160,33 @@ function largest(bounds: readonly Bound[]): Bound {
 /** More than any bound of steps allows. */
 const immeasurable: InputSize = { items: 1e9, weight: 1e12 }
 
+/** How much may be looked at, and what was: a value that is in another several times is measured once. */
+export interface Measuring {
+  left: number
+  readonly known: Map<object, InputSize>
+}
+
 /**
- * Measures a JSON value, or one of the language that was made of such. What is in a value several times counts as often,
- * so with a budget measuring ends when it has looked at that much.
+ * Measures a JSON value, or one that the language made of such. What is in a value several times counts as often: what
+ * an expression made is therefore measured with bounds.
  */
-export function sizeOf(value: unknown, budget?: { left: number }): InputSize {
-  if (budget && --budget.left < 0) return immeasurable
+export function sizeOf(value: unknown, measuring?: Measuring): InputSize {
   if (typeof value === 'string') return { items: 1, weight: value.length + 1 }
   if (typeof value !== 'object' || value === null) return { items: 1, weight: 1 }
+  const known = measuring?.known.get(value)
+  if (known) return known
+  if (measuring && --measuring.left < 0) return immeasurable
+  const size = sizeOfParts(value, measuring)
+  measuring?.known.set(value, size)
+  return size
+}
+
+function sizeOfParts(value: object, measuring: Measuring | undefined): InputSize {
   const parts: unknown[] = value instanceof Map ? [...value.values()] : Object.values(value)
   let items = Math.max(parts.length, 1)
   let weight = 1 + parts.length
   for (const part of parts) {
-    const size = sizeOf(part, budget)
+    const size = sizeOf(part, measuring)
     items = Math.max(items, size.items)
     weight += size.weight
   }

@@ -5,8 +5,15 @@ import { expression, foreign, renamed } from './cel-functions.ts'
 /** What a rule contains that matters for checking it. */
 export interface Inspection {
   readonly names: ReadonlySet<string>
-  /** Each `has(…)`, and the field it is about. */
-  readonly presence: ReadonlyArray<{ readonly call: SourceRange; readonly field: SourceRange }>
+  readonly presence: readonly Presence[]
+}
+
+/** A `has(…)`, and the field it is about. */
+interface Presence {
+  readonly call: SourceRange
+  readonly field: SourceRange
+  /** What the field is asked of, where that is no plain chain of names (`list[0]`, `f(x)`), and the field's name. */
+  readonly computed?: { readonly receiver: SourceRange; readonly name: string } | undefined
 }
 
 /**
@@ -15,7 +22,7 @@ export interface Inspection {
  */
 export function inspect(rule: ASTNode, source: string): Inspection {
   const names = new Set<string>()
-  const presence: Array<{ call: SourceRange; field: SourceRange }> = []
+  const presence: Presence[] = []
   inspectNode(rule, source, { names, presence })
   return { names, presence }
 }
@@ -30,6 +37,23 @@ export function askedAbout(source: string, presence: Inspection['presence']): st
   )
 }
 
+/**
+ * The library takes in `has()` only a chain of names. What asks a computed value is put so that it has a name:
+ * `has(list[0].x)` as `[list[0]].exists(it, has(it.x))`. One of them at a time, an inner one before the one around it.
+ */
+export function withNamedReceiver(source: string, presence: Inspection['presence'], name: string): string | undefined {
+  const computed = presence.filter((one) => one.computed !== undefined)
+  const [{ call, computed: of } = {}] = computed.toSorted((one, other) => lengthOf(one.call) - lengthOf(other.call))
+  if (!call || !of) return undefined
+  const receiver = source.slice(of.receiver.start, of.receiver.end)
+  const named = `[${receiver}].exists(${name}, has(${name}.${of.name}))`
+  return `${source.slice(0, call.start)}${named}${source.slice(call.end)}`
+}
+
+function lengthOf({ start, end }: SourceRange): number {
+  return end - start
+}
+
 interface Findings {
   readonly names: Set<string>
   readonly presence: Array<{ call: SourceRange; field: SourceRange }>
@@ -38,7 +62,7 @@ interface Findings {
 function inspectNode(node: ASTNode, source: string, findings: Findings): void {
   if (node.op === 'id') findings.names.add(node.args)
   if (node.op === 'call' && node.args[0] === 'has' && node.args[1][0]) {
-    findings.presence.push({ call: node.range, field: node.args[1][0].range })
+    findings.presence.push(presenceOf(node.range, node.args[1][0]))
   }
   if (node.op === 'call' || node.op === 'rcall') {
     const [name] = node.args
@@ -48,6 +72,17 @@ function inspectNode(node: ASTNode, source: string, findings: Findings): void {
     node.args[0] = Object.hasOwn(renamed, name) ? (renamed[name] ?? name) : name
   }
   for (const inner of innerNodes(node)) inspectNode(inner, source, findings)
+}
+
+function presenceOf(call: SourceRange, asked: ASTNode): Presence {
+  const field = asked.range
+  if (asked.op !== '.' || isChain(asked.args[0])) return { call, field }
+  const [receiver, name] = asked.args
+  return { call, field, computed: { receiver: receiver.range, name } }
+}
+
+function isChain(node: ASTNode): boolean {
+  return node.op === 'id' || ((node.op === '.' || node.op === '.?') && isChain(node.args[0]))
 }
 
 function checkPattern(node: Extract<ASTNode, { op: 'call' | 'rcall' }>, name: string, source: string): void {

@@ -3,8 +3,12 @@ import type { StructuralSchema } from '../../resources/structural-schema.ts'
 import { type InputSize, mostSteps } from './cel-cost.ts'
 import { CelError, compilationFailed } from './cel-errors.ts'
 import { registerKubernetesFunctions } from './cel-functions.ts'
-import { type Inspection, askedAbout, inspect } from './cel-inspection.ts'
+import { type Inspection, askedAbout, inspect, withNamedReceiver } from './cel-inspection.ts'
 import { type CelType, TypeDeclarations } from './cel-types.ts'
+
+/** Each is put into other words by itself. */
+const mostComputedReceivers = 50
+const receiverName = '__asked__'
 
 let shared: Environment | undefined
 
@@ -77,12 +81,25 @@ export interface Checked {
 }
 
 /** Throws CelError. */
-export function compileChecked(environment: Environment, source: string): Checked {
+export function compileChecked(environment: Environment, written: string): Checked {
+  const source = withoutComputedReceivers(environment, written)
   const whole = checked(environment, source)
   const fields = askedAbout(source, whole.inspected.presence)
   // The library accepts any field in `has()`; a rule about a field that does not exist would never complain.
   if (fields !== source) checked(environment, fields)
   return whole
+}
+
+function withoutComputedReceivers(environment: Environment, written: string): string {
+  let source = written
+  for (let count = 0; count < mostComputedReceivers; count += 1) {
+    if (!source.includes('has(')) return source
+    const { presence } = inspect(parsed(environment, source).ast, source)
+    const named = withNamedReceiver(source, presence, `${receiverName}${count}`)
+    if (named === undefined) return source
+    source = named
+  }
+  throw new CelError(`more than ${mostComputedReceivers} times has() of something that is no chain of names`)
 }
 
 function checked(environment: Environment, source: string): Checked {

@@ -10,7 +10,7 @@ import { checkManagerName, managerName, refuseOptions } from '../server-side-app
 
 /** What a request says about the write and its writer. */
 export interface WriteRequest {
-  readonly exchange: Pick<HttpExchange, 'request' | 'warn' | 'body' | 'ticket'>
+  readonly exchange: Pick<HttpExchange, 'request' | 'warn' | 'body' | 'ticket' | 'audited'>
   readonly query: URLSearchParams
   readonly user: User
 }
@@ -25,6 +25,7 @@ export function readWriteOptions(request: WriteRequest): WriteOptions & { readon
     fieldValidation: readFieldValidation(query),
     manager: readManager(request),
     warn: (warning) => exchange.warn(warning),
+    annotate: (key, value) => exchange.audited?.annotate(key, value),
     duplicates: () => exchange.body.duplicateFields(),
     user,
     turns: exchange.ticket,

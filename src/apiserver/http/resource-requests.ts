@@ -2,7 +2,7 @@ import type { Kind } from '../../resources/kind.ts'
 import type { KubernetesObject, ObjectRef } from '../../resources/kubernetes-object.ts'
 import { StatusError } from '../../resources/status-error.ts'
 import { mostValuesOf } from '../bodies/body-values.ts'
-import type { ClusterApi, Deleted, Selection, Subresource } from '../cluster-api.ts'
+import type { ClusterApi, Deleted, Selection, Subresource, WriteOptions } from '../cluster-api.ts'
 import { subresourcesOf } from '../discovery/discovery.ts'
 import { parseFieldSelector } from '../reading/field-selector.ts'
 import type { HttpExchange } from './http-exchange.ts'
@@ -114,13 +114,14 @@ export class ResourceRequests {
         return this.#patch(request, undefined, options)
       case 'delete': {
         const { dryRun, ...deletion } = readDeletion(query, await exchange.body.readObject())
-        const deleted = await this.#api.delete(target.kind, refOf(target), deletion, { dryRun, user: request.user })
+        const asked = { ...askedBy(request), dryRun }
+        const deleted = await this.#api.delete(target.kind, refOf(target), deletion, asked)
         return exchange.sendJson(200, deletionAnswer(target.kind, deleted, this.#view(request)))
       }
       case 'deletecollection': {
         const { dryRun, ...deletion } = readDeletion(query, await exchange.body.readObject())
         const selection = selectionOf(target, query)
-        const options = { dryRun, user: request.user, turns: exchange.ticket, signal: exchange.signal }
+        const options = { ...askedBy(request), dryRun, turns: exchange.ticket, signal: exchange.signal }
         const items = await this.#api.deleteCollection(target.kind, selection, deletion, options)
         return exchange.sendList(200, this.#view(request).list({ items, resourceVersion: String(this.#api.revision) }))
       }
@@ -251,6 +252,12 @@ export class ResourceRequests {
     const representation = chooseRepresentation(exchange.request.headers.accept)
     return new ObjectView(target.kind, representation, query, () => this.#api.clock.now())
   }
+}
+
+/** Of who deletes; the options of other writes are not theirs. */
+function askedBy({ user, exchange }: ResourceRequest): Pick<WriteOptions, 'user' | 'warn' | 'annotate'> {
+  const annotate = (key: string, value: string) => exchange.audited?.annotate(key, value)
+  return { user, warn: (warning) => exchange.warn(warning), annotate }
 }
 
 function deletionAnswer(kind: Kind, { object, gone }: Deleted, view: ObjectView): unknown {

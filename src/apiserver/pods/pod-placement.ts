@@ -11,8 +11,12 @@ import { readDeletion } from '../http/request-options.ts'
 export const done = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
 
 /** `POST pods/NAME/binding`: assigns the Pod to the node that the Binding names, once. */
-export async function bindPod(api: ClusterApi, ref: ObjectRef, body: unknown, options: WriteOptions): Promise<void> {
-  const binding = named('Binding', body, ref)
+export async function bindPod(
+  api: ClusterApi,
+  ref: ObjectRef,
+  binding: JsonObject,
+  options: WriteOptions,
+): Promise<void> {
   const node = valueAtPath(binding, ['target', 'name'])
   const kind = valueAtPath(binding, ['target', 'kind']) ?? ''
   if (typeof node !== 'string' || node === '') throw new StatusError('BadRequest', 'target.name: Required value')
@@ -65,10 +69,9 @@ function refuseBound(name: string, pod: JsonObject): void {
 export async function evictPod(
   api: ClusterApi,
   ref: ObjectRef,
-  body: unknown,
+  eviction: JsonObject,
   options: WriteOptions,
 ): Promise<KubernetesObject> {
-  const eviction = named('Eviction', body, ref)
   const { dryRun, ...deletion } = readDeletion(new URLSearchParams(), eviction['deleteOptions'])
   const both = { ...options, dryRun: dryRun || options.dryRun }
   const told = both.dryRun === true ? undefined : await tellEviction(api, ref, deletion, options)
@@ -94,7 +97,8 @@ function tellEviction(
   return api.patch(podKind, ref, apply, options, 'status')
 }
 
-function named(kind: string, body: unknown, ref: ObjectRef): JsonObject {
+/** Reads the body of a subresource, which must be about the object of the address. */
+export function readNamed(kind: string, body: unknown, ref: ObjectRef): JsonObject {
   if (!isJsonObject(body)) throw new StatusError('BadRequest', `the body must be an object of the kind ${kind}`)
   const { kind: own = kind } = body
   if (own !== kind) throw new StatusError('BadRequest', `${String(own).slice(0, 63)} cannot be handled as a ${kind}`)

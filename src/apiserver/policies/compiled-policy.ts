@@ -2,7 +2,14 @@ import { type FieldError, invalid } from '../../resources/field-error.ts'
 import type { ValidatingAdmissionPolicy } from '../../resources/admission-policy-schemas.ts'
 import { CelError } from '../cel/cel-errors.ts'
 import { evaluationProblem } from '../cel/schema-rules.ts'
-import { PolicyEvaluation, type PolicyExpression, type PolicyInput, PolicyNames } from './policy-expressions.ts'
+import type { PolicyAuthorizer } from './policy-authorizer.ts'
+import {
+  PolicyEvaluation,
+  type PolicyExpression,
+  type PolicyInput,
+  PolicyNames,
+  type Wanted,
+} from './policy-expressions.ts'
 
 interface Validation {
   readonly expression: PolicyExpression
@@ -15,9 +22,25 @@ interface Validation {
 export interface Violation {
   readonly message: string
   readonly reason: string | undefined
+  /** Which of the policy's validations is broken; 0 for what could not be judged at all. */
+  readonly index: number
 }
 
+/** What a policy says about a request: what it breaks, and what its audit line is to have. */
+export interface Judgement {
+  readonly violations: readonly Violation[]
+  readonly annotations: ReadonlyArray<readonly [key: string, value: string]>
+}
+
+interface Annotation {
+  readonly key: string
+  readonly expression: PolicyExpression
+}
+
+const nothing: Judgement = { violations: [], annotations: [] }
+
 const longestMessage = 5120
+const longestAnnotation = 10_240
 
 /** A policy whose expressions are compiled. */
 export class CompiledPolicy {
@@ -27,14 +50,15 @@ export class CompiledPolicy {
   readonly #names: PolicyNames
   readonly #conditions: readonly PolicyExpression[]
   readonly #validations: readonly Validation[]
+  readonly #annotations: readonly Annotation[]
 
   constructor(policy: ValidatingAdmissionPolicy) {
     this.policy = policy
-    const { paramKind, variables = [], matchConditions = [], validations = [] } = policy.spec
+    const { paramKind, variables = [], matchConditions = [], validations = [], auditAnnotations = [] } = policy.spec
     const faults: FieldError[] = []
     const names = new PolicyNames(paramKind !== undefined)
-    const compile = (field: string, source: string, result: 'bool' | 'string') =>
-      attempt(faults, field, source, () => names.compile(source, result))
+    const compile = (field: string, source: string, wanted: Wanted) =>
+      attempt(faults, field, source, () => names.compile(source, wanted))
     // Conditions come before variables, which they cannot use.
     this.#conditions = matchConditions.flatMap(
       ({ expression }, index) => compile(`spec.matchConditions[${index}].expression`, expression, 'bool') ?? [],
@@ -49,41 +73,68 @@ export class CompiledPolicy {
         messageExpression === undefined ? undefined : compile(`${field}.messageExpression`, messageExpression, 'string')
       return compiled ? [{ expression: compiled, message, messageExpression: said, reason }] : []
     })
+    this.#annotations = auditAnnotations.flatMap(({ key, valueExpression }, index) => {
+      const isMissing = valueExpression.trim() === ''
+      const field = `spec.auditAnnotations[${index}].valueExpression`
+      const expression = isMissing ? undefined : compile(field, valueExpression, 'annotation')
+      return expression ? [{ key, expression }] : []
+    })
     this.#names = names
     this.faults = faults
   }
 
-  /** Which validations the request breaks, in their order. */
-  judge(input: PolicyInput): readonly Violation[] {
-    const evaluation = new PolicyEvaluation(this.#names, input)
-    const isIgnored = this.policy.spec.failurePolicy === 'Ignore'
+  /** Which validations the request breaks, in their order, and what its audit line is to have. */
+  judge(input: PolicyInput, authorizer: PolicyAuthorizer): Judgement {
+    const evaluation = new PolicyEvaluation(this.#names, input, authorizer)
     const applies = this.#applies(evaluation)
-    if (typeof applies !== 'boolean') return isIgnored ? [] : [applies]
-    if (!applies) return []
-    return this.#validations.flatMap((validation) => {
-      const { expression, reason } = validation
+    if (typeof applies !== 'boolean') return this.#unjudged(applies)
+    if (!applies) return nothing
+    const violations = this.#validations.flatMap((validation, index) => this.#judged(validation, index, evaluation))
+    const annotations: Array<readonly [string, string]> = []
+    for (const { key, expression } of this.#annotations) {
       try {
-        if (evaluation.evaluate(expression) === true) return []
+        const value = evaluation.evaluate(expression)
+        const text = typeof value === 'string' ? value.trim() : ''
+        if (text !== '') annotations.push([key, text.slice(0, longestAnnotation)])
       } catch (error) {
-        const message = `expression '${expression.source}' resulted in error: ${evaluationProblem(error)}`
-        return isIgnored ? [] : [{ message, reason: undefined }]
+        violations.push(...this.#unjudged(errorIn(expression, error)).violations)
       }
-      return [{ message: messageOf(validation, evaluation), reason }]
-    })
+    }
+    return { violations, annotations }
   }
 
-  /** Whether all conditions hold. One that does not counts more than one that cannot be computed. */
-  #applies(evaluation: PolicyEvaluation): boolean | Violation {
-    let problem: Violation | undefined
+  #judged(validation: Validation, index: number, evaluation: PolicyEvaluation): readonly Violation[] {
+    const { expression, reason } = validation
+    try {
+      if (evaluation.evaluate(expression) === true) return []
+    } catch (error) {
+      return this.#unjudged(errorIn(expression, error), index).violations
+    }
+    return [{ message: messageOf(validation, evaluation), reason, index }]
+  }
+
+  /** What cannot be judged is refused, unless the policy says otherwise. */
+  #unjudged(message: string, index = 0): Judgement {
+    if (this.policy.spec.failurePolicy === 'Ignore') return nothing
+    return { violations: [{ message, reason: undefined, index }], annotations: [] }
+  }
+
+  /** Whether all conditions hold, or why that cannot be said. One that does not counts more than one that cannot be computed. */
+  #applies(evaluation: PolicyEvaluation): boolean | string {
+    let problem: string | undefined
     for (const condition of this.#conditions) {
       try {
         if (evaluation.evaluate(condition) !== true) return false
       } catch (error) {
-        problem ??= { message: evaluationProblem(error), reason: undefined }
+        problem ??= evaluationProblem(error)
       }
     }
     return problem ?? true
   }
+}
+
+function errorIn({ source }: PolicyExpression, error: unknown): string {
+  return `expression '${source}' resulted in error: ${evaluationProblem(error)}`
 }
 
 function attempt<T>(faults: FieldError[], field: string, source: string, act: () => T): T | undefined {

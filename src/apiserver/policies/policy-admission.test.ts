@@ -10,16 +10,18 @@ import {
   validatingAdmissionPolicyKind,
 } from '../../resources/validating-admission-policy.ts'
 import { MemoryStore } from '../../store/memory-store.ts'
+import { mastersOnly } from '../access/roles/rbac-authorizer.ts'
 import { ClusterApi } from '../cluster-api.ts'
 import { PolicyAdmission, policiesCompile } from './policy-admission.ts'
+import { threadMs } from '../test-support/thread-time.fixture.ts'
 
-// What policies do is shown in tests/kubernetes/admission-policies.test.ts, on a real server too. Here is what only this
-// server has to withstand.
+// What policies do is shown in tests/kubernetes/admission-policies.test.ts, on a real server too. Here is what only
+// this server has to withstand.
 
 const user = { name: 'alice', groups: ['system:authenticated'] }
 
 function open(store = new MemoryStore()) {
-  const plugins = [new PolicyAdmission({ store, kinds: () => api.kinds.list() })]
+  const plugins = [new PolicyAdmission({ store, authorizer: mastersOnly, kinds: () => api.kinds.list() })]
   const kinds = [...coreKinds, ...customKinds]
   const api: ClusterApi = new ClusterApi({ store, kinds, clock: systemClock, plugins, admission: [policiesCompile] })
   return { store, api }
@@ -111,10 +113,10 @@ describe('policies', () => {
     const { api } = await opened()
     await enforce(api, 'configmaps', { variables, validations: [{ expression }] })
     const data = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`key-${index}`, String(index)]))
-    const startedAt = performance.now()
+    const before = threadMs()
     await expect(api.create(configMapKind, 'default', mapNamed('large', data), { user })).rejects.toThrow(
       'cost limit exceeded',
     )
-    expect(performance.now() - startedAt).toBeLessThan(5_000)
+    expect(threadMs() - before).toBeLessThan(5_000)
   })
 })

@@ -12,17 +12,24 @@ import {
   validatingAdmissionPolicyKind,
 } from '../../resources/validating-admission-policy.ts'
 import type { Store } from '../../store/store.ts'
-import { userInfo } from '../access/identity/user.ts'
-import type { AdmissionPlugin, AdmissionRequest, AdmissionRule } from '../admission/admission.ts'
-import { CompiledPolicy, type Violation } from './compiled-policy.ts'
-import { matchesResources, selects } from './match-resources.ts'
+import type { Attempt, Decision } from '../access/attempt.ts'
+import { type User, userInfo } from '../access/identity/user.ts'
+import type { Authorizer } from '../access/roles/rbac-authorizer.ts'
+import type { AdmissionPlugin, AdmissionRequest, AdmissionRule, RequestPart } from '../admission/admission.ts'
+import { CompiledPolicy, type Judgement, type Violation } from './compiled-policy.ts'
+import { type VersionedRequest, otherVersions, versionThatMatches } from './equivalent-requests.ts'
+import { selects } from './match-resources.ts'
+import { PolicyAuthorizer } from './policy-authorizer.ts'
 
 export interface PolicyAdmissionOptions {
   readonly store: Store
+  /** Asked by policies who may do what. */
+  readonly authorizer: Pick<Authorizer, 'decide'>
   /** Among which a policy's `paramKind` is looked for. */
   readonly kinds: () => readonly Kind[]
 }
 
+const failureKey = 'validation.policy.admission.k8s.io/validation_failure'
 /** Whose writes are made by the cluster itself, as a policy sees it. */
 const controllers = { name: 'system:kube-controller-manager', groups: ['system:authenticated'] }
 const reasons: ReadonlySet<string> = new Set<StatusReason>(['Forbidden', 'Invalid', 'RequestEntityTooLarge'])
@@ -45,23 +52,29 @@ export class PolicyAdmission implements AdmissionPlugin {
     this.#options = options
   }
 
-  hold(request: AdmissionRequest): undefined {
+  judge(request: AdmissionRequest): void {
     this.#load()
-    if (this.#bindings.size === 0 || isExempt(request)) return undefined
+    if (this.#bindings.size === 0 || isExempt(request)) return
     const namespace = this.#namespaceOf(request)
+    const said = new Annotations()
     let refusal: StatusError | undefined
     for (const binding of this.#bindings.values()) {
       const compiled = this.#policies.get(binding.spec.policyName ?? '')
-      if (!compiled || !isConcerned(compiled, binding, request, namespace)) continue
-      const [first] = this.#violations(compiled, binding, request, namespace)
+      const asked = compiled && this.#concerned(compiled, binding, request, namespace)
+      if (!asked) continue
+      const { name } = compiled.policy.metadata
+      const { violations, annotations } = this.#judgement(compiled, binding, asked, namespace)
+      for (const [key, value] of annotations) said.add(`${name}/${key}`, value)
+      const [first] = violations
       if (!first) continue
       const actions = new Set(binding.spec.validationActions)
-      const where = `ValidatingAdmissionPolicy '${compiled.policy.metadata.name}' with binding '${binding.metadata.name}'`
+      const where = `ValidatingAdmissionPolicy '${name}' with binding '${binding.metadata.name}'`
       if (actions.has('Warn')) request.warn?.(`Validation failed for ${where}: ${first.message}`)
+      if (actions.has('Audit')) request.annotate?.(failureKey, failureText(name, binding, first))
       if (actions.has('Deny')) refusal ??= refused(request, `${where} denied request: ${first.message}`, first.reason)
     }
+    said.tell(request)
     if (refusal) throw refusal
-    return undefined
   }
 
   changed(kind: Kind, object: KubernetesObject, gone: boolean): void {
@@ -94,18 +107,20 @@ export class PolicyAdmission implements AdmissionPlugin {
     else this.#bindings.delete(name)
   }
 
-  #violations(
+  #judgement(
     compiled: CompiledPolicy,
     binding: ValidatingAdmissionPolicyBinding,
-    request: AdmissionRequest,
+    request: VersionedRequest,
     namespace: KubernetesObject | undefined,
-  ): readonly Violation[] {
+  ): Judgement {
     const params = this.#paramsOf(compiled, binding, request)
     if ('problem' in params) {
       const isIgnored = compiled.policy.spec.failurePolicy === 'Ignore'
-      return isIgnored ? [] : [{ message: `failed to configure binding: ${params.problem}`, reason: undefined }]
+      const violation = { message: `failed to configure binding: ${params.problem}`, reason: undefined, index: 0 }
+      return { violations: isIgnored ? [] : [violation], annotations: [] }
     }
-    const { operation, object, previous } = request
+    const { operation } = request
+    const { object, previous } = request.part ?? request
     const isDeletion = operation === 'delete'
     const input = {
       object: isDeletion ? null : object,
@@ -113,7 +128,37 @@ export class PolicyAdmission implements AdmissionPlugin {
       request: requestValue(request),
       namespaceObject: namespace ?? null,
     }
-    return params.found.flatMap((found) => compiled.judge({ ...input, params: found }))
+    const authorizer = this.#authorizerOf(request)
+    const judgements = params.found.map((found) => compiled.judge({ ...input, params: found }, authorizer))
+    return {
+      violations: judgements.flatMap(({ violations }) => violations),
+      annotations: judgements.flatMap(({ annotations }) => annotations),
+    }
+  }
+
+  #authorizerOf({ kind, object, subresource, user }: AdmissionRequest): PolicyAuthorizer {
+    const { name, namespace } = object.metadata
+    const about = { group: kind.group, resource: kind.plural, subresource, namespace, name }
+    return new PolicyAuthorizer(user, (asker, attempt) => this.#decide(asker, attempt), about)
+  }
+
+  /** What the cluster itself does, nobody has to allow. */
+  #decide(user: User | undefined, attempt: Attempt): Decision {
+    return user === undefined ? { allowed: true, reason: '' } : this.#options.authorizer.decide(user, attempt)
+  }
+
+  /** The request as the policy knows it, if it is about such: with `Equivalent`, in whichever version it names. */
+  #concerned(
+    { policy }: CompiledPolicy,
+    { spec }: ValidatingAdmissionPolicyBinding,
+    request: AdmissionRequest,
+    namespace: KubernetesObject | undefined,
+  ): VersionedRequest | undefined {
+    const { matchConstraints } = policy.spec
+    if (!matchConstraints) return undefined
+    const others = () => otherVersions(request, this.#options.kinds())
+    const asked = versionThatMatches(matchConstraints, request, others, namespace)
+    return asked && versionThatMatches(spec.matchResources, request, others, namespace) ? asked : undefined
   }
 
   /** Each object that a binding names is judged by itself; without parameters there is one judgement without any. */
@@ -152,38 +197,44 @@ export class PolicyAdmission implements AdmissionPlugin {
 
 /**
  * Policies can always be mended, so none is about policies. The cluster's own writes are judged where a controller
- * makes something for somebody (a Pod of a Deployment), and not where it keeps itself alive.
+ * makes something for somebody (a Pod of a Deployment), and not where it keeps itself alive (a Pod's status).
  */
-function isExempt({ kind, object, user, subresource }: AdmissionRequest): boolean {
-  if (kind.group === validatingAdmissionPolicyKind.group || subresource !== undefined) return true
-  return user === undefined && (object.metadata.ownerReferences ?? []).length === 0
+function isExempt({ kind, object, user, subresource, isJudged = false }: AdmissionRequest): boolean {
+  if (isJudged || kind.group === validatingAdmissionPolicyKind.group) return true
+  return user === undefined && (subresource !== undefined || (object.metadata.ownerReferences ?? []).length === 0)
 }
 
-function isConcerned(
-  { policy }: CompiledPolicy,
-  { spec }: ValidatingAdmissionPolicyBinding,
-  request: AdmissionRequest,
-  namespace: KubernetesObject | undefined,
-): boolean {
-  if (!policy.spec.matchConstraints) return false
-  return (
-    matchesResources(policy.spec.matchConstraints, request, namespace) &&
-    matchesResources(spec.matchResources, request, namespace)
-  )
+/** What policies add to an audit line. Of several bindings of a policy, each value once. */
+class Annotations {
+  readonly #values = new Map<string, Set<string>>()
+
+  add(key: string, value: string): void {
+    this.#values.set(key, (this.#values.get(key) ?? new Set()).add(value))
+  }
+
+  tell({ annotate }: AdmissionRequest): void {
+    for (const [key, values] of this.#values) annotate?.(key, [...values].join(', '))
+  }
 }
 
-function requestValue({ operation, kind, object, user = controllers, dryRun }: AdmissionRequest): unknown {
-  const { group, version, plural } = kind
+function failureText(policy: string, binding: ValidatingAdmissionPolicyBinding, violation: Violation): string {
+  const { message, index: expressionIndex } = violation
+  const { validationActions } = binding.spec
+  return JSON.stringify([{ message, policy, binding: binding.metadata.name, expressionIndex, validationActions }])
+}
+
+function requestValue(request: VersionedRequest): unknown {
+  const { operation, kind, object, part, subresource = '', user = controllers, dryRun, requestKind = kind } = request
   const { name, namespace = '' } = object.metadata
-  const described = { group, version, kind: kind.kind }
-  const resource = { group, version, resource: plural }
+  const described = ({ group, version, kind }: RequestPart['kind']) => ({ group, version, kind })
+  const resourceOf = ({ group, version, plural }: Kind) => ({ group, version, resource: plural })
   return {
-    kind: described,
-    resource,
-    subResource: '',
-    requestKind: described,
-    requestResource: resource,
-    requestSubResource: '',
+    kind: described(part?.kind ?? kind),
+    resource: resourceOf(kind),
+    subResource: subresource,
+    requestKind: described(part?.kind ?? requestKind),
+    requestResource: resourceOf(requestKind),
+    requestSubResource: subresource,
     name,
     namespace,
     operation: operation.toUpperCase(),

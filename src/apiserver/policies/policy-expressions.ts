@@ -4,6 +4,7 @@ import { CelError } from '../cel/cel-errors.ts'
 import { type Checked, compileChecked, sharedEnvironment } from '../cel/cel-program.ts'
 import { freeValue } from '../cel/cel-types.ts'
 import { evaluationProblem, mostStepsOfObject, mostStepsOfRule } from '../cel/schema-rules.ts'
+import { type PolicyAuthorizer, registerAuthorizer } from './policy-authorizer.ts'
 
 /** What the expressions of policies are about, as JSON. */
 export interface PolicyInput {
@@ -17,6 +18,9 @@ export interface PolicyInput {
   /** Null for what is in no namespace. */
   readonly namespaceObject: unknown
 }
+
+/** What an expression may evaluate to; `annotation` is a text or nothing. */
+export type Wanted = 'bool' | 'string' | 'annotation'
 
 export interface PolicyExpression {
   readonly source: string
@@ -35,12 +39,15 @@ export class PolicyNames {
   readonly #base: Environment
   readonly #variables: PolicyVariable[] = []
   #environment: Environment
+  /** Messages are computed without asking anybody. */
+  #withoutAuthorizer: Environment
 
   constructor(hasParams: boolean) {
     this.#base = sharedEnvironment().clone()
     for (const name of inputNames) this.#base.registerVariable(name, 'dyn')
     if (hasParams) this.#base.registerVariable('params', 'dyn')
-    this.#environment = this.#withVariables()
+    this.#withoutAuthorizer = this.#withVariables()
+    this.#environment = registerAuthorizer(this.#withVariables())
   }
 
   get variables(): readonly PolicyVariable[] {
@@ -51,14 +58,18 @@ export class PolicyNames {
   addVariable(name: string, source: string): void {
     const compiled = compileChecked(this.#environment, source)
     this.#variables.push({ name, expression: { source, compiled } })
-    this.#environment = this.#withVariables()
+    this.#withoutAuthorizer = this.#withVariables()
+    this.#environment = registerAuthorizer(this.#withVariables())
   }
 
   /** Throws CelError. */
-  compile(source: string, result: 'bool' | 'string'): PolicyExpression {
-    const compiled = compileChecked(this.#environment, source)
-    const { type } = compiled
-    if (type !== result && type !== 'dyn') throw new CelError(`must evaluate to ${result} but got ${type}`)
+  compile(source: string, wanted: Wanted): PolicyExpression {
+    const compiled = compileChecked(wanted === 'string' ? this.#withoutAuthorizer : this.#environment, source)
+    const { type = 'dyn' } = compiled
+    if (wanted === 'annotation') {
+      if (type !== 'string' && type !== 'null')
+        throw new CelError(`must evaluate to one of [string null_type] but got ${type}`)
+    } else if (type !== wanted && type !== 'dyn') throw new CelError(`must evaluate to ${wanted} but got ${type}`)
     return { source, compiled }
   }
 
@@ -81,18 +92,20 @@ type Settled = { readonly value: unknown; readonly size: InputSize } | { readonl
 export class PolicyEvaluation {
   readonly #variables: readonly PolicyVariable[]
   readonly #size: InputSize
-  readonly #bounds: ReadonlyMap<string, Bound>
+  readonly #bounds: Map<string, Bound>
   readonly #context: Record<string, unknown>
   readonly #settled = new Map<string, Settled>()
   #stepsLeft = mostStepsOfObject
 
-  constructor({ variables }: PolicyNames, input: PolicyInput) {
+  constructor({ variables }: PolicyNames, input: PolicyInput, authorizer: PolicyAuthorizer) {
     this.#variables = variables
     this.#size = sizeOf(input)
     const given = Object.entries(input)
     this.#bounds = new Map(given.map(([name, value]) => [name, boundFor([sizeOf(value)])]))
+    this.#bounds.set('authorizer', boundFor([]))
     this.#context = Object.fromEntries(given.map(([name, value]) => [name, freeValue(value ?? null)]))
     this.#context['variables'] = this.#shown()
+    this.#context['authorizer'] = authorizer
   }
 
   /** Throws what went wrong. */
@@ -133,9 +146,9 @@ export class PolicyEvaluation {
   #compute(name: string, expression: PolicyExpression): Settled {
     try {
       const value = this.evaluate(expression)
-      const budget = { left: this.#stepsLeft }
-      const size = sizeOf(value, budget)
-      this.#stepsLeft = Math.max(budget.left, 0)
+      const measuring = { left: this.#stepsLeft, known: new Map() }
+      const size = sizeOf(value, measuring)
+      this.#stepsLeft = Math.max(measuring.left, 0)
       return { value, size }
     } catch (error) {
       return { problem: new CelError(`composited variable "${name}" fails to evaluate: ${evaluationProblem(error)}`) }

@@ -19,6 +19,7 @@ import { imagesFrom } from '../admission/image-registry-rule.ts'
 import { modelsIn } from '../admission/model-namespace-rule.ts'
 import { modelPodsAreMadeHere } from '../admission/model-pod-rule.ts'
 import { CompiledPolicy } from './compiled-policy.ts'
+import { PolicyAuthorizer } from './policy-authorizer.ts'
 
 const registry = 'registry.north-1.localhost'
 const user = { name: 'alice', groups: [] }
@@ -41,7 +42,9 @@ function judge(
     userInfo: { username: by.name, groups: by.groups },
   }
   const input = { object, oldObject: previous ?? null, request, namespaceObject: null }
-  return compiled.judge({ ...input, params: { data: { registry } } }).map(({ message }) => message)
+  const about = { group, resource: kind.plural, name: object.metadata.name }
+  const nobody = new PolicyAuthorizer(user, () => ({ allowed: false, reason: '' }), about)
+  return compiled.judge({ ...input, params: { data: { registry } } }, nobody).violations.map(({ message }) => message)
 }
 
 /** What the embedded server's own rule says, without the field. */

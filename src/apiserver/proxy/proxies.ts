@@ -78,7 +78,7 @@ export class Proxies {
  * Splits a URL at `/…/<plural>/<name>/proxy`; the rest is for the other side. The path was checked before, so nothing
  * in it climbs.
  */
-function splitProxyUrl(url: string): { readonly base: string; readonly path: string; readonly query: string } {
+export function splitProxyUrl(url: string): { readonly base: string; readonly path: string; readonly query: string } {
   const question = url.indexOf('?')
   const whole = question < 0 ? url : url.slice(0, question)
   const base = /^(?:\/vks\/[^/]+)?\/api\/v1\/namespaces\/[^/]+\/[^/]+\/[^/]+\/proxy/.exec(whole)?.[0] ?? whole

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { RegularExpression } from './regular-expression.ts'
+import { threadMs } from '../test-support/thread-time.fixture.ts'
 
 const test = (pattern: string, text: string) => new RegularExpression(pattern).test(text)
 const find = (pattern: string, text: string) => {
@@ -57,14 +58,14 @@ describe('a regular expression', () => {
 
   it('reads a long text quickly', () => {
     const text = `${'ab'.repeat(500_000)}c`
-    const startedAt = performance.now()
+    const before = threadMs()
     expect([test('^a', text), test('^b', text), test('[^ab]$', text), test('(a|b)*d', text)]).toEqual([
       true,
       false,
       true,
       false,
     ])
-    expect(performance.now() - startedAt).toBeLessThan(1000)
+    expect(threadMs() - before).toBeLessThan(1000)
   })
 
   it('finds a match exactly where there is one to test', () => {

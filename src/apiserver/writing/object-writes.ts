@@ -1,10 +1,11 @@
 import type { Clock } from '../../foundation/clock.ts'
 import { customResourceDefinitionKind } from '../../resources/custom-resource-definition-kind.ts'
 import { isJsonObject, sameJson } from '../../resources/json-value.ts'
-import { type Kind, resourceNameOf } from '../../resources/kind.ts'
+import { type Kind, apiVersionOf, resourceNameOf } from '../../resources/kind.ts'
 import { type KubernetesObject, type ObjectRef, refOf } from '../../resources/kubernetes-object.ts'
 import { StatusError, alreadyExists, conflict, notFound } from '../../resources/status-error.ts'
 import { StoreConflict } from '../../store/store.ts'
+import type { AdmissionRequest, RequestPart } from '../admission/admission.ts'
 import type { AdmissionChain } from '../admission/admission-chain.ts'
 import { refuseInTerminating } from '../admission/closed-namespace.ts'
 import type { ApplyPatch, Deleted, PatchInPhases, Subresource, WriteOptions } from '../api-requests.ts'
@@ -17,6 +18,7 @@ import type { KindRegistry } from '../kind-registry.ts'
 import type { KindStore } from '../kind-store.ts'
 import { type DeletionOptions, checkPreconditions, decideDeletion, isReadyToRemove } from './deletion.ts'
 import { type ObjectChange, changedObject, newObject, patchedObject } from './object-phases.ts'
+import { scaleKind, scaleOf, scalePathsOf } from './scale.ts'
 import { type Phases, PlainTurns, atOnce, inTurns, overtaken } from './write-phases.ts'
 
 export interface ObjectWritesOptions {
@@ -30,6 +32,11 @@ export interface ObjectWritesOptions {
   readonly namespaces: Kind | undefined
   /** Called after every write, when the store shows it. */
   readonly onWrite: () => void
+}
+
+/** Something that is sent to a subresource and stored nowhere. */
+export type PartRequest = Required<Pick<AdmissionRequest, 'operation' | 'kind' | 'subresource' | 'part'>> & {
+  readonly ref: ObjectRef
 }
 
 type Change =
@@ -93,8 +100,8 @@ export class ObjectWrites {
       this.#refuseClosedNamespace(kind, tracked)
       this.#definitions.refuseNew(kind, tracked)
       const settled = isDefinition(kind) ? this.#definitions.settle(tracked) : tracked
-      const { user, dryRun, warn } = options
-      const request = { operation: 'create', kind, user, dryRun, warn } as const
+      const request = { operation: 'create', kind, ...askedBy(options) } as const
+      const { dryRun } = options
       const object = this.#admission.complete({ ...request, object: settled })
       const release = this.#admission.admit({ ...request, object })
       try {
@@ -151,9 +158,8 @@ export class ObjectWrites {
   }
 
   #deleted(kind: Kind, current: KubernetesObject, request: DeletionOptions, options: WriteOptions): Change {
-    const { user, dryRun, warn } = options
     checkPreconditions(kind, current, request)
-    this.#admission.admit({ operation: 'delete', kind, object: current, user, dryRun, warn })
+    this.#admission.admit({ operation: 'delete', kind, object: current, ...askedBy(options) })
     const now = this.#clock.now()
     const isFirst = isDefinition(kind) && current.metadata.deletionTimestamp === undefined
     const step = decideDeletion(kind, isFirst ? withTermination(current, now) : current, request, now)
@@ -167,19 +173,31 @@ export class ObjectWrites {
     }
   }
 
+  /** Asks policies about what is sent to a subresource that is no part of the object. Throws the refusal. */
+  judge(request: PartRequest, options: WriteOptions): void {
+    const { ref, ...rest } = request
+    const kind = this.#kinds.served(request.kind)
+    const { name, namespace } = ref
+    const object = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata: { name, namespace } }
+    this.#admission.judge({ ...rest, kind, object, ...askedBy(options) })
+  }
+
   *#updated(
     change: Omit<ObjectChange, 'input' | 'now'>,
     phasesOf: (change: Omit<ObjectChange, 'input'>) => Phases<KubernetesObject>,
   ): Phases<Change> {
     const { kind, current, subresource } = change
-    const { user, dryRun, warn } = change.options
     const tracked = yield* phasesOf({ ...change, now: this.#clock.now() })
     const next = isDefinition(kind) && !subresource ? this.#definitions.settle(tracked) : tracked
-    const request = { operation: 'update', kind, previous: current, user, subresource, dryRun, warn } as const
+    const request = { operation: 'update', kind, previous: current, subresource, ...askedBy(change.options) } as const
     const object = subresource === 'status' ? next : this.#admission.complete({ ...request, object: next })
     if (sameJson(object, current)) return { type: 'keep' }
-    if (subresource === 'status') return { type: 'write', object }
-    return { type: 'write', object, release: this.#admission.admit({ ...request, object }) }
+    if (subresource === 'status') {
+      this.#admission.judge({ ...request, object })
+      return { type: 'write', object }
+    }
+    const part = subresource === 'scale' ? scalePart(kind, object, current) : undefined
+    return { type: 'write', object, release: this.#admission.admit({ ...request, object, part }) }
   }
 
   /** After a few attempts the work is done without pauses, so that nobody is overtaken for ever. */
@@ -244,4 +262,13 @@ export class ObjectWrites {
     if (!namespace) throw notFound(this.#namespaces, name)
     refuseInTerminating(kind, object, namespace)
   }
+}
+
+function askedBy({ user, dryRun, warn, annotate, isJudged }: WriteOptions) {
+  return { user, dryRun, warn, annotate, isJudged }
+}
+
+function scalePart(kind: Kind, object: KubernetesObject, current: KubernetesObject): RequestPart {
+  const paths = scalePathsOf(kind)
+  return { kind: scaleKind, object: scaleOf(paths, object), previous: scaleOf(paths, current) }
 }

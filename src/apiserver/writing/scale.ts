@@ -6,6 +6,8 @@ import { labelSelectorSchema } from '../../resources/pod-template.ts'
 import { StatusError, invalidObject } from '../../resources/status-error.ts'
 import { type JsonObject, valueAtPath, withValueAtPath } from '../../resources/json-value.ts'
 
+export const scaleKind = { group: 'autoscaling', version: 'v1', kind: 'Scale' }
+
 /** The scale subresource of an object, as `autoscaling/v1`. */
 export function scaleOf(paths: ScalePaths, object: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata

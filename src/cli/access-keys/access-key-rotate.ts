@@ -5,13 +5,13 @@ import type { Command, Flag } from '../command.ts'
 import { type ParsedFlags, parseFlags } from '../flags.ts'
 import { clusterFlags } from '../cluster-connection.ts'
 import { onlyName } from '../keys/key-cluster.ts'
+import { durationMs } from '../times.ts'
 
 const flags: readonly Flag[] = [
   ...clusterFlags,
   { name: 'overlap', value: 'TIME', fallback: '24h', help: 'how long the secret before goes on: 24h, 30m, 7d, 0' },
   { name: 'finish', help: 'no new secret; the one before opens nothing any more' },
 ]
-const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 const longestOverlapMs = 90 * 86_400_000
 
 export const accessKeyRotateCommand: Command = {
@@ -48,9 +48,8 @@ async function renewFile(parsed: ParsedFlags, pair: { accessKey: string; secretK
 }
 
 export function overlapOf(text: string): number {
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
-  const overlapMs = text === '0' ? 0 : Number(count) * (unitMs[unit ?? ''] ?? Number.NaN)
-  if (overlapMs >= 0 && overlapMs <= longestOverlapMs) return overlapMs
+  const overlapMs = text === '0' ? 0 : durationMs(text)
+  if (overlapMs !== undefined && overlapMs <= longestOverlapMs) return overlapMs
   const reason = `"${text}" is no time such as 24h, 30m or 7d, up to 90d, or 0.`
   throw new SluiceError('invalid_flag', { flag: '--overlap', reason })
 }

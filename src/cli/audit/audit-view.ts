@@ -1,16 +1,13 @@
 import { SluiceError } from '../../foundation/errors.ts'
 import type { AuditLine, MissingLines } from '../../platform/audit/audit-line.ts'
 import { coreKinds, customKinds } from '../../resources/all-kinds.ts'
-
-const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-const dateForm = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
+import { dateMs, durationMs } from '../times.ts'
 
 /** A time ago, such as `30m`, `12h` or `7d`, or a date. */
 export function timeBefore(text: string, now: number): number {
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
-  if (unit !== undefined) return now - Number(count) * (unitMs[unit] ?? 0)
-  const at = dateForm.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isFinite(at)) return at
+  const ago = durationMs(text)
+  const at = ago === undefined ? dateMs(text) : now - ago
+  if (at !== undefined) return at
   const reason = `"${text}" is neither a time ago, such as 30m, 12h or 7d, nor a date such as 2031-01-31.`
   throw new SluiceError('invalid_flag', { flag: '--since', reason })
 }

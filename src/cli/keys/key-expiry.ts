@@ -1,18 +1,11 @@
 import { SluiceError } from '../../foundation/errors.ts'
-
-const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
-const dateForm = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d))?$/
+import { dateMs, durationMs } from '../times.ts'
 
 /** A time from now, such as `90d`, `12h` or `30m`, or a date. */
 export function expiryOf(text: string, now: number): number {
-  const [, count, unit] = /^(\d{1,6})([mhd])$/.exec(text) ?? []
-  const at =
-    unit === undefined
-      ? dateForm.test(text)
-        ? Date.parse(text)
-        : Number.NaN
-      : now + Number(count) * (unitMs[unit] ?? 0)
-  if (!Number.isFinite(at)) {
+  const fromNow = durationMs(text)
+  const at = fromNow === undefined ? dateMs(text) : now + fromNow
+  if (at === undefined) {
     throw refused(`"${text}" is neither a time from now, such as 90d, 12h or 30m, nor a date such as 2031-01-31.`)
   }
   if (at <= now) throw refused(`"${text}" is not in the future.`)

@@ -6,7 +6,9 @@ interface HeldContext {
   readonly context: SecureContext
 }
 
-/** What a handshake needs of the certificates of hosts: made when a host is first asked for, and when it has another. */
+/**
+ * What a handshake needs of the certificates of hosts: made when a host is first asked for, and when it has another.
+ */
 export class HostContexts {
   readonly #held = new Map<string, HeldContext>()
 

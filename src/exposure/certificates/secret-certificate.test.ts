@@ -28,8 +28,9 @@ function secretOf({ key, cert }: HostCertificate): Secret {
 
 describe('a certificate in a Secret', () => {
   it('is shown at a host that it is for, by name or by a star', () => {
-    expect(certificateOf(secretOf(mine), host, Date.now())).toEqual({ certificate: mine })
-    expect(certificateOf(secretOf(other), host, Date.now())).toEqual({ certificate: other })
+    const shown = (certificate: HostCertificate) => certificateOf(secretOf(certificate), host, Date.now())
+    expect(shown(mine)).toEqual({ certificate: mine, validUntil: expect.any(Number) })
+    expect(shown(other)).toEqual({ certificate: other, validUntil: expect.any(Number) })
   })
 
   it('is not shown at another host, nor without its key', () => {

@@ -14,6 +14,8 @@ export type CertificateProblem = 'SecretNotFound' | 'SecretInvalid' | 'HostNotCo
 export interface CertificateVerdict {
   readonly certificate?: HostCertificate | undefined
   readonly problem?: { readonly reason: CertificateProblem; readonly message: string } | undefined
+  /** Until when the certificate is valid, if it is now: the verdict has to be made again then. */
+  readonly validUntil?: number | undefined
 }
 
 interface ReadCertificate extends HostCertificate {
@@ -33,7 +35,8 @@ export function certificateOf(secret: Secret, host: string, now: number): Certif
   if (leaf.checkHost(host) === undefined) {
     return refused('HostNotCovered', `The certificate in the Secret ${name} is not for ${host}.`)
   }
-  if (leaf.validToDate.getTime() > now) return { certificate: { key, cert } }
+  const validUntil = leaf.validToDate.getTime()
+  if (validUntil > now) return { certificate: { key, cert }, validUntil }
   const message = `The certificate in the Secret ${name} was valid until ${leaf.validToDate.toISOString()}.`
   return { certificate: { key, cert }, problem: { reason: 'CertificateExpired', message } }
 }

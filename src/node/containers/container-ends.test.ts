@@ -69,6 +69,18 @@ for (const { mode, permitted, name } of isolationModes) {
       const running = await runtime.start(launch, never)
       expect(await running.exited).toMatchObject({ exitCode: 137, reason: 'OOMKilled' })
     })
+
+    it.skipIf(!support.memory)('comes when all together have more memory than the cluster may', async () => {
+      const runtime = stage.runtime()
+      runtime.limitTogether({ memoryBytes: 200 * 2 ** 20 })
+      const command = [process.execPath, '-e', 'globalThis.held = Buffer.alloc(8e7, 1); setInterval(() => {}, 1000)']
+      // None of them has a limit, and each would fit.
+      const launches = [1, 2, 3].map(() => stage.launch('', { command, args: [] }))
+      const running = await Promise.all(launches.map((launch) => runtime.start(launch, never)))
+      const first = await Promise.race(running.map(({ exited }) => exited))
+      expect(first).toMatchObject({ exitCode: 137, reason: 'OOMKilled' })
+      await Promise.all(running.map(({ podUid }) => runtime.stop(podUid, 0)))
+    })
   })
 }
 

@@ -45,8 +45,8 @@ export class ImportedImages implements ImageRoots {
   readonly #configs = new Map<string, ImageConfig>()
 
   /**
-   * `registry` is that of the cluster's compute center, or all that it has had: what follows it in an image's name may be the name of any
-   * image. `owner` is the node whose containers hold images through it, where several share them.
+   * `registry` is that of the cluster's compute center, or all that it has had: what follows it in an image's name may
+   * be the name of any image. `owner` is the node whose containers hold images through it, where several share them.
    */
   constructor(folder: string, registry?: string | (() => readonly string[]), owner = '') {
     this.#folders = new ImageFolders(folder)

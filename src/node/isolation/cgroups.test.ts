@@ -83,6 +83,47 @@ describe('Cgroups', () => {
     expect(read('sluice-01234567', 'u.main', 'cpu.max')).toBe('10000 100000')
   })
 
+  it('limits all containers together in the old way, also those without a limit of their own', () => {
+    const cgroups = new Cgroups('0123456789', at('v1'))
+    expect(cgroups.limitTogether({ memoryBytes: 2 ** 27, cpus: 0.5 })).toBeUndefined()
+    expect(read('sluice-01234567', 'memory.limit_in_bytes')).toBe('134217728')
+    expect(read('sluice-01234567', 'cpu.cfs_quota_us')).toBe('50000')
+    expect(Number(read('sluice-01234567', 'pids.max'))).toBeGreaterThan(0)
+    const free = join(folder, 'sluice-01234567', 'u.free')
+    expect(cgroups.make('u.free', {})).toEqual([free])
+    expect(existsSync(join(free, 'memory.limit_in_bytes'))).toBe(false)
+    // The kernel refuses a group more processors than the one around it has.
+    cgroups.make('u.main', { cpus: 2 })
+    expect(read('sluice-01234567', 'u.main', 'cpu.cfs_quota_us')).toBe('50000')
+    cgroups.limitTogether({ cpus: 0.2 })
+    expect(read('sluice-01234567', 'u.main', 'cpu.cfs_quota_us')).toBe('20000')
+    expect(read('sluice-01234567', 'memory.limit_in_bytes')).toBe('-1')
+  })
+
+  it('limits all containers together in the unified hierarchy, and one that is prepared ahead among them', () => {
+    writeFileSync(join(folder, 'cgroup.subtree_control'), '')
+    const cgroups = new Cgroups('0123456789', at('v2'))
+    cgroups.limitTogether({ memoryBytes: 2 ** 27 })
+    expect(read('sluice-01234567', 'memory.max')).toBe('134217728')
+    expect(existsSync(join(folder, 'sluice-01234567', 'memory.oom.group'))).toBe(false)
+    const ahead = cgroups.makeAhead('next')
+    expect(ahead).toEqual([join(folder, 'sluice-01234567', 'spare-next')])
+    expect(cgroups.makeFor('u.main', {}, ahead)).toEqual({ entered: [], all: ahead })
+    cgroups.limitTogether({})
+    expect(read('sluice-01234567', 'memory.max')).toBe('max')
+    expect(read('sluice-01234567', 'pids.max')).toBe('max')
+  })
+
+  it('says when a limit of all cannot be set yet, and sets it with the next container', () => {
+    const cgroups = new Cgroups('0123456789', at('v1'))
+    const file = join(folder, 'sluice-01234567', 'memory.limit_in_bytes')
+    mkdirSync(file, { recursive: true })
+    expect(cgroups.limitTogether({ memoryBytes: 1000 })).toContain('EISDIR')
+    rmSync(file, { recursive: true })
+    cgroups.make('u.main', {})
+    expect(readFileSync(file, 'utf8')).toBe('1000')
+  })
+
   it('leaves a group alone that holds processes of others, and says why', () => {
     writeFileSync(join(folder, 'cgroup.type'), 'domain')
     writeFileSync(join(folder, 'cgroup.procs'), `${process.pid}\n1\n`)

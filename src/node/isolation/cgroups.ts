@@ -1,8 +1,9 @@
 import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import { type CgroupPlace, type Controller, cgroupPlaces, controllers } from './cgroup-places.ts'
+import { limitContainer, limitParent } from './cgroup-limits.ts'
 import { namesInFolder } from '../names-in-folder.ts'
 
 export interface ContainerLimits {
@@ -20,7 +21,6 @@ export interface LimitSupport {
   readonly message: string
 }
 
-const periodMicroseconds = 100_000
 const aheadPrefix = 'spare-'
 /** How long to wait for processes that are still ending in a leftover group. */
 const endingDeadlineMs = 2_000
@@ -31,6 +31,8 @@ export class Cgroups {
   readonly support: LimitSupport
   readonly #places: ReadonlyMap<Controller, CgroupPlace>
   readonly #group: string
+  /** What all containers may have together, and whether the kernel has been told. */
+  readonly #together = new Map<Controller, { readonly most: number; isSet: boolean }>()
   #prepared = false
 
   constructor(nodeId: string, places: ReadonlyMap<Controller, CgroupPlace>) {
@@ -55,25 +57,65 @@ export class Cgroups {
     return new Cgroups('none', new Map())
   }
 
-  /** Makes a group with these limits and returns its folders; none if there is nothing to enforce or no way to. */
-  make(name: string, limits: ContainerLimits): string[] {
-    const wanted: [Controller, number | undefined][] = [
-      ['memory', limits.memoryBytes],
-      ['cpu', limits.cpus],
-      ['pids', limits.pids],
-    ]
+  /**
+   * Limits all containers together, whatever each has for itself: one that starts from now on is in a group of every
+   * controller that is limited. Returns why a limit does not hold yet, as one below what is in use; it is set again
+   * with every container that starts.
+   */
+  limitTogether({ memoryBytes, cpus }: Pick<ContainerLimits, 'memoryBytes' | 'cpus'>): string | undefined {
+    const isLimited = memoryBytes !== undefined || cpus !== undefined
+    // No single cluster can take the numbers of processes away from all others.
+    const wanted = entriesOf({ memoryBytes, cpus, pids: isLimited ? Math.floor(processNumbers() / 2) : undefined })
+    for (const [controller, most] of wanted) {
+      const place = this.#places.get(controller)
+      if (!place) continue
+      if (most !== undefined) this.#together.set(controller, { most, isSet: false })
+      else this.#unlimit(controller, place)
+    }
+    return this.#setTogether()
+  }
+
+  #unlimit(controller: Controller, { folder, version }: CgroupPlace): void {
+    this.#together.delete(controller)
+    const parent = join(folder, this.#group)
+    // Also one that a former run of this program has limited.
+    if (existsSync(parent)) limitParent(parent, version, controller, undefined)
+  }
+
+  #setTogether(): string | undefined {
+    let problem: string | undefined
+    for (const [controller, limit] of this.#together) {
+      const place = this.#places.get(controller)
+      if (limit.isSet || !place) continue
+      try {
+        this.#prepare()
+        limitParent(join(place.folder, this.#group), place.version, controller, limit.most)
+        limit.isSet = true
+      } catch (error) {
+        problem = errorMessage(error)
+      }
+    }
+    return problem
+  }
+
+  /**
+   * Makes a group with these limits and returns its folders; none if there is nothing to enforce or no way to. A
+   * process that is in the groups `inside` needs no other only to be limited together with all.
+   */
+  make(name: string, limits: ContainerLimits, inside: readonly string[] = []): string[] {
     const made = new Set<string>()
+    this.#setTogether()
     try {
-      for (const [controller, value] of wanted) {
+      for (const [controller, value] of entriesOf(limits)) {
         const place = this.#places.get(controller)
-        if (value === undefined || !place) continue
+        if (!place || (value === undefined && !this.#needsGroup(controller, place, inside))) continue
         this.#prepare()
         const folder = join(place.folder, this.#group, name)
         mkdirSync(folder, { recursive: true })
         made.add(folder)
-        if (controller === 'memory') limitMemory(folder, place.version, value)
-        else if (controller === 'cpu') limitCpu(folder, place.version, value)
-        else writeFileSync(join(folder, 'pids.max'), String(value))
+        if (value !== undefined) {
+          limitContainer(folder, place.version, controller, this.#possible(controller, place, value))
+        }
       }
     } catch (error) {
       removeGroups([...made])
@@ -82,12 +124,23 @@ export class Cgroups {
     return [...made]
   }
 
+  #needsGroup(controller: Controller, { folder }: CgroupPlace, inside: readonly string[]): boolean {
+    const parent = join(folder, this.#group)
+    return this.#together.has(controller) && !inside.some((group) => dirname(group) === parent)
+  }
+
+  /** The old hierarchy refuses a group more processors than the one it is in has. */
+  #possible(controller: Controller, { version }: CgroupPlace, value: number): number {
+    const together = this.#together.get(controller)
+    return controller === 'cpu' && version === 'v1' && together ? Math.min(value, together.most) : value
+  }
+
   /**
    * Makes a group for the next container, whichever it is, so that a process can enter it ahead: entering takes
    * milliseconds.
    */
   makeAhead(name: string): string[] {
-    return this.support.pids ? this.make(`${aheadPrefix}${name}`, { pids: mostProcesses() }) : []
+    return this.make(`${aheadPrefix}${name}`, { pids: mostProcesses() })
   }
 
   /**
@@ -100,7 +153,7 @@ export class Cgroups {
     // In the unified hierarchy a process is in a single group, which must have all limits.
     const isLimited = ahead.length > 0 && !(isUnified && (memoryBytes !== undefined || cpus !== undefined))
     const pids = this.support.pids && !isLimited ? mostProcesses() : undefined
-    const entered = this.make(name, { ...limits, pids })
+    const entered = this.make(name, { ...limits, pids }, isLimited ? ahead : [])
     return { entered, all: [...ahead, ...entered] }
   }
 
@@ -160,7 +213,19 @@ export class Cgroups {
 
 /** More than any engine needs, but few enough that others can still start processes. */
 function mostProcesses(): number {
-  return Math.min(16_384, Math.floor(Number(readText('/proc/sys/kernel/pid_max') ?? 32_768) / 4))
+  return Math.min(16_384, Math.floor(processNumbers() / 4))
+}
+
+function processNumbers(): number {
+  return Number(readText('/proc/sys/kernel/pid_max') ?? 32_768)
+}
+
+function entriesOf({ memoryBytes, cpus, pids }: ContainerLimits): [Controller, number | undefined][] {
+  return [
+    ['memory', memoryBytes],
+    ['cpu', cpus],
+    ['pids', pids],
+  ]
 }
 
 /** Whether the kernel killed a process of these groups for lack of memory. */
@@ -180,26 +245,6 @@ export function removeGroups(folders: readonly string[]): void {
       // It does not exist, or is not empty yet.
     }
   }
-}
-
-function limitMemory(folder: string, version: 'v1' | 'v2', bytes: number): void {
-  const value = String(Math.floor(bytes))
-  if (version === 'v1') {
-    writeFileSync(join(folder, 'memory.limit_in_bytes'), value)
-    writeIfThere(join(folder, 'memory.memsw.limit_in_bytes'), value)
-    return
-  }
-  writeFileSync(join(folder, 'memory.max'), value)
-  writeIfThere(join(folder, 'memory.swap.max'), '0')
-  // Kills the container as a whole: half of it would only look alive.
-  writeIfThere(join(folder, 'memory.oom.group'), '1')
-}
-
-function limitCpu(folder: string, version: 'v1' | 'v2', cpus: number): void {
-  const quota = String(Math.max(1000, Math.round(cpus * periodMicroseconds)))
-  if (version === 'v2') return writeFileSync(join(folder, 'cpu.max'), `${quota} ${periodMicroseconds}`)
-  writeFileSync(join(folder, 'cpu.cfs_period_us'), String(periodMicroseconds))
-  writeFileSync(join(folder, 'cpu.cfs_quota_us'), quota)
 }
 
 function problemOf({ version, folder }: CgroupPlace, group: string): string | undefined {
@@ -237,14 +282,6 @@ function moveProcess(folder: string, pid: string): void {
   } catch (error) {
     // A process that has ended is not in the way.
     if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
-  }
-}
-
-function writeIfThere(path: string, value: string): void {
-  try {
-    if (existsSync(path)) writeFileSync(path, value)
-  } catch {
-    // No swap accounting, or not permitted to this user: the main limit is set.
   }
 }
 

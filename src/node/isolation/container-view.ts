@@ -165,11 +165,23 @@ function groupSteps(groups: readonly string[]): EntryStep[] {
   const place = '/sys/fs/cgroup'
   const unified = groups.find((folder) => existsSync(join(folder, 'cgroup.controllers')))
   if (unified !== undefined) return [['bind', unified, '', place, 'ro', 'nosuid', 'nodev', 'noexec']]
-  const controllers = groups.flatMap((folder): EntryStep[] => {
-    const [, controller] = /^\/sys\/fs\/cgroup\/([a-z,_]+)\//.exec(folder) ?? []
-    if (controller === undefined) return []
-    return [['bind', folder, '', `${place}/${controller}`, 'ro', 'nosuid', 'nodev', 'noexec']]
-  })
+  // Of two of a controller it is in the later one.
+  const ofControllers = new Map(
+    groups.flatMap((folder) => {
+      const [, controller] = /^\/sys\/fs\/cgroup\/([a-z,_]+)\//.exec(folder) ?? []
+      return controller === undefined ? [] : [[controller, folder] as const]
+    }),
+  )
+  const controllers = [...ofControllers].map(([controller, folder]): EntryStep => [
+    'bind',
+    folder,
+    '',
+    `${place}/${controller}`,
+    'ro',
+    'nosuid',
+    'nodev',
+    'noexec',
+  ])
   if (controllers.length === 0) return []
   return [
     ['mount', 'tmpfs', place, 'nosuid,nodev,noexec', 'mode=0755', 'size=64k'],

@@ -3,7 +3,14 @@ import type { Clock } from '../../foundation/clock.ts'
 import { errorMessage } from '../../foundation/errors.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Pod } from '../../resources/pod.ts'
-import { type AddressRange, addressAt, formatRange, placeIn, sizeOf } from '../../resources/address-range.ts'
+import {
+  type AddressFamily,
+  type AddressRange,
+  addressAt,
+  formatRange,
+  placeIn,
+  sizeOf,
+} from '../../resources/address-range.ts'
 import type { ClusterRanges, FamilyRanges } from './choose-ranges.ts'
 import { hostPortsOf } from './host-ports.ts'
 import { hearNoRouter, leadOnIpv6 } from './machine-ipv6.ts'
@@ -12,6 +19,7 @@ import { NetworkNames } from './network-names.ts'
 import { NetworkPool } from './network-pool.ts'
 import type { NetworkTool } from './network-tool.ts'
 import type { NetworkFacts, Placement, PodGuard, PodNetwork, PodPlace } from './pod-network.ts'
+import { answerTable, forwardedMarks } from './rules/forwarded-rules.ts'
 import { objectsOf, textOf } from './spec-text.ts'
 import type { UserNetwork } from './user/user-network.ts'
 
@@ -31,7 +39,7 @@ export interface BridgeNetworkOptions {
 
 const usualSpares = 2
 const ofUser =
-  'They are in a network of this user, which reaches what the machine does by pasta: of the machine only Sluice reaches Pods, and no port of a Pod (hostPort) is reached at its addresses.'
+  'They are in a network of this user, which reaches what the machine does by pasta: of the machine only Sluice reaches Pods, and leads ports of the machine (hostPort) to them.'
 const withoutRelay =
   'The program perl is missing: port-forward does not reach what listens only on the loopback of a Pod.'
 /** Address 0 is the network's, address 1 the machine's. */
@@ -116,7 +124,18 @@ export class BridgeNetwork implements PodNetwork {
     ])
     writeFileSync(forwarding, '1')
     if (ranges.ipv6) await this.#openIpv6(ranges.ipv6)
+    if (this.#options.user) await this.#leadAnswersBack(ranges.ipv6 ? [4, 6] : [4])
     await this.#pool.fill()
+  }
+
+  /** What Pods answer to clients of `forward-port.pl` goes to that program, not to where the client's address leads. */
+  async #leadAnswersBack(families: readonly AddressFamily[]): Promise<void> {
+    const lines = [
+      `rule add fwmark ${forwardedMarks.answer} lookup ${answerTable}`,
+      `route replace local default dev lo table ${answerTable}`,
+    ]
+    // They may exist, of a former run or of another cluster.
+    for (const family of families) await this.#options.tool.tryAll(lines, family)
   }
 
   async #openIpv6({ pods, services }: FamilyRanges): Promise<void> {
@@ -150,9 +169,9 @@ export class BridgeNetwork implements PodNetwork {
     return { ownNetworks: true, message, ...rulesFacts(this.#guard) }
   }
 
-  /** Whether it is in a network of an ordinary user, and not in the machine's. */
-  get isOfUser(): boolean {
-    return this.#options.user !== undefined
+  /** The network of an ordinary user that it is in, where that is not the machine's. */
+  get userNetwork(): UserNetwork | undefined {
+    return this.#options.user
   }
 
   get leadsServices(): boolean {

@@ -57,6 +57,7 @@ describe.runIf(hasIpv6)('ipv6Missing', () => {
   it('names what is missing', async () => {
     expect(await ipv6Missing({ filter: filter(), known: true })).toBeUndefined()
     expect(await ipv6Missing({ filter: undefined, known: true })).toBe('the program nft is missing')
+    expect(await ipv6Missing({ filter: filter('not asked'), known: true, isProven: true })).toBeUndefined()
     const without = await ipv6Missing({ filter: filter('Operation not supported'), known: true })
     expect(without).toBe('the packet filter takes no rules for it: Operation not supported')
   })

@@ -14,15 +14,18 @@ export interface MachineIpv6Facts {
    * Whether this cluster already has IPv6 addresses: then it keeps them, even if the machine has none at the moment.
    */
   readonly known: boolean
+  /** Whether another cluster of this program has rules for IPv6: then nobody needs to try. */
+  readonly isProven?: boolean | undefined
 }
 
 /** Why Pods cannot have IPv6 on this machine; `undefined` if they can. */
-export async function ipv6Missing({ filter, known }: MachineIpv6Facts): Promise<string | undefined> {
+export async function ipv6Missing({ filter, known, isProven }: MachineIpv6Facts): Promise<string | undefined> {
   if (!existsSync(settingsFolder)) return 'the kernel has none'
   if (readSetting(settingsFolder, 'default', 'disable_ipv6') !== '0') return 'it is turned off (disable_ipv6)'
   if (!known && !machineHasAddress()) return 'the machine has no address of it'
   // Without rules, nothing would enforce policies.
   if (!filter) return 'the program nft is missing'
+  if (isProven) return undefined
   try {
     await filter.check(everyKindOfRule)
     return undefined

@@ -1,4 +1,5 @@
 import type { Clock } from '../../foundation/clock.ts'
+import type { AddressFamily } from '../../resources/address-range.ts'
 import { HelperShell } from './helper-shell.ts'
 
 export interface NetworkPrograms {
@@ -29,9 +30,10 @@ export class NetworkTool {
   }
 
   /** Makes all changes that work: for things that may already exist, or be gone. */
-  async tryAll(lines: readonly string[]): Promise<void> {
+  async tryAll(lines: readonly string[], family?: AddressFamily): Promise<void> {
     if (lines.length === 0) return
-    await this.#run('ip', `'${this.#programs.ip}' -force -batch - ${asInput(lines)}`).catch(() => {})
+    const option = family === undefined ? '' : ` -${family}`
+    await this.#run('ip', `'${this.#programs.ip}'${option} -force -batch - ${asInput(lines)}`).catch(() => {})
   }
 
   /** Makes changes inside network namespaces, then sets values under /proc/sys/net there. */

@@ -31,6 +31,8 @@ export interface OpenNetworkOptions {
   readonly spares?: number | undefined
   /** Whether Pods have IPv6 where the machine does; unless told, they do. */
   readonly ipv6?: boolean | undefined
+  /** Whether Pods of another cluster of this program have it. */
+  readonly provenIpv6?: boolean | undefined
   /** Of an ordinary user: the network that this program was started in, or why there is none. */
   readonly userNetwork?: UserNetworkFacts | undefined
 }
@@ -77,7 +79,7 @@ async function openBridge(tool: NetworkTool, options: OpenNetworkOptions): Promi
     writeRanges(path, { ...four, ipv6: ranges.ipv6 ?? known?.ipv6 }, known)
     return BridgeNetwork.open({ nodeId, ranges, tool, clock, log, spares, withoutIpv6, user })
   }
-  const missing = options.ipv6 === false ? 'it was not asked for' : await ipv6Missing(machineFacts(known, clock))
+  const missing = options.ipv6 === false ? 'it was not asked for' : await ipv6Missing(machineFacts(known, options))
   if (missing !== undefined) return open(four, missing)
   try {
     return await open({ ...four, ipv6: await ipv6RangesFor(tool, names, nodeId, known?.ipv6) })
@@ -87,9 +89,10 @@ async function openBridge(tool: NetworkTool, options: OpenNetworkOptions): Promi
   }
 }
 
-function machineFacts(known: ClusterRanges | undefined, clock: Clock) {
+function machineFacts(known: ClusterRanges | undefined, { clock, provenIpv6: isProven }: OpenNetworkOptions) {
   const nft = findProgram('nft')
-  return { filter: nft === undefined ? undefined : new NftTool([nft], clock), known: known?.ipv6 !== undefined }
+  const filter = nft === undefined ? undefined : new NftTool([nft], clock)
+  return { filter, known: known?.ipv6 !== undefined, isProven }
 }
 
 /** Those of former runs, unless somebody else has taken them meanwhile. */

@@ -5,6 +5,8 @@ import { afterAll, describe, expect, it, vi } from 'vitest'
 import { FakeClock } from '../../foundation/fake-clock.ts'
 import { auditLines } from './audit-files.ts'
 
+const patience = { timeout: 20_000, interval: 5 }
+
 const folder = mkdtempSync(join(tmpdir(), 'sluice-audit-files-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -39,7 +41,7 @@ describe('the files of an audit log', () => {
       await vi.waitFor(async () => {
         await clock.advance(300)
         expect(caughtUp).toBeGreaterThan(before)
-      })
+      }, patience)
     }
     await look()
     appendFileSync(path, 'ha')

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { AuditEvent } from '../../apiserver/audit/audit-event.ts'
 import { FakeClock } from '../../foundation/fake-clock.ts'
 import { createLogger } from '../../foundation/log.ts'
@@ -54,7 +54,7 @@ describe('the audit trail', () => {
     first.write(named('a'))
     expect(readFileSync(path, 'utf8')).toBe('')
     await clock.advance(200)
-    await vi.waitFor(async () => expect(await namesIn()).toEqual(['a']))
+    await expect.poll(namesIn).toEqual(['a'])
     expect(statSync(path).mode & 0o777).toBe(0o600)
     first.stop()
     open().write(named('b'))
@@ -77,10 +77,7 @@ describe('the audit trail', () => {
     for (let count = 0; count < 64; count += 1) {
       trail.write(named(String(count).padStart(2, '0')))
       await clock.advance(200)
-      await vi.waitFor(() => {
-        const sizes = readFileSync(path, 'utf8').length
-        expect(sizes).toBe(((count + 1) % 10) * lineBytes)
-      })
+      await expect.poll(() => readFileSync(path, 'utf8').length).toBe(((count + 1) % 10) * lineBytes)
     }
     const expected = Array.from({ length: 34 }, (_, index) => String(30 + index))
     expect(await namesIn()).toEqual(expected)
@@ -97,14 +94,14 @@ describe('the audit trail', () => {
     trail.stop()
     expect(readFileSync(path, 'utf8').trimEnd().split('\n')).toHaveLength(4)
     expect(await lostLines('disk')).toBe(6)
-    await vi.waitFor(() => expect(logged.join('')).toContain('the audit log cannot be moved aside'))
+    await expect.poll(() => logged.join('')).toContain('the audit log cannot be moved aside')
   })
 
   it('counts and logs what the disk does not take, and never makes anybody wait', async () => {
     const trail = open('/dev/full')
     for (let count = 0; count < 3; count += 1) trail.write(named('lost'))
     await clock.advance(200)
-    await vi.waitFor(async () => expect(await lostLines('disk')).toBeGreaterThanOrEqual(3))
+    await expect.poll(() => lostLines('disk')).toBeGreaterThanOrEqual(3)
     await clock.advance(60_000)
     expect(logged.join('')).toMatch(/"lines":\d+.*audit lines were left out/)
   })

@@ -220,9 +220,11 @@ describe('ClusterController', () => {
     stage.start = async () => {}
     await stage.client.delete(clusterKind, { name: 'team' })
     await stage.when('team', 'Deleting')
-    await stage.client.patch(clusterKind, { name: 'team' }, { metadata: { finalizers: ['sluice.dev/cluster'] } })
-    await stage.when('team', 'gone')
+    const left = async () => (await stage.client.get(clusterKind, { name: 'team' }))?.metadata.finalizers
+    await expect.poll(left).toEqual(['test/hold'])
     expect(stage.started.at(-1)?.isClosed).toBe(true)
+    await stage.client.patch(clusterKind, { name: 'team' }, { metadata: { finalizers: null } })
+    await stage.when('team', 'gone')
   })
 
   it("does not take somebody else's Secret for its kubeconfig", async () => {

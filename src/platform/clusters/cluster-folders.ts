@@ -1,22 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { z } from 'zod'
 import { SluiceError } from '../../foundation/errors.ts'
 import { removeFolder } from '../../node/volumes/remove-folder.ts'
 import { clusterIdPattern } from '../../resources/cluster.ts'
 import type { DataFolder } from '../data/data-directory.ts'
 import { newClusterId } from '../data/identity.ts'
-
-const recordFile = 'cluster.json'
-const recordSchema = z.object({
-  id: z.string().regex(clusterIdPattern),
-  /** The name of the Cluster whose data this is, or was. */
-  name: z.string(),
-  enterprise: z.string(),
-  adminToken: z.string().min(32),
-})
-type ClusterRecord = z.infer<typeof recordSchema>
+import { type ClusterRecord, clusterRecordFile, clustersFolder, parseClusterRecord } from './cluster-record.ts'
 
 /** Marks folders that are to be removed. No cluster's ID begins with a dot. */
 const removed = '.removed-'
@@ -34,7 +24,7 @@ export class ClusterFolders {
   readonly #root: DataFolder
 
   constructor(directory: DataFolder) {
-    this.#root = directory.within('clusters')
+    this.#root = directory.within(clustersFolder)
   }
 
   /**
@@ -58,7 +48,7 @@ export class ClusterFolders {
     const id = newClusterId()
     const record = { id, name, enterprise, adminToken: randomBytes(32).toString('base64url') }
     const folder = this.#root.within(id)
-    folder.write(recordFile, `${JSON.stringify(record, null, 2)}\n`)
+    folder.write(clusterRecordFile, `${JSON.stringify(record, null, 2)}\n`)
     return { ...record, folder }
   }
 
@@ -80,20 +70,12 @@ export class ClusterFolders {
     let unreadable: SluiceError | undefined
     for (const id of readdirSync(this.#root.root).filter((name) => clusterIdPattern.test(name))) {
       const folder = this.#root.within(id)
-      const text = folder.read(recordFile)
-      const record = text === undefined ? undefined : parsed(text)
+      const text = folder.read(clusterRecordFile)
+      const record = text === undefined ? undefined : parseClusterRecord(text)
       if (record) records.push({ ...record, folder })
       else if (text !== undefined)
-        unreadable = new SluiceError('data_file_unreadable', { path: folder.path(recordFile) })
+        unreadable = new SluiceError('data_file_unreadable', { path: folder.path(clusterRecordFile) })
     }
     return { records, unreadable }
-  }
-}
-
-function parsed(text: string): ClusterRecord | undefined {
-  try {
-    return recordSchema.parse(JSON.parse(text))
-  } catch {
-    return undefined
   }
 }

@@ -57,6 +57,8 @@ export interface Machine {
   readonly isolation: Isolation
   readonly podNetwork: NetworkChoice
   readonly podIpv6?: boolean | undefined
+  /** Whether Pods of the home cluster have it. */
+  readonly provenIpv6: boolean
   readonly userNetwork?: UserNetworkFacts | undefined
   readonly config: ConfigFile
   readonly centers: LiveCenters
@@ -101,6 +103,7 @@ export async function startFurtherCluster(
       clusterId: id,
       choice: machine.podNetwork,
       ipv6: machine.podIpv6,
+      provenIpv6: machine.provenIpv6,
       userNetwork: machine.userNetwork,
       isolation: machine.isolation,
       clock,

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { LineFile } from './line-file.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'sluice-line-file-'))
@@ -33,7 +33,7 @@ describe('LineFile', () => {
     file.write('one\n')
     expect(readFileSync(path, 'utf8')).toBe('')
     file.flush()
-    await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toBe('one\n'))
+    await expect.poll(() => readFileSync(path, 'utf8')).toBe('one\n')
     expect(statSync(path).mode & 0o777).toBe(0o600)
     file.close()
   })
@@ -51,7 +51,7 @@ describe('LineFile', () => {
     }
     place.fill('?')
     file.flush()
-    await vi.waitFor(() => expect(readFileSync(path, 'utf8')).toBe(expected.join('')))
+    await expect.poll(() => readFileSync(path, 'utf8')).toBe(expected.join(''))
     file.close()
   })
 
@@ -65,7 +65,7 @@ describe('LineFile', () => {
         .trimEnd()
         .split('\n')
         .map(({ length }) => length)
-    await vi.waitFor(() => expect(lengths()).toEqual([1, 200_000, 1]))
+    await expect.poll(lengths).toEqual([1, 200_000, 1])
     file.close()
   })
 
@@ -77,20 +77,22 @@ describe('LineFile', () => {
     for (let count = 0; count < 6_000; count++) file.write(line)
     const lines = () => readFileSync(path, 'utf8').trimEnd().split('\n')
     const told = () => lines().filter((text) => text.includes('lines are missing here'))
-    await vi.waitFor(() => {
+    const flushed = () => {
       file.flush()
-      expect(told()).toHaveLength(1)
-    })
+      return told()
+    }
+    await expect.poll(flushed).toHaveLength(1)
     const written = lines().filter((text) => text.startsWith('y')).length
     expect(JSON.parse(told()[0] ?? '')).toMatchObject({ lines: 6_000 - written })
     file.close()
   })
 
   it('goes on when a write fails', async () => {
-    const file = new LineFile('/dev/full')
+    const { promise: lost, resolve: onLost } = Promise.withResolvers<number>()
+    const file = new LineFile('/dev/full', onLost)
     file.write('lost\n')
     file.flush()
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(await lost).toBe(1)
     expect(() => {
       file.write('lost too\n')
       file.close()

@@ -16,8 +16,8 @@ export interface ToldPod {
 }
 
 /**
- * One line of the stream from a gateway to the leading controller. The first frame has everything; each one after it has
- * what changed, and is sent even if nothing did: silence means that the stream is broken.
+ * One line of the stream from a gateway to the leading controller. The first frame has everything; each one after it
+ * has what changed, and is sent even if nothing did: silence means that the stream is broken.
  */
 export interface DemandFrame {
   /** False while the gateway has not seen the cluster yet: then it cannot tell that there is no demand. */

@@ -24,7 +24,9 @@ const handshakeMs = 5_000
 /** A listener that does not read this much is cut off; it comes back and is told everything anew. */
 const mostUnreadBytes = 16 * 1024 * 1024
 
-/** Where a gateway tells the leading controller about its demand: a first waiter at once, everything else shortly after. */
+/**
+ * Where a gateway tells the leading controller about its demand: a first waiter at once, everything else shortly after.
+ */
 export class DemandListener implements Component {
   readonly name = 'demand listener'
   readonly #options: DemandListenerOptions

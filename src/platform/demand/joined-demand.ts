@@ -13,8 +13,8 @@ interface HeardModel extends ToldModel {
 }
 
 /**
- * The demand at all gateways together. While one of them is not heard, the sums are only what is known: enough to wake a
- * model and to add replicas, never to take any away.
+ * The demand at all gateways together. While one of them is not heard, the sums are only what is known: enough to wake
+ * a model and to add replicas, never to take any away.
  */
 export class JoinedDemand implements Demand {
   readonly #now: () => number
@@ -87,8 +87,8 @@ export class JoinedDemand implements Demand {
   }
 
   /**
-   * Requests in flight at a Pod. Undefined when a gateway is not heard, or has not learnt yet that the Pod gets no more:
-   * then it may send it one at any moment.
+   * Requests in flight at a Pod. Undefined when a gateway is not heard, or has not learnt yet that the Pod gets no
+   * more: then it may send it one at any moment.
    */
   busy(model: string, pod: string): number | undefined {
     if (!this.#isListed || this.unknownGateways > 0) return undefined

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openSqliteStore } from '../../store/sqlite-store.ts'
 import { keyOf, objectOf } from '../../store/store.contract.ts'
+import { ClusterFolders } from '../clusters/cluster-folders.ts'
 import { DataDirectory, whileUnused } from '../data/data-directory.ts'
 import { examineDirectory } from './examine-directory.ts'
 
@@ -23,12 +24,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 /** As after a crash: nothing was closed, and the latest writes are only in the write-ahead log. */
-async function crashedStore(objects: number): Promise<void> {
+async function crashedStore(objects: number, place = folder): Promise<void> {
   const busy = mkdtempSync(join(tmpdir(), 'sluice-doctor-busy-'))
   const store = await openSqliteStore({ path: join(busy, 'sluice.db') })
   for (let index = 0; index < objects; index += 1) await store.create(keyOf(`c${index}`), objectOf(`c${index}`))
   await store.delete(keyOf('c0'))
-  for (const file of readdirSync(busy)) copyFileSync(join(busy, file), join(folder, file))
+  for (const file of readdirSync(busy)) copyFileSync(join(busy, file), join(place, file))
   await store.close()
   rmSync(busy, { recursive: true })
 }
@@ -44,6 +45,47 @@ describe('the examination of a directory', () => {
     expect(readdirSync(folder).map((file) => [file, readFileSync(join(folder, file)).toString('base64')])).toEqual(
       before,
     )
+  })
+
+  it('looks at every further cluster, too, and says which one it means', async () => {
+    const directory = DataDirectory.open(folder)
+    const store = await openSqliteStore({ path: directory.path('sluice.db') })
+    const cluster = { apiVersion: 'sluice.dev/v1', kind: 'Cluster', metadata: { name: 'team-a', uid: 'u' } }
+    await store.create(keyOf('team-a', '', 'clusters.sluice.dev'), cluster)
+    await store.close()
+    const folders = new ClusterFolders(directory)
+    const [a, b, gone] = ['team-a', 'team-b', 'gone'].map((name) => folders.make(name, 'us'))
+    const attached = folders.make('attached', 'us')
+    if (!a || !b || !gone) throw new Error('no folders')
+    await crashedStore(3, a.folder.root)
+    writeFileSync(b.folder.path('sluice.db'), 'not a database'.repeat(1_000))
+    await crashedStore(2, gone.folder.root)
+    writeFileSync(attached.folder.path('sluice.json'), '{}')
+    directory.close()
+    const { facts, findings } = examineDirectory(folder, 0)
+    const storeLines = facts.filter((line) => line.startsWith('The store'))
+    expect(storeLines).toEqual([
+      expect.stringMatching(/^The store has 1 objects/),
+      expect.stringMatching(`^The store of cluster gone \\(${gone.id}, deleted, its data kept\\) has 1 objects`),
+      expect.stringMatching(`^The store of cluster team-a \\(${a.id}\\) has 2 objects`),
+    ])
+    expect(findings).toEqual([
+      {
+        what: expect.stringMatching(`^Cluster team-b \\(${b.id}\\): .*cannot be read`),
+        advice: 'Until then this cluster is Abnormal; the others start as ever.',
+      },
+    ])
+  })
+
+  it('names the folder of a cluster whose record cannot be read, and makes nothing', async () => {
+    await crashedStore(1)
+    mkdirSync(join(folder, 'clusters/vksabc'), { recursive: true })
+    writeFileSync(join(folder, 'clusters/vksabc/cluster.json'), '{')
+    const { findings } = examineDirectory(folder, 0)
+    expect(findings.map(({ what }) => what)).toEqual([
+      expect.stringMatching(/clusters\/vksabc\/cluster\.json cannot be read/),
+    ])
+    expect(readdirSync(join(folder, 'clusters/vksabc'))).toEqual(['cluster.json'])
   })
 
   it('says how many starts crashed, and what went wrong last', async () => {

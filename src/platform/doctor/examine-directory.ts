@@ -1,9 +1,10 @@
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, readSync, statfsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
-import { errorMessage } from '../../foundation/errors.ts'
-import { StoreSurvey, type SurveyedResource } from '../../store/sqlite-file/store-survey.ts'
+import { dirname, join, resolve } from 'node:path'
+import { clusterRecordFile } from '../clusters/cluster-record.ts'
 import { crashesBeforeSafeMode, parseStartRecord, startRecordFile } from '../data/start-record.ts'
-import { type Finding, ObjectExamination } from './examine-objects.ts'
+import type { Finding } from './examine-objects.ts'
+import { examineStore, megabytes } from './examine-store.ts'
+import { type FurtherStore, furtherStores } from './further-stores.ts'
 
 /** What was found in a data directory, without starting or changing anything. */
 export interface Examination {
@@ -14,9 +15,6 @@ export interface Examination {
 }
 
 const littleSpaceBytes = 256 * 1024 * 1024
-/** A larger directory has grown for some reason. */
-const largeStoreBytes = 512 * 1024 * 1024
-const mostResources = 8
 const logTailBytes = 256 * 1024
 const mostLogLines = 3
 
@@ -29,42 +27,36 @@ export function examineDirectory(path: string, now: number): Examination {
 /** The same, but without the record of starts: for a start that knows it already. */
 export function examineContent(path: string, now: number): Examination {
   const directory = resolve(path)
-  const facts: string[] = []
   const findings: Finding[] = [...spaceFindings(directory), ...logFindings(directory)]
   const file = join(directory, 'sluice.db')
   if (!existsSync(file)) {
     return { directory, facts: ['There is no store yet: nothing was ever started here.'], findings }
   }
-  try {
-    const survey = StoreSurvey.open(file)
-    try {
-      const resources = survey.resources()
-      facts.push(...storeFacts(survey, resources))
-      if (survey.fileBytes > largeStoreBytes) {
-        findings.push({
-          what: `The store has ${megabytes(survey.fileBytes)}.`,
-          advice: 'The most numerous objects are listed above; what nobody needs can be deleted.',
-        })
-      }
-      const examination = new ObjectExamination(now)
-      for (const { resource, object } of survey.objects()) examination.look(resource, object)
-      findings.push(...examination.findings())
-    } finally {
-      survey.close()
-    }
-  } catch (error) {
-    findings.push({ what: errorMessage(error), advice: 'Until then nothing can be started from this directory.' })
+  const damage = 'Until then nothing can be started from this directory.'
+  const home = examineStore(file, now, { store: 'The store', damage })
+  const further = furtherStores(directory).map((store) => examineFurther(store, now, home.clusters))
+  return {
+    directory,
+    facts: [home, ...further].flatMap(({ facts }) => facts),
+    findings: [...findings, ...[home, ...further].flatMap((examined) => examined.findings)],
   }
-  return { directory, facts, findings }
 }
 
-function storeFacts(survey: StoreSurvey, resources: readonly SurveyedResource[]): string[] {
-  const objects = resources.reduce((sum, { objects }) => sum + objects, 0)
-  const lines = [`The store has ${objects} objects in ${megabytes(survey.fileBytes)}, at revision ${survey.revision}.`]
-  for (const { resource, namespace, objects, bytes } of resources.slice(0, mostResources)) {
-    lines.push(`  ${objects} ${resource}${namespace === '' ? '' : ` in ${namespace}`} (${megabytes(bytes)})`)
+/** What is found there says whose it is: objects of two clusters can have the same names. */
+function examineFurther(
+  { id, name, file }: FurtherStore,
+  now: number,
+  clusters: ReadonlySet<string>,
+): Pick<Examination, 'facts' | 'findings'> {
+  if (name === undefined) {
+    const what = `${join(dirname(file), clusterRecordFile)} cannot be read: nobody knows which cluster ${id} is.`
+    const advice = 'No cluster without a folder of its own can be started until it can be read, or is moved away.'
+    return { facts: [], findings: [{ what, advice }] }
   }
-  return lines
+  const store = `The store of cluster ${name} (${id}${clusters.has(name) ? '' : ', deleted, its data kept'})`
+  const damage = 'Until then this cluster is Abnormal; the others start as ever.'
+  const { facts, findings } = examineStore(file, now, { store, damage })
+  return { facts, findings: findings.map(({ what, advice }) => ({ what: `Cluster ${name} (${id}): ${what}`, advice })) }
 }
 
 function startFindings(directory: string): readonly Finding[] {
@@ -105,8 +97,4 @@ function readTail(path: string): string {
   } finally {
     closeSync(file)
   }
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1024 / 1024).toFixed(bytes < 10 * 1024 * 1024 ? 1 : 0)} MiB`
 }

@@ -25,8 +25,8 @@ const idCharacters = 'abcdefghijklmnopqrstuvwxyz0123456789'
 const idLength = 9
 
 /**
- * The ID of a Kubernetes as one of Sluice's clusters. It follows from what no other cluster has and nobody can guess, so
- * that it stays the same however often Sluice is installed there.
+ * The ID of a Kubernetes as one of Sluice's clusters. It follows from what no other cluster has and nobody can guess,
+ * so that it stays the same however often Sluice is installed there.
  */
 export function kubernetesClusterId(systemNamespaceUid: string): string {
   const digest = createHash('sha256').update(`sluice cluster ${systemNamespaceUid}`).digest()

@@ -46,8 +46,8 @@ export interface RunningRole {
 }
 
 /**
- * Runs one role of Sluice in front of a cluster that is there already. `compose` tells what it consists of, in the order
- * in which it starts; the caches that it asked for are full by then.
+ * Runs one role of Sluice in front of a cluster that is there already. `compose` tells what it consists of, in the
+ * order in which it starts; the caches that it asked for are full by then.
  */
 export async function startRole(
   name: string,
@@ -95,7 +95,7 @@ export async function startRole(
     if (!signal.aborted) throw error
   }
   obstacle = signal.aborted ? 'it is stopping' : undefined
-  log.info({ role: name }, 'ready')
+  if (!signal.aborted) log.info({ role: name }, 'ready')
   return { healthPort: health.port, ended: stopped }
 }
 

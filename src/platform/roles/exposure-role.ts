@@ -64,7 +64,7 @@ export class ExposureRole implements Component {
       secrets,
       facts: { clusterId, proxyDomain: proxyDomain(), port },
       reach: this.#reach,
-      now: () => clock.now(),
+      clock,
     })
     this.#forget = [joined.add(this.#routes), onDomainChange(() => this.#routes.livesBelow(proxyDomain()))]
   }

@@ -1,3 +1,5 @@
+import type { ClusterClient } from '../../cluster/cluster-client.ts'
+import { EventRecorder } from '../../cluster/event-recorder.ts'
 import type { Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
@@ -5,8 +7,11 @@ import { findProgram } from '../../node/isolation/detect-isolation.ts'
 import { BridgeNetwork } from '../../node/network/bridge-network.ts'
 import { NftTool } from '../../node/network/filter-tool.ts'
 import { ConntrackTool } from '../../node/network/rules/flow-tool.ts'
+import { NetworkNames } from '../../node/network/network-names.ts'
 import { NetworkRules } from '../../node/network/rules/network-rules.ts'
 import type { PodNetwork } from '../../node/network/pod-network.ts'
+import { OutsidePorts } from '../../node/network/user/outside-ports.ts'
+import type { UserNetwork } from '../../node/network/user/user-network.ts'
 import { nodeIdOf } from '../../node/registration/node-id.ts'
 import { keyOf } from '../../resources/kubernetes-object.ts'
 import { apiServerService } from '../services/api-server-service.ts'
@@ -14,6 +19,7 @@ import type { ClusterCaches } from '../cluster-caches.ts'
 import { dnsService } from './dns-role.ts'
 
 export interface NetworkRulesRoleOptions {
+  readonly client: ClusterClient
   readonly network: PodNetwork
   /** The node's folder in the data directory. */
   readonly folder: string
@@ -54,7 +60,7 @@ function rulesOf(network: BridgeNetwork, options: NetworkRulesRoleOptions): Netw
   const rules = new NetworkRules({
     nodeId: nodeIdOf(folder),
     ranges: network.ranges,
-    byPasta: network.isOfUser,
+    outside: network.userNetwork && outsidePorts(network, network.userNetwork, options),
     tool: new NftTool([nft], clock),
     flows: conntrack === undefined ? undefined : new ConntrackTool(conntrack, network.ranges.ipv6 !== undefined),
     services,
@@ -70,4 +76,21 @@ function rulesOf(network: BridgeNetwork, options: NetworkRulesRoleOptions): Netw
   })
   network.guardWith(rules)
   return rules
+}
+
+/** Ports of the machine are asked for outside of the network, and Pods that do not get theirs are told. */
+function outsidePorts(network: BridgeNetwork, user: UserNetwork, options: NetworkRulesRoleOptions): OutsidePorts {
+  const { client, folder, clock, log } = options
+  const events = new EventRecorder({ client, component: 'kubelet', clock, log })
+  return new OutsidePorts({
+    network: user,
+    name: new NetworkNames(nodeIdOf(folder)).bridge,
+    machine: { ipv4: network.hostIP, ipv6: network.hostIP6 },
+    tell({ pod, isOpen, message }) {
+      if (isOpen) events.record(pod, 'Normal', 'HostPortAvailable', message)
+      else events.record(pod, 'Warning', 'HostPortUnavailable', message)
+    },
+    clock,
+    log,
+  })
 }

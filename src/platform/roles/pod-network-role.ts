@@ -16,6 +16,8 @@ export interface PodNetworkOptions {
   readonly clusterId: string
   readonly choice: NetworkChoice
   readonly ipv6?: boolean | undefined
+  /** Whether Pods of another cluster of this program have it. */
+  readonly provenIpv6?: boolean | undefined
   /** What the machine permits, if that was detected already. */
   readonly isolation?: Isolation | undefined
   readonly userNetwork?: UserNetworkFacts | undefined
@@ -33,14 +35,14 @@ export interface OpenedNetwork {
  * Finds out how Pods can be isolated on this machine, and opens the network that Pods and Services get addresses from.
  */
 export async function openPodNetwork(options: PodNetworkOptions): Promise<OpenedNetwork> {
-  const { directory, clusterId, choice, ipv6, userNetwork, clock, log } = options
+  const { directory, clusterId, choice, ipv6, provenIpv6, userNetwork, clock, log } = options
   const folder = directory.folder('node')
   const nodeId = nodeIdOf(folder)
   const isolation = options.isolation ?? (await detectIsolation(join(folder, 'try'), 'detect'))
   const network =
     isolation.mode === 'paths' && choice === 'detect'
       ? new LoopbackNetwork(nodeId, isolation.reason)
-      : await openNetwork({ nodeId, folder, choice, ipv6, userNetwork, clock, log })
+      : await openNetwork({ nodeId, folder, choice, ipv6, provenIpv6, userNetwork, clock, log })
   log.info({ network: network.facts.message }, 'the network of Pods')
   const services =
     network instanceof BridgeNetwork ? bridgedServiceNetwork(network.ranges) : embeddedServiceNetwork(clusterId)

@@ -4,7 +4,7 @@ import * as https from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import type { ExposureRoute } from '../../exposure/plan-routes.ts'
+import type { ExposureRoute } from '../../exposure/plan-host.ts'
 import { startUpstream } from '../../gateway/gateway.fixture.ts'
 import { fakePod } from '../../traffic/cluster-view.fixture.ts'
 import { CertificateAuthority } from '../data/certificates.ts'
@@ -27,18 +27,19 @@ async function certify() {
 
 function routesOf(...first: ExposureRoute[]) {
   let now = first
-  const listeners = new Set<() => void>()
+  const listeners = new Set<(change: 'all') => void>()
   return {
     get routes() {
       return new Map(now.map((route) => [route.host, route]))
     },
-    onChange: (listener: () => void) => {
+    find: (host: string) => now.find((route) => route.host === host),
+    onChange: (listener: (change: 'all') => void) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
     },
     become: (...routes: ExposureRoute[]) => {
       now = routes
-      for (const listener of listeners) listener()
+      for (const listener of listeners) listener('all')
     },
   }
 }
@@ -75,7 +76,7 @@ describe('one serving thread', () => {
     const upstream = await startUpstream(echo)
     const { tls, ca } = await certify()
     const endpoints = [{ host: '127.0.0.1', port: upstream.port }]
-    const routes = routesOf({ host: shop, exporter: 'web/shop', endpoints })
+    const routes = routesOf({ host: shop, cluster: 'c1', exporter: 'web/shop', endpoints })
     const { pods, port, threads, serving, news, metrics } = await startThreads({
       count: 1,
       exposure: { tls: { current: tls, onChange: () => () => {} }, routes },
@@ -90,7 +91,9 @@ describe('one serving thread', () => {
     expect(await ask(port).answer).toMatchObject({ status: 200 })
     expect(await askEdge(edge.port, ca)).toBe(200)
     await until(async () =>
-      (await metrics.text()).includes('sluice_exposure_requests_total{exporter="web/shop",status="200"} 2'),
+      (await metrics.text()).includes(
+        'sluice_exposure_requests_total{cluster="c1",exporter="web/shop",status="200"} 2',
+      ),
     )
   })
 })
@@ -101,6 +104,7 @@ describe('the edge in serving threads', () => {
     const { tls, ca } = await certify()
     const route = (host: string) => ({
       host,
+      cluster: 'c1',
       exporter: `web/${host}`,
       endpoints: [{ host: '127.0.0.1', port: upstream.port }],
     })
@@ -118,7 +122,7 @@ describe('the edge in serving threads', () => {
     routes.become(route(other))
     await until(async () => (await statuses(shop)).join() === '404')
     expect(await statuses(other)).toEqual([200])
-    const line = `sluice_exposure_requests_total{exporter="web/${other}",status="200"} 40`
+    const line = `sluice_exposure_requests_total{cluster="c1",exporter="web/${other}",status="200"} 40`
     await until(async () => (await metrics.text()).includes(line))
   })
 })

@@ -69,6 +69,7 @@ export async function startPlatform(options: HomeOptions, parts: UpParts): Promi
     isolation: opened.isolation,
     podNetwork: options.podNetwork,
     podIpv6: options.podIpv6,
+    provenIpv6: opened.network.hostIP6 !== undefined,
     userNetwork: options.userNetwork,
     config,
     centers,

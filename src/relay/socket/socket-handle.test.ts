@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { afterEach, expect, it } from 'vitest'
 import { OpenedEnds } from './socket-ends.fixture.ts'
-import { handleOf, isUnderWay, writeRequest } from './socket-handle.ts'
+import { handleOf, isUnderWay, readSecureWith, secureHandleOf, writeRequest } from './socket-handle.ts'
 
 const ends = new OpenedEnds()
 afterEach(() => ends.clear())
@@ -22,6 +22,15 @@ it('is not there for what is not open, or has TLS in between', async () => {
   accepted.destroy()
   await closed
   expect(handleOf(accepted)).toBeUndefined()
+})
+
+it('is there for a connection with TLS, and what Node needs to read it into a buffer of ours', async () => {
+  const { accepted } = await ends.open()
+  expect(secureHandleOf(accepted)).toBeUndefined()
+  const secure = new TLSSocket(accepted, { isServer: true })
+  secure.on('error', () => {})
+  expect(secureHandleOf(secure)).toBeDefined()
+  expect(readSecureWith(secure, { buffer: Buffer.alloc(65_536), callback: () => true })).toBe(true)
 })
 
 it('says whether a write goes on after its call', async () => {

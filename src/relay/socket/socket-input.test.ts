@@ -1,11 +1,17 @@
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
+import { OpenedSecureEnds } from './secure-ends.fixture.ts'
 import { newReadBatch, OpenedEnds } from './socket-ends.fixture.ts'
 import { SocketInput } from './socket-input.ts'
+import { untilLeftUnread } from './unread-bytes.fixture.ts'
 
 const ends = new OpenedEnds()
-afterEach(() => ends.clear())
+const secureEnds = new OpenedSecureEnds()
+afterEach(() => {
+  ends.clear()
+  secureEnds.clear()
+})
 
 async function acceptedInput() {
   const input = new SocketInput(newReadBatch())
@@ -106,9 +112,72 @@ it('leaves the rest to the stream once it is given up', async () => {
   expect(text()).toBe('one')
 })
 
-it('listens to a connection that is more than a socket, and stops when it is given up', async () => {
+describe('a connection with TLS', () => {
+  async function secureInput() {
+    const input = new SocketInput(newReadBatch())
+    const { accepted, far } = await secureEnds.open()
+    const socket = input.accept(accepted)
+    let text = ''
+    let enough = () => {}
+    input.listen(socket, (chunk) => {
+      text += chunk.toString()
+      enough()
+    })
+    const until = (wanted: string) =>
+      new Promise<void>((resolve) => {
+        enough = () => {
+          if (text.endsWith(wanted)) resolve()
+        }
+        enough()
+      })
+    return { far, input, socket, until, text: () => text }
+  }
+
+  it('is read past its stream, too, and not while it is paused', async () => {
+    const { far, socket, until, text } = await secureInput()
+    expect(socket.listenerCount('data')).toBe(0)
+    far.write('one')
+    await until('one')
+    expect(socket.readableLength).toBe(0)
+    socket.pause()
+    far.write('two')
+    await untilLeftUnread(far, () => far.bytesWritten)
+    expect(text()).toBe('one')
+    socket.resume()
+    await until('onetwo')
+  })
+
+  it('can still be written to when the other end has said its last', async () => {
+    const { far, socket, until } = await secureInput()
+    const ended = once(socket, 'end')
+    far.end('bye')
+    await until('bye')
+    await ended
+    socket.end('and good luck')
+    const [answer] = await once(far, 'data')
+    expect(String(answer)).toBe('and good luck')
+  })
+
+  it('leaves the rest to the stream once it is given up, which may be slow', async () => {
+    const { far, input, socket, until, text } = await secureInput()
+    far.write('one')
+    await until('one')
+    input.giveUp(socket)
+    const sent = Buffer.alloc(2_000_000, 'abcdefghij')
+    far.write(sent)
+    await untilLeftUnread(far, () => 0)
+    expect(socket.readableLength).toBeLessThan(1_000_000)
+    const pieces: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => pieces.push(chunk))
+    while (pieces.reduce((sum, piece) => sum + piece.length, 0) < sent.length) await once(socket, 'data')
+    expect(Buffer.concat(pieces).equals(sent)).toBe(true)
+    expect(text()).toBe('one')
+  })
+})
+
+it('listens to the stream of a connection that Node has no handle for, and stops when it is given up', async () => {
   const { accepted, far } = await ends.open()
-  // As TLS does: another prototype, with a stream of its own.
+  // As a kind of socket that is not known here.
   Object.setPrototypeOf(accepted, Object.create(Object.getPrototypeOf(accepted)))
   const input = new SocketInput(newReadBatch())
   const socket: Socket = input.accept(accepted)

@@ -1,7 +1,7 @@
 import { type OnReadOpts, Socket } from 'node:net'
 import { ByteRoom } from '../bytes/byte-room.ts'
 import type { ChunkReader, ReadBatch } from './read-batch.ts'
-import { bytesRead, handleOf, type SocketHandle } from './socket-handle.ts'
+import { bytesRead, handleOf, readSecureWith, secureHandleOf, type SocketHandle } from './socket-handle.ts'
 
 /** One read buffer for all connections: Node fills it and calls back at once. */
 const room = new ByteRoom(65_536)
@@ -18,6 +18,8 @@ export class SocketInput implements OnReadOpts, ChunkReader {
   #isAccepted = false
   /** The socket whose stream gets the input, once it was given up. */
   #stream: Socket | undefined
+  /** Whether Node reads into the shared buffer. */
+  #isShared = true
   /** Node's own handler for what was read. */
   #nodeReads: SocketHandle['onread'] | undefined
 
@@ -27,13 +29,15 @@ export class SocketInput implements OnReadOpts, ChunkReader {
 
   /**
    * Makes an accepted connection readable in this way. Node offers that only for connections that a program opens, so a
-   * second socket takes over the first one's handle. Where that is impossible, as with TLS, its stream is used.
+   * second socket takes over the first one's handle; one with TLS is told as Node tells those that are opened. Where
+   * that is impossible, its stream is used.
    */
   accept(accepted: Socket): Socket {
     this.#isAccepted = true
     const handle = handleOf(accepted)
     if (handle) return takeOver(accepted, handle, this)
-    accepted.on('data', this.#onStreamed)
+    this.#isShared = readSecureWith(accepted, this)
+    if (!this.#isShared) accepted.on('data', this.#onStreamed)
     return accepted
   }
 
@@ -41,7 +45,7 @@ export class SocketInput implements OnReadOpts, ChunkReader {
   listen(socket: Socket, listener: (chunk: Buffer) => void): void {
     this.#listener = listener
     this.#socket = socket
-    const handle = handleOf(socket)
+    const handle = this.#handleOf(socket)
     if (!handle) return
     const nodeReads = handle.onread
     this.#nodeReads = nodeReads
@@ -65,7 +69,7 @@ export class SocketInput implements OnReadOpts, ChunkReader {
   giveUp(socket: Socket): void {
     this.#stream = socket
     socket.off('data', this.#onStreamed)
-    const handle = handleOf(socket)
+    const handle = this.#handleOf(socket)
     if (handle && this.#nodeReads) handle.onread = this.#nodeReads
   }
 
@@ -75,6 +79,10 @@ export class SocketInput implements OnReadOpts, ChunkReader {
     if (this.#stream) return this.#stream.push(chunk)
     this.#batch.handleAlone(this.#listener, chunk)
     return true
+  }
+
+  #handleOf(socket: Socket): SocketHandle | undefined {
+    return this.#isShared ? (handleOf(socket) ?? secureHandleOf(socket)) : undefined
   }
 
   readonly #onStreamed = (chunk: Buffer): void => this.#batch.handleAlone(this.#listener, chunk)

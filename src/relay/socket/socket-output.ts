@@ -2,6 +2,7 @@ import type { Socket } from 'node:net'
 import { getSystemErrorName } from 'node:util'
 import { ByteRoom } from '../bytes/byte-room.ts'
 import { putBytes } from '../bytes/put-bytes.ts'
+import { SecureOutput } from './secure-output.ts'
 import { handleOf, isUnderWay, type SocketHandle, writeRequest, type WriteRequest } from './socket-handle.ts'
 
 /** Longer output is written directly: copying it would take longer. */
@@ -22,6 +23,7 @@ let request: WriteRequest | undefined
 export class SocketOutput {
   readonly #socket: Socket
   readonly #handle: SocketHandle | undefined
+  readonly #secure: SecureOutput | undefined
   readonly #onDrain: () => void
   /** Direct writes that the system has not fully taken yet. */
   #underWay = 0
@@ -30,6 +32,7 @@ export class SocketOutput {
   constructor(socket: Socket, onDrain: () => void) {
     this.#socket = socket
     this.#handle = handleOf(socket)
+    this.#secure = SecureOutput.of(socket)
     this.#onDrain = onDrain
     socket.on('drain', onDrain)
   }
@@ -40,6 +43,7 @@ export class SocketOutput {
 
   /** The shared buffer may be reused when this returns. Returns false if the caller should wait for the drain. */
   write(bytes: Buffer): boolean {
+    if (this.#secure) return this.#secure.write(bytes) || this.#queue(bytes)
     if (!this.#handle || this.#socket.writableLength > 0) return this.#queue(bytes)
     request ??= writeRequest()
     const failure = this.#handle.writeBuffer(request, bytes)

@@ -86,8 +86,8 @@ export class UpstreamPool {
 }
 
 /**
- * Remembers the pool's key of each upstream while somebody holds the upstream. Those who forward much have one object for
- * each, and a text that is put together anew has to be hashed anew before it can be looked up.
+ * Remembers the pool's key of each upstream while somebody holds the upstream. Those who forward much have one object
+ * for each, and a text that is put together anew has to be hashed anew before it can be looked up.
  */
 const addresses = new WeakMap<Upstream, string>()
 

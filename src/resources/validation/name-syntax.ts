@@ -14,8 +14,10 @@ const labelRule =
   "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 export const serviceRule =
   "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
-const qualifiedRule =
-  "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+const nameForm =
+  "consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+const qualifiedRule = `name part must ${nameForm}`
+const wholeNameRule = `a qualified name must ${nameForm} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`
 const labelValueRule =
   "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
 const keyRule =
@@ -54,6 +56,7 @@ export const checkQualifiedName: NameCheck = (field, key) => {
   const slash = key.indexOf('/')
   const prefix = slash < 0 ? undefined : key.slice(0, slash)
   const name = key.slice(slash + 1)
+  if (name.includes('/')) return [invalid(field, key, wholeNameRule)]
   const errors: FieldError[] = []
   if (prefix !== undefined && !(prefix.length <= 253 && dnsSubdomain.test(prefix))) {
     errors.push(invalid(field, key, prefix === '' ? 'prefix part must be non-empty' : `prefix part ${subdomainRule}`))

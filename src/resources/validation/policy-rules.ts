@@ -1,4 +1,5 @@
 import { type FieldError, faultsOfEach, invalid, unsupported, required } from '../field-error.ts'
+import { checkQualifiedName } from './name-syntax.ts'
 import type {
   MatchResources,
   ResourceRule,
@@ -10,7 +11,7 @@ const reasons = ['Forbidden', 'Invalid', 'RequestEntityTooLarge']
 const actions = ['Audit', 'Deny', 'Warn']
 
 /** What can be said without compiling the expressions. */
-export function checkPolicy({ spec }: ValidatingAdmissionPolicy): FieldError[] {
+export function checkPolicy({ metadata, spec }: ValidatingAdmissionPolicy): FieldError[] {
   const { failurePolicy, paramKind, validations = [], auditAnnotations = [] } = spec
   const errors: FieldError[] = []
   if (failurePolicy !== undefined && !['Fail', 'Ignore'].includes(failurePolicy)) {
@@ -32,6 +33,15 @@ export function checkPolicy({ spec }: ValidatingAdmissionPolicy): FieldError[] {
         faults.push(invalid(`${field}.message`, message, 'message must not contain line breaks'))
       if (reason !== undefined && !reasons.includes(reason))
         faults.push(unsupported(`${field}.reason`, reason, reasons))
+      return faults
+    }),
+  )
+  errors.push(
+    ...faultsOfEach(auditAnnotations, ({ key, valueExpression }, index) => {
+      const field = `spec.auditAnnotations[${index}]`
+      const faults = checkQualifiedName(`${field}.key`, `${metadata.name}/${key}`)
+      if (valueExpression.trim() === '')
+        faults.push(required(`${field}.valueExpression`, 'valueExpression is not specified'))
       return faults
     }),
   )

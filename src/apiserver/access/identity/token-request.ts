@@ -4,7 +4,8 @@ import { StatusError, invalidObject } from '../../../resources/status-error.ts'
 import { type JsonObject, isJsonObject } from '../../../resources/json-value.ts'
 import { type BoundKind, type ServiceAccountTokens, boundKinds } from './service-account-tokens.ts'
 
-const tokenRequest = { group: 'authentication.k8s.io', plural: 'tokenrequests', kind: 'TokenRequest' }
+export const tokenRequestKind = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' }
+const tokenRequest = { ...tokenRequestKind, plural: 'tokenrequests' }
 const defaultSeconds = 3600
 const leastSeconds = 600
 const mostSeconds = 2 ** 32
@@ -17,23 +18,30 @@ export type FindBound = (kind: BoundKind, name: string) => KubernetesObject
 export function answerTokenRequest(
   body: unknown,
   account: KubernetesObject,
-  options: { readonly tokens: ServiceAccountTokens; readonly find: FindBound; readonly now: number },
-): Record<string, unknown> {
-  const { tokens, find, now } = options
+  options: {
+    readonly tokens: ServiceAccountTokens
+    readonly find: FindBound
+    /** Asked before the token is made; throws its refusal. */
+    readonly judge?: ((request: JsonObject) => void) | undefined
+    readonly now: number
+  },
+): JsonObject {
+  const { tokens, find, judge, now } = options
   const spec = readSpec(body)
   const audiences = readAudiences(spec['audiences'], tokens.defaultAudiences)
   const expirationSeconds = readExpiration(spec['expirationSeconds'])
   const bound = readBound(spec['boundObjectRef'], find)
-  const token = tokens.issue({ account, audiences, expirationSeconds, bound, now })
   const { name, namespace, uid } = account.metadata
-  const expiresAt = Math.floor(now / 1000) * 1000 + expirationSeconds * 1000
-  return {
+  const request = {
     kind: 'TokenRequest',
     apiVersion: 'authentication.k8s.io/v1',
     metadata: { name, namespace, uid, creationTimestamp: timestamp(now) },
     spec: { audiences, expirationSeconds, boundObjectRef: spec['boundObjectRef'] ?? null },
-    status: { token, expirationTimestamp: timestamp(expiresAt) },
   }
+  judge?.(request)
+  const token = tokens.issue({ account, audiences, expirationSeconds, bound, now })
+  const expiresAt = Math.floor(now / 1000) * 1000 + expirationSeconds * 1000
+  return { ...request, status: { token, expirationTimestamp: timestamp(expiresAt) } }
 }
 
 function readSpec(body: unknown): JsonObject {

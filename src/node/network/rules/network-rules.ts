@@ -21,13 +21,17 @@ import { type PolicyPod, policyPodOf } from './policy-pods.ts'
 import { RuleApplier } from './rule-applier.ts'
 import { type FamilyRules, ruleTable } from './rule-table.ts'
 import type { TableParts } from './rule-text.ts'
+import type { OutsidePorts } from '../user/outside-ports.ts'
 import { planServices } from './service-plan.ts'
 
 export interface NetworkRulesOptions {
   readonly nodeId: string
   readonly ranges: ClusterRanges
-  /** Whether what is outside is reached by pasta. */
-  readonly byPasta?: boolean | undefined
+  /**
+   * In the network of an ordinary user, where what is outside is reached by pasta: who has the machine's ports lead to
+   * Pods.
+   */
+  readonly outside?: Pick<OutsidePorts, 'want' | 'close'> | undefined
   readonly tool: FilterTool
   /** Without it, UDP clients keep sending to an endpoint that is gone. */
   readonly flows?: FlowTool | undefined
@@ -74,6 +78,8 @@ export class NetworkRules {
   readonly #stops: Array<() => void> = []
   #started: Promise<void> | undefined
   #plan: DatagramPlan | undefined
+  /** By their addresses, as of the plan. */
+  #podAt: ReadonlyMap<string, Pod> = new Map()
   /** The datagram key for which stale flows were last forgotten. */
   #tidied: string | undefined
 
@@ -126,7 +132,8 @@ export class NetworkRules {
         if (matters(change)) this.#applier.changed()
       }),
     )
-    this.#started = this.#applier.settle()
+    // Flows of a former run are forgotten right after; nobody has to wait for the programs that do it.
+    this.#started = this.#applier.inForce()
     return this.#started
   }
 
@@ -160,6 +167,7 @@ export class NetworkRules {
   async close(remove: boolean): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop()
     await this.#applier.close(remove)
+    this.#options.outside?.close(remove)
     if (remove) await this.#pass.remove()
   }
 
@@ -167,13 +175,15 @@ export class NetworkRules {
     const { ranges } = this.#options
     const [pods, own] = [this.#pods(), this.#options.machineAddresses?.() ?? addressesOfMachine()]
     const families = [this.#familyRules(ranges, pods, own)]
-    if (ranges.ipv6) families.push(this.#familyRules(ranges.ipv6, twins(pods, ranges, ranges.ipv6), own))
+    const others = ranges.ipv6 ? twins(pods, ranges, ranges.ipv6) : []
+    if (ranges.ipv6) families.push(this.#familyRules(ranges.ipv6, others, own))
+    this.#podAt = new Map([...pods, ...others].map(({ pod, address }) => [address, pod]))
     this.#plan = {
       routes: families.flatMap(({ services }) => services.routes),
       hostPorts: families.flatMap(({ hostPorts }) => hostPorts),
       ranges: families.map((each) => each.ranges),
     }
-    return ruleTable({ cables: this.#cables, families, byPasta: this.#options.byPasta })
+    return ruleTable({ cables: this.#cables, families, byPasta: this.#options.outside !== undefined })
   }
 
   #familyRules(ranges: FamilyRanges, pods: readonly PlacedPod[], own: ReadonlySet<string>): FamilyRules {
@@ -204,6 +214,12 @@ export class NetworkRules {
   }
 
   async #afterwards(): Promise<void> {
+    this.#options.outside?.want(
+      (this.#plan?.hostPorts ?? []).flatMap((port) => {
+        const pod = this.#podAt.get(port.address)
+        return pod ? [{ port, pod }] : []
+      }),
+    )
     await this.#forgetFlows()
     const { clock, log } = this.#options
     if (clock.now() < this.#lookedAt + lookMs) return

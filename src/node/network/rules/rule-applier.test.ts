@@ -57,6 +57,20 @@ describe('the owner of the rules', () => {
     applier = new RuleApplier({ table: 'inet t', tool: filter, parts, clock, log: silentLogger })
   })
 
+  it('tells that rules are in force before what comes afterwards, to who asks for no more', async () => {
+    const later = Promise.withResolvers<void>()
+    const afterwards = () => later.promise
+    applier = new RuleApplier({ table: 'inet t', tool: filter, parts, afterwards, clock, log: silentLogger })
+    await applier.inForce()
+    expect(filter.applied).toHaveLength(1)
+    let isSettled = false
+    const settled = applier.settle().then(() => (isSettled = true))
+    await clock.advance(1_000)
+    expect(isSettled).toBe(false)
+    later.resolve()
+    await settled
+  })
+
   it('gathers changes, and does not wait for the last of many', async () => {
     for (let count = 0; count < 20; count += 1) {
       applier.changed()

@@ -11,10 +11,17 @@ export interface RuleApplierOptions {
   readonly tool: FilterTool
   /** Returns what the table should contain now. */
   parts(): TableParts
-  /** Called each time the rules are in force, before anybody is told so. */
+  /** Called each time the rules are in force, before those are told so who wait for everything. */
   afterwards?(): Promise<void>
   readonly clock: Clock
   readonly log: Logger
+}
+
+interface Waiter {
+  readonly number: number
+  readonly forRulesOnly: boolean
+  resolve(): void
+  reject(error: Error): void
 }
 
 /** How long to gather changes, which come in bursts: a rollout changes slices, Pods and labels at once. */
@@ -41,7 +48,7 @@ export class RuleApplier {
   #timer: { readonly at: number; cancel: CancelTimer } | undefined
   #failures = 0
   #gatherMs = gatherMs.least
-  #waiting: Array<{ readonly number: number; resolve(): void; reject(error: Error): void }> = []
+  #waiting: Waiter[] = []
   #closed = false
   #problem: string | undefined
 
@@ -61,10 +68,21 @@ export class RuleApplier {
   }
 
   /** Applies all changes so far; throws if that fails. Failed changes are retried in any case. */
-  async settle(): Promise<void> {
+  settle(): Promise<void> {
+    return this.#wait(false)
+  }
+
+  /** The same, without what comes afterwards. */
+  inForce(): Promise<void> {
+    return this.#wait(true)
+  }
+
+  async #wait(forRulesOnly: boolean): Promise<void> {
     if (this.#closed) throw new Error('the rules of the network are no longer kept')
     const number = ++this.#asked
-    const settled = new Promise<void>((resolve, reject) => this.#waiting.push({ number, resolve, reject }))
+    const settled = new Promise<void>((resolve, reject) =>
+      this.#waiting.push({ number, forRulesOnly, resolve, reject }),
+    )
     this.#work()
     await settled
   }
@@ -110,6 +128,7 @@ export class RuleApplier {
     const begunAt = clock.now()
     try {
       await this.#apply(number === this.#inForce)
+      this.#answer((waiter) => waiter.resolve(), number, true)
       await this.#options.afterwards?.()
       if (this.#problem !== undefined) log.info({ table }, 'the rules of the network are in force again')
       this.#failures = 0
@@ -144,9 +163,10 @@ export class RuleApplier {
     this.#previous = { parts: next, text }
   }
 
-  #answer(how: (waiter: { resolve(): void; reject(error: Error): void }) => void, upTo: number): void {
-    const done = this.#waiting.filter(({ number }) => number <= upTo)
-    this.#waiting = this.#waiting.filter(({ number }) => number > upTo)
+  #answer(how: (waiter: Waiter) => void, upTo: number, forRulesOnly = false): void {
+    const isDone = (waiter: Waiter) => waiter.number <= upTo && (waiter.forRulesOnly || !forRulesOnly)
+    const done = this.#waiting.filter(isDone)
+    this.#waiting = this.#waiting.filter((waiter) => !isDone(waiter))
     for (const waiter of done) how(waiter)
   }
 }

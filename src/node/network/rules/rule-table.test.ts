@@ -44,6 +44,21 @@ it('lets nothing of IPv6 out of a cable where Pods have none', () => {
   expect([...chains.values()].flat().filter((rule) => rule.includes('ip6'))).toEqual([])
 })
 
+it('judges what a port of the machine leads to Pods of a user by its client, and leads the answers back', () => {
+  const { chains } = ruleTable({ cables, families: families.map(none), byPasta: true })
+  expect(chains.get('ingress_output')?.at(-1)).toBe('meta mark 81 goto forwarded')
+  expect(chains.get('forwarded')).toEqual([
+    'ct state established,related accept',
+    'ct mark set 81',
+    'ip saddr { 198.18.0.0/20, 198.18.16.0/20 } drop',
+    'ip6 saddr { fd00:0:0:1::/112, fd00:0:0:2::/112 } drop',
+    'ip daddr vmap @ingress',
+    'ip6 daddr vmap @ingress_ipv6',
+  ])
+  expect(chains.get('forwarded_answers')?.at(-1)).toContain('ct direction reply ct mark 81 meta mark set 83')
+  expect(ruleTable({ cables, families: families.map(none) }).chains.has('forwarded')).toBe(false)
+})
+
 describe.each(families)('ruleTable for IPv%d', (family) => {
   const at = (number: number) => addressAt(rangesOf[family].pods, number)
   const chain = (parts: TableParts, name: string) => parts.chains.get(name) ?? []

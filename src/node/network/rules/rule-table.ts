@@ -1,6 +1,7 @@
 import { addressAt, formatRange } from '../../../resources/address-range.ts'
 import type { FamilyRanges } from '../choose-ranges.ts'
 import { type FamilyWords, wordsFor } from './family-words.ts'
+import { addForwarded } from './forwarded-rules.ts'
 import type { HostPort } from '../host-ports.ts'
 import type { Isolation } from './policy-plan.ts'
 import { addPolicies } from './policy-rules.ts'
@@ -12,7 +13,10 @@ import { addHostPorts, addLocalServices, addServices } from './service-rules.ts'
 export interface NodeRules {
   /** How the names of the Pods' cables begin, on the machine's side. */
   readonly cables: string
-  /** Whether the way out is pasta's: some versions send segments that make a kernel which leads on end the connection. */
+  /**
+   * Whether this is the network of an ordinary user: the way out is pasta's, of which some versions send segments that
+   * make a kernel which leads on end the connection, and the way in is by programs.
+   */
   readonly byPasta?: boolean | undefined
   /** IPv4, and IPv6 where Pods have it. */
   readonly families: readonly FamilyRules[]
@@ -101,6 +105,12 @@ export function ruleTable({ cables, families, byPasta }: NodeRules): TableParts 
     'meta l4proto { udp, sctp } reject',
   ])
   table.chain('source', ['type nat hook postrouting priority srcnat; policy accept;', ...each(({ source }) => source)])
+  if (byPasta)
+    addForwarded(
+      table,
+      cables,
+      lines.map(({ words, own, ingress }) => ({ match: words.match, own, ingress })),
+    )
   return table
 }
 
@@ -121,6 +131,8 @@ function ipv6Guard(lines: readonly FamilyLines[]): string[] {
 /** The lines that one family adds to the chains. */
 interface FamilyLines {
   readonly words: FamilyWords
+  /** Ranges of addresses that are nobody's but this machine's and its Pods'. */
+  readonly own: readonly string[]
   readonly foreign: readonly string[]
   /** Matches senders whose address is no Pod's. */
   readonly fromOthers: string
@@ -152,6 +164,7 @@ function familyLines(table: TableBuilder, rules: FamilyRules, cables: string): F
   const notFrom = words.family === 6 ? `${match} daddr != ::1 ` : ''
   return {
     words,
+    own: [pods, addresses],
     foreign: [`${match} saddr ${pods} drop`, `${match} daddr ${addresses} drop`],
     fromOthers: `${match} saddr != ${pods}`,
     toOthers: `${match} daddr != ${pods}`,

@@ -25,8 +25,8 @@ const script = fileURLToPath(new URL('user-network.pl', import.meta.url))
 const routesDeadlineMs = 5_000
 
 /**
- * Starts this program anew in a network that its user may change, as the same process, and does not return then. The new
- * one knows by its environment what it is in. Returns the reason where the machine lacks something for it.
+ * Starts this program anew in a network that its user may change, as the same process, and does not return then. The
+ * new one knows by its environment what it is in. Returns the reason where the machine lacks something for it.
  */
 export function enterUserNetwork({ folder, listen, command }: EnterOptions): string {
   const { arch, platform } = process

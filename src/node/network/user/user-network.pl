@@ -7,9 +7,13 @@
 #
 # The namespaces must outlive the program, because Pods do: a process that only waits holds them, and a keeper outside of them has
 # that one and `pasta`, by which the network reaches what the machine reaches, as its children. FOLDER/keeper says who they are; the
-# next program enters the same namespaces. The keeper ends on SIGTERM, and when FOLDER/keeper no longer names it.
+# next program enters the same namespaces. The keeper ends on SIGTERM, and when FOLDER/keeper no longer names it. Ports of the machine
+# that lead to Pods are its matter, too (keep-ports.pl); SIGHUP tells it to look which are wanted.
 use strict;
+use File::Basename qw(dirname);
 use Socket qw(getaddrinfo AI_PASSIVE SOCK_STREAM SOL_SOCKET SO_REUSEADDR);
+
+require(dirname(__FILE__) . '/keep-ports.pl');
 
 my ($arch, $folder, $pasta, $listen, @program) = @ARGV;
 my %calls = (
@@ -156,12 +160,13 @@ sub keep {
   my ($holder, $way);
   my $ended = 0;
   $SIG{TERM} = sub { $ended = 1 };
-  # So that a child's end is noticed while this process waits.
-  $SIG{CHLD} = sub { };
-  $SIG{$_} = 'IGNORE' for qw(HUP INT PIPE);
+  # So that they are noticed while this process waits.
+  $SIG{$_} = sub { } for qw(CHLD HUP);
+  $SIG{$_} = 'IGNORE' for qw(INT PIPE);
   my $made = eval {
     $holder = startHolder();
     $way = startWay($holder);
+    openPorts($arch, $folder);
     writeFile("$record.new", join("\n", $$, beginningOf($$), $holder, beginningOf($holder)) . "\n");
     rename("$record.new", $record) or die "$record: $!\n";
     1;
@@ -172,9 +177,12 @@ sub keep {
   my ($pause, $failedAt) = ($shortestPause, 0);
   my $lookAt = time + $unusedSeconds;
   until ($ended) {
-    select(undef, undef, undef, $way ? 5 : $pause);
+    my ($ready, $seconds) = hearingPorts($way ? 5 : $pause);
+    my $isHeard = select($ready, undef, undef, $seconds) > 0;
+    hearPorts($ready) if $isHeard;
     while ((my $gone = waitpid(-1, 1)) > 0) {
       $ended = 1 if $gone == $holder;
+      portEnded($gone);
       next if !$way || $gone != $way;
       # A way that held for a while is made anew at once, one that does not is waited for.
       $pause = time - $failedAt > 60 ? $shortestPause : $pause * 2 > $longestPause ? $longestPause : $pause * 2;
@@ -182,13 +190,14 @@ sub keep {
     }
     my $now = recorded();
     $ended = 1 if !$now || $now->{keeper} != $$;
+    lookAfterPorts($holder) if !$ended;
     next if time < $lookAt;
     $lookAt = time + $unusedSeconds;
     $ended = 1 if isUnused($holder);
   } continue {
     $way = eval { startWay($holder) } if !$ended && !$way;
   }
-  kill 'KILL', grep { defined } $holder, $way;
+  kill 'KILL', portProcesses(), grep { defined } $holder, $way;
   my $now = contentOf($record);
   unlink $record, $ready if $made && defined $now && $now =~ /^$$\n/;
   exit 0;
@@ -200,8 +209,9 @@ sub isUnused {
   my $network = readlink("/proc/$holder/ns/net") // return 1;
   my @ofPods = glob "/proc/$holder/root/run/netns/*";
   return 0 if @ofPods;
+  my %ours = map { ("/proc/$_" => 1) } $holder, portProcesses();
   for my $process (glob '/proc/[0-9]*') {
-    next if $process eq "/proc/$holder";
+    next if $ours{$process};
     return 0 if (readlink("$process/ns/net") // '') eq $network;
   }
   return 1;
