@@ -23,8 +23,8 @@ export type LockedPackage = z.infer<typeof lockedPackage>
 export const lockedPackages = lockFile.parse(JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))).packages
 
 /**
- * The folders of packages that some of the program's dependencies bring, as Node would find them: those that are installed
- * here, or also those that another machine would install.
+ * The folders of packages that some of the program's dependencies bring, as Node would find them: those that are
+ * installed here, or also those that another machine would install.
  */
 export function foldersOf(
   dependencies: readonly string[],

@@ -8,8 +8,8 @@ import { root } from './repository.ts'
 const forTests = /\.(test|fixture|contract|bench)\.ts$|(^|\/)(test-support|hostile-inputs|contract)\//
 
 /**
- * Adds the program as plain JavaScript: Node takes no TypeScript from below `node_modules`, and what is compiled already
- * starts faster. Types become blanks, so lines and columns of stack traces are those of the source.
+ * Adds the program as plain JavaScript: Node takes no TypeScript from below `node_modules`, and what is compiled
+ * already starts faster. Types become blanks, so lines and columns of stack traces are those of the source.
  */
 export function addProgram(tree: FileTree, to: string): void {
   const at = (path: string) => (to === '' ? path : `${to}/${path}`)

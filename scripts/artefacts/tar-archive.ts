@@ -5,8 +5,8 @@ const longestName = 100
 const types = { file: '0', link: '2', folder: '5', extended: 'x' }
 
 /**
- * A tar archive (POSIX.1-2001) that depends on nothing but the files: sorted, owned by root, all of the same time. Seconds
- * since 1970.
+ * A tar archive (POSIX.1-2001) that depends on nothing but the files: sorted, owned by root, all of the same time.
+ * Seconds since 1970.
  */
 export function tarArchive(tree: FileTree, time: number): Buffer {
   const parts: Buffer[] = []

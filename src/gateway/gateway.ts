@@ -45,6 +45,8 @@ export interface GatewayOptions {
   readonly keys?: KeySource | undefined
   /** The proxies that are believed about their clients; by default none. */
   readonly trustedProxies?: TrustedProxies | undefined
+  /** Why no sleeping model is woken at the moment; undefined while they are. */
+  readonly wakeObstacle?: (() => string | undefined) | undefined
   readonly settings?: Partial<GatewaySettings>
   readonly relayLimits?: Partial<RelayLimits>
 }
@@ -86,9 +88,10 @@ export class Gateway {
     this.#bodies = new BodyBudget(bodies, this.#clock)
     this.#keys = options.keys && new KeyCheck(options.keys)
     this.#trusted = options.trustedProxies ?? noProxies
-    const { catalog, pool } = options
+    const { catalog, pool, wakeObstacle } = options
     this.#allModels = new GrantedModels(catalog, openGrant)
-    this.#modelTools = { catalog, pool, clock: this.#clock, metrics: this.#metrics, settings: this.#settings }
+    const clock = this.#clock
+    this.#modelTools = { catalog, pool, wakeObstacle, clock, metrics: this.#metrics, settings: this.#settings }
     this.#server = new RelayServer({
       handler: this.handler,
       errorAnswer,

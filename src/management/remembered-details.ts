@@ -11,8 +11,8 @@ interface Remembered {
 }
 
 /**
- * What was said of clusters. Objects and lists of caches are never changed in place: as long as they are the same, so is
- * the answer, and adding up all Pods for every question would be most of the work.
+ * What was said of clusters. Objects and lists of caches are never changed in place: as long as they are the same, so
+ * is the answer, and adding up all Pods for every question would be most of the work.
  */
 export class RememberedDetails {
   /** By the list of its Pods: with it goes what was made of it. */

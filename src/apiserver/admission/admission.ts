@@ -4,7 +4,9 @@ import type { Kind } from '../../resources/kind.ts'
 import type { KubernetesObject } from '../../resources/kubernetes-object.ts'
 import type { User } from '../access/identity/user.ts'
 
-/** What is sent to a subresource that is of another kind than the object: a Scale, a Binding, the options of an exec. */
+/**
+ * What is sent to a subresource that is of another kind than the object: a Scale, a Binding, the options of an exec.
+ */
 export interface RequestPart {
   readonly kind: Pick<Kind, 'group' | 'version' | 'kind'>
   readonly object: JsonObject

@@ -119,7 +119,10 @@ export class CompiledPolicy {
     return { violations: [{ message, reason: undefined, index }], annotations: [] }
   }
 
-  /** Whether all conditions hold, or why that cannot be said. One that does not counts more than one that cannot be computed. */
+  /**
+   * Whether all conditions hold, or why that cannot be said. One that does not counts more than one that cannot be
+   * computed.
+   */
   #applies(evaluation: PolicyEvaluation): boolean | string {
     let problem: string | undefined
     for (const condition of this.#conditions) {

@@ -25,7 +25,10 @@ export function isExcluded({ excludeResourceRules = [] }: MatchResources, reques
   return excludeResourceRules.some((rule) => matchesRule(rule, request))
 }
 
-/** By the labels of what was sent. What can have none, as the options of an exec, is selected by nobody who asks for some. */
+/**
+ * By the labels of what was sent. What can have none, as the options of an exec, is selected by nobody who asks for
+ * some.
+ */
 function isSelected(selector: LabelSelector | undefined, { object, previous, part }: AdmissionRequest): boolean {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {}
   if (Object.keys(matchLabels).length + matchExpressions.length === 0) return true

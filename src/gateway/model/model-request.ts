@@ -21,6 +21,8 @@ export interface ModelRequestTools {
   readonly clock: Clock
   readonly metrics: GatewayMetrics
   readonly settings: GatewaySettings
+  /** Why no sleeping model is woken at the moment. */
+  readonly wakeObstacle?: (() => string | undefined) | undefined
 }
 
 /**
@@ -135,7 +137,7 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
   }
 
   #newFeedback(): WakeFeedback {
-    const { catalog, clock, settings } = this.#tools
+    const { catalog, clock, settings, wakeObstacle } = this.#tools
     const { model } = this.#request
     return new WakeFeedback({
       exchange: this.#exchange,
@@ -144,7 +146,7 @@ export class ModelRequest implements ForwardEnd, ReserveHint {
       startedAt: this.#begunAt,
       afterMs: settings.feedbackAfterMs,
       everyMs: settings.feedbackEveryMs,
-      describe: (waitedMs) => wakeComment(model, catalog.get(model), waitedMs),
+      describe: (waitedMs) => wakeComment(model, catalog.get(model), waitedMs, wakeObstacle?.()),
     })
   }
 

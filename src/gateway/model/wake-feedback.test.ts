@@ -19,4 +19,12 @@ describe('wakeComment', () => {
   ])('says how far the model is', (known, waitedMs, comment) => {
     expect(wakeComment('tiny', known, waitedMs)).toBe(comment)
   })
+
+  it('says why a model that sleeps is not woken, until it wakes', () => {
+    const obstacle = 'no controller listens'
+    const asleep = model('Asleep', 'Asleep; a request wakes it.')
+    expect(wakeComment('tiny', asleep, 1_000, obstacle)).toBe('waking tiny: Asleep, no controller listens, 1 s')
+    const waking = model('Waking', 'A Pod is being created.')
+    expect(wakeComment('tiny', waking, 2_000, obstacle)).toBe('waking tiny: Waking, A Pod is being created, 2 s')
+  })
 })

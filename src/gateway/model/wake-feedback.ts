@@ -62,9 +62,14 @@ const eventStreamHeaders: HeaderPairs = [
   ['x-accel-buffering', 'no'],
 ]
 
-export function wakeComment(name: string, model: CatalogModel | undefined, waitedMs: number): string {
+export function wakeComment(
+  name: string,
+  model: CatalogModel | undefined,
+  waitedMs: number,
+  obstacle?: string | undefined,
+): string {
   const phase = model?.phase ?? 'Asleep'
-  const message = model?.message?.replace(/\.$/, '') ?? ''
+  const message = (phase === 'Asleep' ? obstacle : undefined) ?? model?.message?.replace(/\.$/, '') ?? ''
   const state = message === '' || message.startsWith(phase) ? message || phase : `${phase}, ${message}`
   return `waking ${name}: ${state}, ${Math.floor(waitedMs / 1000)} s`
 }

@@ -3,6 +3,7 @@ import type { CancelTimer, Clock } from '../../foundation/clock.ts'
 import type { Component } from '../../foundation/lifecycle.ts'
 import type { Logger } from '../../foundation/log.ts'
 import type { Metrics } from '../../foundation/metrics.ts'
+import type { WakeObstacle } from '../serving/serving-threads.ts'
 import { encodeFrame, frameEveryMs } from './demand-frame.ts'
 import { keyIdentity, keyedTls } from './demand-key.ts'
 import { DemandTeller, type ToldPool } from './demand-teller.ts'
@@ -27,11 +28,12 @@ const mostUnreadBytes = 16 * 1024 * 1024
 /**
  * Where a gateway tells the leading controller about its demand: a first waiter at once, everything else shortly after.
  */
-export class DemandListener implements Component {
+export class DemandListener implements Component, WakeObstacle {
   readonly name = 'demand listener'
   readonly #options: DemandListenerOptions
   readonly #server: tls.Server
   readonly #listeners = new Map<tls.TLSSocket, DemandTeller>()
+  readonly #audience = new Set<() => void>()
   #unsubscribe = () => {}
   #cancel: CancelTimer = () => {}
   #port = 0
@@ -57,9 +59,15 @@ export class DemandListener implements Component {
     )
   }
 
-  /** Whether a controller hears that somebody waits. */
-  get isHeard(): boolean {
-    return this.#listeners.size > 0
+  /** Why nobody wakes sleeping models; undefined while a controller hears that somebody waits. */
+  get current(): string | undefined {
+    return this.#listeners.size > 0 ? undefined : 'no controller listens to this gateway yet; the request waits for one'
+  }
+
+  /** Calls back when a controller comes or goes. */
+  onChange(listener: () => void): () => void {
+    this.#audience.add(listener)
+    return () => this.#audience.delete(listener)
   }
 
   get port(): number {
@@ -105,9 +113,11 @@ export class DemandListener implements Component {
     socket.once('close', () => {
       if (!this.#listeners.delete(socket)) return
       log.info({ from, left: this.#listeners.size }, 'a controller no longer listens to demand')
+      for (const listener of this.#audience) listener()
     })
     this.#listeners.set(socket, new DemandTeller(pool, () => clock.now()))
     log.info({ from }, 'a controller listens to demand')
+    for (const listener of this.#audience) listener()
     this.#tell(socket)
   }
 

@@ -51,7 +51,7 @@ export function startGateway(options: GatewayOptions, signal: AbortSignal): Prom
         client,
         host: options.host,
         count: threads,
-        gateway: { port: options.gatewayPort, served: gateway.served },
+        gateway: { port: options.gatewayPort, served: { ...gateway.served, wakeObstacle: demand } },
         exposure: undefined,
         concerned: () => caches.services.get({ namespace: gatewayNamespace, name: gatewayServiceName }),
         stopGraceMs: options.stopGraceMs,

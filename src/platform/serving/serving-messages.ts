@@ -45,6 +45,8 @@ export type ToServingThread =
   | { readonly type: 'models'; readonly news: MirrorNews<Model> }
   | { readonly type: 'keys'; readonly news: MirrorNews<ApiKey> }
   | { readonly type: 'routes'; readonly news: RouteNews }
+  /** Why no sleeping model is woken at the moment. */
+  | { readonly type: 'wake-obstacle'; readonly reason: string | undefined }
   /** For new handshakes; connections that are open stay as they are. */
   | { readonly type: 'certificate'; readonly tls: ServedExposure }
   | {

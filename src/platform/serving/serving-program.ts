@@ -46,6 +46,7 @@ class ServingProgram {
   readonly #routes = new RouteMirror()
   readonly #texts = new PendingAnswers<string>({ clock: systemClock, deadlineMs: metricsDeadlineMs })
   #tls: ServedExposure | undefined
+  #wakeObstacle: string | undefined
   readonly #faces: { readonly gateway: Gateway | undefined; readonly exposure: ExposureEdge | undefined }
 
   constructor(data: ServingData, tell: (message: FromServingThread) => void) {
@@ -69,6 +70,9 @@ class ServingProgram {
         return this.#keys.hear(message.news)
       case 'routes':
         return this.#routes.hear(message.news)
+      case 'wake-obstacle':
+        this.#wakeObstacle = message.reason
+        return
       case 'certificate':
         return this.#useCertificate(message.tls)
       case 'listen':
@@ -109,6 +113,7 @@ class ServingProgram {
       catalog: new ClusterModelCatalog({ models: this.#models, namespace }),
       pool: new WorkerPool({ port: poolPort, loads: new LoadTable(loads), row, clock, wakeDeadlineMs }),
       keys: requireApiKeys ? this.#keys : undefined,
+      wakeObstacle: () => this.#wakeObstacle,
       trustedProxies: TrustedProxies.parse(settings.trustedProxies, '--trusted-proxies'),
       settings: { maxBodyBytes: bodyLimitBytes, maxHeldBytes: heldLimitBytes },
       log: this.#log,

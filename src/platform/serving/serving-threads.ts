@@ -23,6 +23,13 @@ export interface GatewayToServe {
   readonly pool: WaitingPool
   readonly models: ObjectCache<Model>
   readonly keys: ObjectCache<ApiKey>
+  /** Why no sleeping model is woken at the moment, if something else than this program wakes them. */
+  readonly wakeObstacle?: WakeObstacle | undefined
+}
+
+export interface WakeObstacle {
+  readonly current: string | undefined
+  onChange(listener: () => void): () => void
 }
 
 export interface ExposureToServe {
@@ -148,6 +155,11 @@ export class ServingThreads {
         })
         feeds.push({ whole: () => ({ type: 'keys' as const, news: keys.whole() }), close: () => keys.close() })
       }
+    }
+    const obstacle = gateway?.wakeObstacle
+    if (obstacle) {
+      const news = () => ({ type: 'wake-obstacle' as const, reason: obstacle.current })
+      feeds.push({ whole: news, close: obstacle.onChange(() => this.#tellAll(news())) })
     }
     if (exposure) {
       const routes = new RouteFeed(exposure.routes, (news) => this.#tellAll({ type: 'routes', news }))
