@@ -1,6 +1,6 @@
 // The edge of exposed services: requests per second of processor time over TLS that is kept open, beside the bare relay
-// without TLS; and what HTTP/2 of Node would take.
-//   node bench/exposure/run.ts [--seconds 5] [--rounds 3] [--http2]
+// without TLS; what Node's TLS costs a server that does nothing else; and what HTTP/2 of Node would take.
+//   node bench/exposure/run.ts [--seconds 5] [--rounds 3] [--bare] [--http2]
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:http2'
@@ -17,6 +17,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '5' },
     rounds: { type: 'string', default: '3' },
+    bare: { type: 'boolean', default: false },
     http2: { type: 'boolean', default: false },
   },
 })
@@ -34,10 +35,17 @@ const pinned = (core: string, program: string, ...args: readonly string[]) =>
 const stub = pinned(cores.stub, '../gateway/stub-upstream.ts')
 const upstreamPort = await firstLine(stub)
 const edge = (kind: string) => pinned(cores.gateway, 'edge-program.ts', kind, upstreamPort, host, ...files)
+const bare = (kind: string) => pinned(cores.gateway, 'bare-program.ts', kind, ...files)
 const contestants = [
   { name: 'edge, TLS', scheme: 'https', child: edge('tls') },
   { name: 'relay, plain', scheme: 'http', child: edge('relay') },
   { name: 'edge, plain', scheme: 'http', child: edge('plain') },
+  ...(values.bare
+    ? [
+        { name: 'bare, TLS', scheme: 'https', child: bare('tls') },
+        { name: 'bare, plain', scheme: 'http', child: bare('plain') },
+      ]
+    : []),
 ]
 const bridge = values.http2 ? pinned(cores.gateway, 'http2-program.ts', upstreamPort, ...files) : undefined
 try {
