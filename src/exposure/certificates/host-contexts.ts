@@ -7,8 +7,8 @@ interface HeldContext {
 }
 
 /**
- * The TLS contexts of hosts with a certificate of their own. A context is made at the first handshake and kept until the
- * certificate changes.
+ * The TLS contexts of hosts with a certificate of their own. A context is made at the first handshake and kept until
+ * the certificate changes.
  */
 export class HostContexts {
   readonly #held = new Map<string, HeldContext>()
