@@ -23,7 +23,6 @@ const tooLong: readonly string[] = []
 const mostFiles = 15
 /** Folders that have more source files, and why. */
 const largeFolders: Record<string, string> = {
-  'src/exposure': 'few files each for the edge, its routes, the status of exporters and the proxy of cluster IPs',
   'src/node/containers': 'the life of a container from its plan to its end; each file is one step or one stream of it',
   'src/node/network': 'two kinds of network behind one interface; rules of the kernel and user networks have folders',
   'src/node/network/rules': 'the tables of the kernel: what is planned, how it is written, how it gets there',

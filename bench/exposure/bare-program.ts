@@ -1,4 +1,5 @@
-// The least that Node can do over TLS, and without it: one answer for whatever arrives. The difference is what TLS costs.
+// The least that Node can do over TLS, and without it: one answer for whatever arrives. The difference is what TLS
+// costs.
 //   node bench/exposure/bare-program.ts tls|plain KEY CERT → prints its port
 import { readFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'

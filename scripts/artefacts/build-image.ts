@@ -3,8 +3,9 @@
  *
  *     node scripts/artefacts/build-image.ts dist/sluice-0.1.0-amd64.oci.tar
  *
- * `sluice/sluice` is every role and command; `sluice/llama-cpp` has llama.cpp besides and is the engine of that name. The
- * libraries below Node are this machine's. Load it with `skopeo copy oci-archive:FILE:sluice/sluice:VERSION docker://…`.
+ * `sluice/sluice` is every role and command; `sluice/llama-cpp` has llama.cpp besides and is the engine of that name.
+ * The libraries below Node are this machine's. Load it with
+ * `skopeo copy oci-archive:FILE:sluice/sluice:VERSION docker://…`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
