@@ -66,7 +66,7 @@ export function wakeComment(
   name: string,
   model: CatalogModel | undefined,
   waitedMs: number,
-  obstacle?: string | undefined,
+  obstacle?: string,
 ): string {
   const phase = model?.phase ?? 'Asleep'
   const message = (phase === 'Asleep' ? obstacle : undefined) ?? model?.message?.replace(/\.$/, '') ?? ''
