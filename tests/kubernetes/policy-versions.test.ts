@@ -15,15 +15,16 @@ onEachServer((server) => {
     server.http('POST', `${server.path('events', version)}?dryRun=All`, {
       metadata: { name: 'e' },
       eventTime: '2030-01-01T00:00:00.000000Z',
-      reportingController: 'example.com/c',
       reportingInstance: 'c-1',
       action: 'Do',
       reason: 'Done',
       type: 'Normal',
       ...fields,
     })
-  const asNew = () => create('events.k8s.io/v1', { regarding: { kind: 'Pod', name: 'p', namespace: server.namespace } })
-  const asOld = () => create('v1', { involvedObject: { kind: 'Pod', name: 'p', namespace: server.namespace } })
+  const pod = () => ({ kind: 'Pod', name: 'p', namespace: server.namespace })
+  // The same fields have other names in the older group.
+  const asNew = () => create('events.k8s.io/v1', { regarding: pod(), reportingController: 'example.com/c' })
+  const asOld = () => create('v1', { involvedObject: pod(), reportingComponent: 'example.com/c' })
 
   it('has a policy about one group of Events judge those of the other, in its own words', async () => {
     const validations = [{ expression: 'has(object.involvedObject) && false', messageExpression }]
